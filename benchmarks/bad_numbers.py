@@ -97,7 +97,18 @@ NUMBERS: list[object] = [
 ]
 TEXTS: list[object] = [
     *("user", "item", "USER", "nobody", "", " ", "a" * 100_000, "a\0b", "\ud83d", '"', "'", "item; DROP TABLE x", "%s"),
-    *("\u202euser", "auto", "sips", "peeling", "exponential", "min", "re:(a+)+$", "re:(", "re:" + "(" * 3000, "words"),
+    *(
+        "\u202euser",
+        "auto",
+        "renyi-shaped",
+        "peeling",
+        "exponential",
+        "min",
+        "re:(a+)+$",
+        "re:(",
+        "re:" + "(" * 3000,
+        "words",
+    ),
     *("C:\\x", "../..", "/dev/null", "~", "{0}", "user\n", "é", "e\u0301"),
 ]
 

@@ -19,8 +19,8 @@ OPTIONS: dict[str, dict[str, object]] = {
         "ranked": True, "fresh": False, "progress": None, "draws": None,
     },
     "union": {
-        "epsilon": 1, "delta": "1e-6", "max_items_per_user": 3, "method": "sips", "counts": False, "shares": None,
-        "popular": None, "in_engine": False, "fresh": False, "progress": None, "draws": None,
+        "epsilon": 1, "delta": "1e-6", "max_items_per_user": 3, "method": "weighted-gaussian", "counts": False,
+        "shares": None, "popular": None, "in_engine": False, "fresh": False, "progress": None, "draws": None,
     },
     "choose": {
         "domain": ["a", "b"], "epsilon": 1, "method": "exponential", "neighbors": "add-remove", "fresh": False,
@@ -100,7 +100,7 @@ SHARED: dict[str, object] = {
     "epsilon": 1, "delta": "1e-6", "k": 2, "max_items_per_user": 3, "bounds": (0, 9), "epsilon_per_count": 1,
     "k_bar": 5, "max_groups_per_user": 2,
 }  # fmt: skip
-OF_SETS = ("SIPS", "RenyiShaped", "DiscoverThenPeel", "TruncatedGeometric")
+OF_SETS = ("RenyiShaped", "DiscoverThenPeel", "TruncatedGeometric")
 
 
 def mechanisms(given: Given) -> object:

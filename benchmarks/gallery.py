@@ -1,4 +1,4 @@
-"""Every kind of picture that dpselect draws of the demonstration's data, in light and dark, and the page with them.
+"""Every kind of picture that dpselect draws of the demonstration's data, and the page with them.
 
 Writes docs/figures/gallery-*.svg and docs/gallery.md. Nothing is measured; each run draws anew, so counts differ.
 """
@@ -19,7 +19,6 @@ from dpselect.demo import write_listening_events
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FIGURES, PAGE = DOCS / "figures", DOCS / "gallery.md"
-THEMES = ("light", "dark")
 USERS = 20_000
 SVG = "{http://www.w3.org/2000/svg}"
 COUNTRIES = ["France", "Germany", "India", "Japan", "Mexico", "Poland"]
@@ -28,19 +27,27 @@ DAYS = 12
 INTRODUCTION = """\
 # Gallery
 
-What dpselect draws, of the data of `dpselect demo`: each picture with the call that makes it, in light and in dark.
+What dpselect draws, of the data of `dpselect demo`: each picture with the call that makes it.
 `./dev bench gallery` makes this page and its pictures anew; the draws are private, so the numbers differ each time.
 
-Pictures need Matplotlib: `pip install 'dpselect[plots]'`.
-Every method `plot` takes a path, whose extension says the format, and `theme="dark"`; it returns a Matplotlib figure.
-A notebook shows the figure by itself.
-`figure.alt` says in words what the picture shows: an SVG has it as its description, and a notebook as the image's text.
-An SVG holds its text as text, in whatever sans-serif font the reader has, and loads nothing.
+Every method `plot` returns a picture, which needs no other package:
+
+- a notebook shows it by itself, in the colours of its page;
+- `picture.save("top.svg")` writes an SVG, which loads nothing and holds its text as text.
+  It is light or dark as the reader's system prefers; `save("top.svg", theme="dark")` is dark everywhere;
+- `picture.alt` says in words what it shows: an SVG has it as its description, and a notebook as the text of the image.
 
 A picture shows what was released, and nothing else: it costs no budget, and may be published with the release.
 A whisker is the interval from `low` to `high` ([how good an answer is](accuracy.md)).
+A [gateway](gateway.md) shows the same pictures.
 
-The gateway draws its answers itself, without Matplotlib ([gateway](gateway.md)).
+For a figure of your own, or a PNG or PDF, pass Matplotlib's axes (`pip install 'dpselect[plots]'`), one for each panel:
+
+```py
+figure, ax = plt.subplots()
+artists.top_k(10, epsilon=1, counts=True).plot(ax=ax)
+figure.savefig("top.pdf", bbox_inches="tight")
+```
 
 In the calls, `artists`, `minutes` and `countries` are data sets of the same events:
 
@@ -61,9 +68,10 @@ class Picture:
     words: str
     call: str
 
-    def files(self) -> list[Path]:
-        """One for each theme."""
-        return [FIGURES / f"gallery-{self.name}-{theme}.svg" for theme in THEMES]
+    @property
+    def file(self) -> Path:
+        """Where it is."""
+        return FIGURES / f"gallery-{self.name}.svg"
 
 
 PICTURES = (
@@ -72,6 +80,13 @@ PICTURES = (
         "The top k, with counts",
         "Best first; each whisker holds the true number of users of its item 95 times of 100.",
         "artists.top_k(10, epsilon=1, counts=True).plot()",
+    ),
+    Picture(
+        "ranks",
+        "The top k, without counts",
+        "Only ranks came back, and one bound holds for all of them.\nThe dot is the item of its row, and the "
+        "mark at the right is how many users more an item below it, or one that is left out, has at most.",
+        "artists.top_k(5, epsilon=1).plot()",
     ),
     Picture(
         "groups",
@@ -88,7 +103,7 @@ PICTURES = (
     Picture(
         "histogram",
         "A histogram",
-        "The counts of a whole domain stand upright, in its own order; long names lie, as above.",
+        "The counts of a whole domain are in its own order; the whiskers hold all at once.",
         'countries.histogram(domain=COUNTRIES, epsilon="0.05").plot()',
     ),
     Picture(
@@ -156,12 +171,11 @@ def names(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def draw() -> None:
-    """All pictures, of one answer each in both themes."""
+    """All pictures."""
     with tempfile.TemporaryDirectory() as folder, names(Path(folder)) as known:
         for picture in PICTURES:
             shown = eval(picture.call.removesuffix(".plot()"), dict(known))
-            for theme, file in zip(THEMES, picture.files(), strict=True):
-                shown.plot(file, theme=theme)
+            shown.plot().save(picture.file)
 
 
 # ---- the page ---------------------------------------------------------------------------------------------
@@ -176,9 +190,8 @@ def page() -> str:
     """The gallery in Markdown."""
     parts = [INTRODUCTION]
     for picture in PICTURES:
-        light, dark = picture.files()
-        said = alt(light).replace("[", "\\[").replace("]", "\\]")
-        shown = f"![{said}](figures/{light.name})\n\n![The same picture on a dark ground.](figures/{dark.name})\n"
+        said = alt(picture.file).replace("[", "\\[").replace("]", "\\]")
+        shown = f"![{said}](figures/{picture.file.name})\n"
         parts.append(f"## {picture.heading}\n\n{picture.words}\n\n```py\n{picture.call}\n```\n\n{shown}")
     return "\n".join(parts)
 

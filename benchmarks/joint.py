@@ -15,7 +15,7 @@ from inputs import Integers, uniform_counts, zipf_counts
 from measure import alternate, call, seconds, single_threaded, table, verdict
 
 from dpselect.aggregates.histogram import Histogram
-from dpselect.mechanisms import CanonicalSet, JointPermuteAndFlip, JointSequence, JointSet
+from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet
 
 D = 10**6
 LARGE = 1000
@@ -24,8 +24,6 @@ KINDS: dict[str, Callable[..., Callable[[object], object]]] = {
     "JointSet": JointSet,
     "JointSequence": JointSequence,
     "CanonicalSet": CanonicalSet,
-    "JointPermuteAndFlip, joint": partial(JointPermuteAndFlip, loss="joint"),
-    "JointPermuteAndFlip, canonical": partial(JointPermuteAndFlip, loss="canonical"),
 }
 TARGETS = {  # seconds of CPU at most, by mechanism and (k, epsilon)
     "JointSet": {(10, "1"): 0.25, (100, "1"): 0.25, (100, "0.1"): 2},

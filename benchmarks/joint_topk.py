@@ -19,7 +19,6 @@ from measure import table
 from dpselect.mechanisms import (
     CanonicalSet,
     GammaMechanism,
-    JointPermuteAndFlip,
     JointSequence,
     JointSet,
     OneShotLaplace,
@@ -40,8 +39,6 @@ PAPER: Mapping[str, Callable[[str], Any]] = {
 LATER: Mapping[str, Callable[[str], Any]] = {
     "joint sequence": lambda e: JointSequence(k=K, epsilon=e),
     "canonical": lambda e: CanonicalSet(k=K, epsilon=e),
-    "joint, flipped": lambda e: JointPermuteAndFlip(k=K, epsilon=e),
-    "canonical, flipped": lambda e: JointPermuteAndFlip(k=K, epsilon=e, loss="canonical"),
 }
 MECHANISMS = {**PAPER, **LATER}
 

@@ -15,7 +15,7 @@ from accuracy import counts_of
 from inputs import DATA, Integers, uniform_counts, zipf_counts
 from measure import table
 
-from dpselect.mechanisms import CanonicalSet, JointPermuteAndFlip, JointSequence, JointSet, Peeling
+from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet, Peeling
 from dpselect.testing import SeededDraws
 
 MECHANISMS: Mapping[str, Callable[[int, str], Any]] = {
@@ -24,7 +24,6 @@ MECHANISMS: Mapping[str, Callable[[int, str], Any]] = {
     "joint sequence": lambda k, e: JointSequence(k=k, epsilon=e),
     "joint set": lambda k, e: JointSet(k=k, epsilon=e),
     "canonical": lambda k, e: CanonicalSet(k=k, epsilon=e),
-    "canonical, flipped": lambda k, e: JointPermuteAndFlip(k=k, epsilon=e, loss="canonical"),
 }
 
 

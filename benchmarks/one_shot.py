@@ -14,9 +14,9 @@ from measure import call, in_turns, median, seconds, single_threaded, table
 
 from dpselect.mechanisms import (
     ApproxOneShotLaplace,
+    CountGaussian,
     GammaMechanism,
     LimitedDomain,
-    LimitedDomainGaussian,
     LimitedDomainLaplace,
     OneShotLaplace,
     Peeling,
@@ -64,20 +64,23 @@ def heights() -> None:
     rows = []
     for items in (1, 2, 5, 10, 30, 100):
         terms = {"k": 10, "epsilon": 1, "delta": "1e-6", "max_items_per_user": items}
-        laplace, gaussian = LimitedDomainLaplace(**terms), LimitedDomainGaussian(**terms)
+        laplace, counted = (
+            LimitedDomainLaplace(**terms),
+            CountGaussian(epsilon=1, delta="1e-6", max_items_per_user=items),
+        )
         deviation = sqrt(2) / float(laplace.rate)
         ours = LimitedDomain(**terms)
         rows.append(
             [
                 items,
                 f"{laplace.height} / {deviation:.1f}",
-                f"{gaussian.height} / {sqrt(gaussian.variance):.1f}",
                 f"{ours.height:.0f} / {pi / (sqrt(6) * float(ours.epsilon_per_pick or 0)):.1f}",
+                f"{float(counted.threshold):.0f} / {float(counted.deviation):.1f}",
             ]
         )
-    rows.append(["no bound", "", "", f"{plain.height:.0f} / {pi / (sqrt(6) * float(plain.epsilon_per_pick or 0)):.1f}"])
-    head = ["max_items_per_user", "Laplace: height / standard deviation", "Gaussian: height / standard deviation"]
-    table([*head, "LimitedDomain, k = 10, no counts"], rows)
+    rows.append(["no bound", "", f"{plain.height:.0f} / {pi / (sqrt(6) * float(plain.epsilon_per_pick or 0)):.1f}", ""])
+    head = ["max_items_per_user", "height / standard deviation", "LimitedDomain, k = 10, no counts"]
+    table([*head, "CountGaussian, with counts"], rows)
 
 
 def mechanisms() -> Iterator[tuple[str, Callable[..., object]]]:
@@ -88,7 +91,6 @@ def mechanisms() -> Iterator[tuple[str, Callable[..., object]]]:
     yield "ApproxOneShotLaplace, epsilon 0.1", ApproxOneShotLaplace(k=100, epsilon="0.1", delta="1e-6")
     yield "GammaMechanism, epsilon 1", GammaMechanism(k=100, epsilon=1)
     yield "LimitedDomainLaplace, epsilon 1", LimitedDomainLaplace(**terms)
-    yield "LimitedDomainGaussian, epsilon 1", LimitedDomainGaussian(**terms)
 
 
 def timings(d: int, runs: int) -> None:

@@ -25,7 +25,7 @@ from measure import cache, seconds, table
 
 ROOT = Path(__file__).resolve().parents[1]
 CHUNK = 10**6  # users that are drawn at once
-VERBS = ("plain", "top_k", "top_k, bound 10", "median", "union, sips", "union, renyi-shaped")
+VERBS = ("plain", "top_k", "top_k, bound 10", "median", "union, renyi-shaped")
 HEADER = ["rows", "engine", "question", "CPU", "clock", "peak memory", "answer", "rows read", "shuffled", "spilled"]
 TICKS = os.sysconf("SC_CLK_TCK")
 

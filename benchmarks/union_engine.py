@@ -26,7 +26,7 @@ from union import rows_file
 
 DELTA = Fraction(math.exp(-10))
 WORDS = DATA / "commits.parquet"
-METHODS = ("sips", "renyi-shaped", "weighted-gaussian", "weighted-laplace", "count-gaussian", "count-laplace")
+METHODS = ("renyi-shaped", "weighted-gaussian", "weighted-laplace", "count-gaussian", "count-laplace")
 SMALL = ("1500MB", "1GB", "500MB", "250MB")
 
 
@@ -66,7 +66,7 @@ def large(rows: int) -> None:
     file = cache() / f"scale-{rows}.parquet"
     if not file.exists():
         make_rows(file, rows)
-    found = {method: run(method, "1500MB", file) for method in ("discover", "renyi-shaped", "sips")}
+    found = {method: run(method, "1500MB", file) for method in ("discover", "renyi-shaped")}
     lines = [[name, seconds(c.cpu), seconds(c.wall), f"{c.memory:.0f} MiB"] for name, c in found.items()]
     table([f"{rows:,} rows", "CPU", "clock", "peak memory"], lines)
 

@@ -22,16 +22,12 @@ from union_sizes import DELTA, KNOWN, SETTINGS, Union, data, errors_away, halves
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import (
-    SIPS,
     CountGaussian,
     CountLaplace,
     GreedyGeometric,
-    GreedyLaplace,
     PolicyGaussian,
     PolicyLaplace,
     RenyiShaped,
-    ShapedPolicy,
-    ShapedWeighted,
     TruncatedGeometric,
     WeightedGaussian,
     WeightedLaplace,
@@ -55,15 +51,10 @@ PAPER: Mapping[str, Build] = {
     "policy-gaussian": PolicyGaussian,
 }
 PUBLISHED: Mapping[str, Build] = {
-    "greedy-laplace": GreedyLaplace,
-    "sips, split 3/10": lambda **terms: SIPS(split="3/10", **terms),
     "truncated-geometric": lambda max_items_per_user, **terms: TruncatedGeometric(**terms),  # noqa: ARG005 - it is 1
 }
 OURS: Mapping[str, Build] = {
     "count-gaussian": CountGaussian,
-    "sips": SIPS,
-    "shaped-weighted": ShapedWeighted,
-    "shaped-policy": ShapedPolicy,
     "greedy-geometric": GreedyGeometric,
     "renyi-shaped": RenyiShaped,
 }
@@ -73,18 +64,17 @@ KINDS = {"count": ":", "weighted": "--", "policy": "-"}
 STYLES = {
     **{name: f"{COLOURS[noise]}{KINDS[kind]}" for name in PAPER for kind, noise in [name.split(",")[0].split("-")]},
     **{method: f"C{number}-." for number, method in enumerate(PUBLISHED, 2)},
-    **{method: f"{colour}-o" for method, colour in zip(OURS, ("C4", "C3", "C5", "C6", "C2", "k"), strict=True)},
+    **{method: f"{colour}-o" for method, colour in zip(OURS, ("C4", "C2", "k"), strict=True)},
 }
 LADDERS = [tuple(PAPER)[0::2], tuple(PAPER)[1::2]]  # of one noise each
 BEST_KNOWN = {"0.5": 885, "1": 1693, "3": 4833}  # of all published methods, Zipf, max_items_per_user = 10
 
-BOUNDED = ("renyi-shaped", "sips", "greedy-geometric")
+BOUNDED = ("renyi-shaped", "greedy-geometric")
 BOUNDS = (2, 3, 10, 30, 100, 300)
 BOUND_EPSILONS = ("0.1", "1", "3", "10")
-RENYI, ROUNDS, GREEDY = BOUNDED
+RENYI, GREEDY = BOUNDED
 RULES: Mapping[str, Callable[[float, int], str]] = {
     f"{RENYI}, always": lambda _, __: RENYI,
-    f"{ROUNDS}, always": lambda _, __: ROUNDS,
     f"{GREEDY}, always": lambda _, __: GREEDY,
     f"{GREEDY} from epsilon = 10 on": lambda epsilon, _: GREEDY if epsilon >= 10 else RENYI,
     "the same, for D0 of at most 10": lambda epsilon, most: GREEDY if epsilon >= 10 and most <= 10 else RENYI,

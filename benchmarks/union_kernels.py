@@ -18,7 +18,7 @@ from dpselect.mechanisms.set_union.kernels import compiled, plain
 UNIT = 1 << 30
 # Cutoffs of epsilon = 1, delta = e^-10, 10 items per user: threshold + 3 x scale.
 TERMS = {"greedy": (int(13.30685 * UNIT), UNIT), "l1_descent": (int(14.70942 * UNIT), UNIT), "l2_descent": (27.1909,)}
-MECHANISM = {"greedy": "GreedyLaplace", "l1_descent": "PolicyLaplace", "l2_descent": "PolicyGaussian"}
+MECHANISM = {"greedy": "GreedyGeometric", "l1_descent": "PolicyLaplace", "l2_descent": "PolicyGaussian"}
 LEAST = {"l1_descent": 2.0, "l2_descent": 5.0}  # million users per CPU second
 
 

@@ -18,7 +18,7 @@ from inputs import user_sets
 from measure import seconds, single_threaded, table
 
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.mechanisms import SIPS, GreedyGeometric, RenyiShaped, ShapedPolicy
+from dpselect.mechanisms import GreedyGeometric, RenyiShaped
 from dpselect.mechanisms.set_union.renyi_curve import steepest
 from dpselect.mechanisms.set_union.renyi_shaped import _best_order
 
@@ -44,7 +44,7 @@ def main() -> None:
         for most in options.most
         for epsilon in options.epsilon
     ]
-    table(["epsilon", "items a user", "RenyiShaped", "SIPS", "GreedyGeometric", "ShapedPolicy"], rows)
+    table(["epsilon", "items a user", "RenyiShaped", "GreedyGeometric"], rows)
     print()
     table(
         ["epsilon", "items a user", "order", "weights in the curves", "to construct", "a call"],
@@ -55,7 +55,7 @@ def main() -> None:
 def every(sets: UserSets, epsilon: str, most: int, options: Any) -> list[list[int]]:
     """The sizes of all runs of each mechanism."""
     terms = {"epsilon": epsilon, "delta": DELTA, "max_items_per_user": most}
-    mechanisms = [RenyiShaped(**terms), SIPS(**terms), GreedyGeometric(**terms), ShapedPolicy(**terms)]
+    mechanisms = [RenyiShaped(**terms), GreedyGeometric(**terms)]
     return [[len(one(sets)) for _ in range(options.runs)] for one in mechanisms]
 
 

@@ -16,16 +16,13 @@ from measure import single_threaded, table
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import (
-    SIPS,
     CountGaussian,
     CountLaplace,
     GreedyGeometric,
-    GreedyLaplace,
     PolicyGaussian,
     PolicyLaplace,
+    RenyiShaped,
     SetUnion,
-    ShapedPolicy,
-    ShapedWeighted,
     TruncatedGeometric,
     WeightedGaussian,
     WeightedLaplace,
@@ -35,7 +32,7 @@ from dpselect.mechanisms.set_union.release_laws import gaussian_tail, root_up, s
 
 DELTA = Fraction(exp(-10))
 SETTINGS = [("0.5", 10), ("1", 10), ("1", 100), ("3", 10)]
-Union = SetUnion | SIPS
+Union = SetUnion | RenyiShaped
 Build = Callable[[str, int], Union]
 
 
@@ -53,7 +50,7 @@ def halves(*, max_items_per_user: int, **terms: Any) -> CountGaussian:
     return made
 
 
-# The sizes that others' formulas gave on the same inputs, means of five seeds (shaped: of three), one a setting.
+# The sizes that others' formulas gave on the same inputs, means of five seeds, one a setting.
 KNOWN: dict[str, tuple[Build, list[int | None]]] = {
     "count-laplace": (of(CountLaplace), [285, 545, 55, 1542]),
     "count-gaussian, halves": (of(halves), [673, 1213, 411, 3050]),
@@ -61,21 +58,13 @@ KNOWN: dict[str, tuple[Build, list[int | None]]] = {
     "weighted-gaussian": (of(WeightedGaussian), [720, 1310, 1238, 3251]),
     "policy-laplace": (of(PolicyLaplace), [568, 1219, 1009, 4098]),
     "policy-gaussian, alpha 3": (of(PolicyGaussian, alpha=3), [777, 1506, 1393, 4177]),
-    "sips, 3 rounds, split 3/10": (of(SIPS, split="3/10"), [885, 1693, 1535, 4585]),
-    "greedy-laplace (a whole cutoff)": (of(GreedyLaplace), [754, 1574, 1574, 4833]),
-    "shaped-policy": (of(ShapedPolicy), [790, 1506, None, 4145]),
     "greedy-geometric (a whole cutoff)": (of(GreedyGeometric), [862, 1651, None, 4862]),
 }
 MORE: dict[str, Build] = {
     "count-gaussian": of(CountGaussian),
     "policy-gaussian": of(PolicyGaussian),
-    "shaped-weighted": of(ShapedWeighted),
     "truncated-geometric": lambda epsilon, _: TruncatedGeometric(epsilon=epsilon, delta=DELTA),
-    **{
-        f"sips, {rounds} rounds, split {split}": of(SIPS, rounds=rounds, split=split)
-        for rounds in (2, 3, 4)
-        for split in ("1/20", "1/10", "1/5")
-    },
+    "renyi-shaped": of(RenyiShaped),
 }
 
 

@@ -24,7 +24,6 @@ os.umask(int(sys.argv[2], 8))
 buildapi.build_sdist(sys.argv[1])
 buildapi.build_wheel(sys.argv[1])
 """
-BESIDE = "installed/"
 # What must not tell in the files: where and when they are built, in whose language, and by whom they may be read.
 TWO_WAYS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("022", {"TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "1"}),
@@ -118,9 +117,6 @@ def check_contents(built: Built) -> str:
     sdist, wheel = members(built.sdist), members(built.wheel)
     _same("sdist", tree, {name: held for name, held in sdist.items() if name != "PKG-INFO"})
     package = {name.removeprefix("src/"): held for name, held in tree.items() if name.startswith("src/")}
-    # What installers put beside the package: a manual page.
-    beside = f"dpselect-{version_in(built)}.data/data/"
-    package |= {beside + name.removeprefix(BESIDE): held for name, held in tree.items() if name.startswith(BESIDE)}
     _same("wheel", package, {name: held for name, held in wheel.items() if ".dist-info/" not in name})
     return f"the sdist is the whole tree ({len(tree)} files), the wheel the whole package ({len(package)} files)"
 

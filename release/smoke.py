@@ -21,6 +21,7 @@ OF_EXTRAS = (
     "uvicorn",
     "jinja2",
     "joserfc",
+    "shtab",
 )
 
 
@@ -58,6 +59,7 @@ def use_extras(folder: Path) -> None:
     import pandas
     import polars
     import pyarrow
+    from matplotlib.figure import Figure
 
     import dpselect as dps
 
@@ -70,7 +72,13 @@ def use_extras(folder: Path) -> None:
     asked.union(epsilon=4, method="policy-laplace")
     if len(release.to_pandas()) + len(release.to_polars()) + len(release.to_arrow()) != 3:
         sys.exit("a frame of a release does not have its rows")
-    release.plot(folder / "top.png")
+    release.plot().save(folder / "top.svg")
+    figure = Figure()
+    release.plot(ax=figure.add_subplot())
+    figure.savefig(folder / "top.png")
+    words = [sys.executable, "-m", "dpselect", "completion", "bash"]
+    if "--epsilon" not in subprocess.run(words, capture_output=True, text=True, check=True).stdout:
+        sys.exit("the shell's script does not have the options")
     served(folder)
 
 

@@ -117,8 +117,6 @@ RARE = (
     "tests/engines/test_filter_everywhere.py::test_any_filter_keeps_the_same_rows_on_spark",
     "tests/engines/test_killed_executors.py",
     "tests/exact/test_composing.py::test_the_order_must_be_chosen_before",
-    "tests/exact/test_hitting_set.py::test_a_question_of_a_known_domain_is_private[1]",
-    "tests/exact/test_joint.py::test_the_law_of_every_count_vector_of_a_grid[JointPermuteAndFlip-4",
     "tests/exact/test_joint.py::test_the_law_of_every_count_vector_of_a_grid[JointSequence-4",
     "tests/exact/test_peeling.py::test_theorem_1_one_shot_gumbel_is_peeling",
     "tests/gateway/chromium/test_chromium.py::test_people_do_their_work[plain]",

@@ -44,7 +44,7 @@ def _row(one: Method) -> list[str]:
     return [
         _proof(one),
         one.help,
-        "either" if one.either else "a known domain" if one.domain else "unknown",
+        "a known domain" if one.domain else "unknown",
         "above 0" if one.delta else "may be 0",
         {NeedsBound.NONE: "none", NeedsBound.OPTIONAL: "may be given", NeedsBound.REQUIRED: "needed"}[one.bound],
         "yes" if one.in_engine else "no",

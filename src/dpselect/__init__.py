@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpselect.queries.choose import choose
     from dpselect.queries.quantile import median, quantile
     from dpselect.queries.query import Query
+    from dpselect.release.picture import Picture
     from dpselect.release.release import Item, Receipt, Release, Statement
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.remote.remote import Remote, connect
@@ -60,6 +61,7 @@ _HOMES = {
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
+    "Picture": "dpselect.release.picture",
     "Prepared": "dpselect.engines.preparation",
     "Query": "dpselect.queries.query",
     "Receipt": "dpselect.release.release",
@@ -102,6 +104,7 @@ __all__ = [
     "Neighbors",
     "OutputError",
     "ParameterError",
+    "Picture",
     "Prepared",
     "Query",
     "Receipt",

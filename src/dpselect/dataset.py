@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
-
-UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,11 +218,9 @@ class Dataset:
         of their users. All need delta > 0 and may return fewer than k. With `domain` (a list, a range, a number of
         items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out is 1e-6 where it
         is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the same total price.
-        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", "hitting-set" (k items that together
-        reach most users, in the order in which they were chosen: docs/mechanisms/hitting-set.md), or, for users of few
-        items, "limited-domain-laplace" or "limited-domain-gaussian"; with a domain "peeling", "hitting-set",
-        "joint-sequence", or one of "joint-set", "canonical-set", "joint-permute-and-flip" and
-        "canonical-permute-and-flip". These four choose a set in no order, which is often nearer to the true one; they
+        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", or, for users of few items,
+        "limited-domain-laplace"; with a domain "peeling", "joint-sequence", or
+        "joint-set" and "canonical-set". These two choose a set in no order, which is often nearer to the true one; they
         need `ranked=False`, which also lets "auto" take one.
         `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
         users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
@@ -308,11 +304,11 @@ class Dataset:
         takes part with `max_items_per_user` random items; without that (here or in the Dataset), or with "auto", the
         number is chosen privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for a quarter of the
         price, or by "count-gaussian" those that decided, for nothing more. `method` is "auto" or the name of a
-        mechanism, such as "renyi-shaped", "sips", "policy-gaussian" or "weighted-laplace" (docs/set-union.md).
+        mechanism, such as "renyi-shaped", "greedy-geometric" or "policy-gaussian" (docs/set-union.md).
         Where the items are those of a `Text`, n-grams are released level by level, and `shares` says how the levels
         share the budget: by default three levels 1/2, 1/3 and 1/6.
         `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("greedy-geometric", "greedy-laplace") then choose those first. `users_for`, in place of epsilon, says
+        item each ("greedy-geometric") then choose those first. `users_for`, in place of epsilon, says
         of how many users an item is to be found; the price follows (docs/within.md). `by` asks for the items of every
         group, such as every country: for all pairs of group and item that enough users share (docs/by-group.md).
         `in_engine=True` leaves users and their items in the engine, which spills to disk what does not fit into memory
@@ -361,7 +357,7 @@ class Dataset:
         """The item of a known domain that most distinct users share: epsilon-DP for one whole user.
 
         Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
-        `neighbors="replace-one"`. `method` is "exponential", "permute-and-flip" or "noisy-max".
+        `neighbors="replace-one"`. `method` is "exponential" or "permute-and-flip".
         `by`, a column or several, asks for the item of every group, such as every country, at the price of
         `max_groups_per_user` groups (here 1 where it is left out). `groups` lists those that are answered;
         without it part of the price finds groups that enough users are in, which takes a delta (docs/by-group.md).
@@ -554,8 +550,11 @@ class Dataset:
 
     def _asked(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
-        if self._periods is not None and len(self._periods.asked.all) > 1:
-            query = query.once_in_each(self._periods.sort)
+        from dpselect.queries.query import asked_with
+        from dpselect.release.of_rows import OfRows
+
+        rows = OfRows(self.whose, self.columns, self._periods)
+        query = query if rows.counted_in_each is None else query.once_in_each(rows.counted_in_each)
         warn_if_weak(query.ceiling)
         budget = self.paying
         if budget is not None:
@@ -566,29 +565,12 @@ class Dataset:
             log_question(query, budget)
         groups, of_pairs = self._groups(query), query.of_pairs
         with self.engine(groups, query.totals, measures=query.measuring, of_pairs=of_pairs) as engine:
-            answer = self._said_of_units(query.ready(engine))
+            answer = _then(_then(query.ready(engine), rows.told), partial(asked_with, query.outline(rows)))
             if budget is None:
                 return answer(secure(draws), progress)
             asked = {**query.key, "secure": draws is None or draws.secure}
             what = self.question(query.verb, asked, engine, budget.snapshot)
             return what.told(budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh))
-
-    def _said_of_units(self, answer: Ready) -> Ready:
-        """The same answer, with the names of its columns, and a statement about what a row and a user are here.
-
-        A user may be one combination of several columns, or a user in one period.
-        """
-        answer = _then(answer, _of_rows)
-        user, columns, periods = self.whose, self.columns, self._periods
-        if isinstance(user, tuple) or columns is not None:
-            from dpselect.release.of_keys import of_keys
-
-            answer = _then(answer, partial(of_keys, user=user, columns=columns))
-        if periods is not None:
-            from dpselect.release.in_periods import in_periods
-
-            answer = _then(answer, partial(in_periods, periods=periods))
-        return answer
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
@@ -658,13 +640,6 @@ class Dataset:
 
 def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
     return lambda draws, progress: told(answer(draws, progress))
-
-
-def _of_rows(release: Release) -> Release:
-    """The release with a statement about rows, the same whatever they are; one without items says what holds of it."""
-    said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
-    good = release.accuracy if release.items else release.accuracy.of_nothing
-    return replace(release, privacy=said, accuracy=good)
 
 
 def _is_text(item: object) -> TypeGuard[Text]:

@@ -168,7 +168,6 @@ def of_verbs() -> Iterator[Door]:
     yield Door("top_k", fresh(data.top_k), usual, (*more, "k_bar"))
     for method in (
         "limited-domain-laplace",
-        "limited-domain-gaussian",
         "limited-domain",
         "limited-domain-sparse",
         "discover",
@@ -177,7 +176,7 @@ def of_verbs() -> Iterator[Door]:
     known = {**usual, "k": 2, "domain": [1, 2, 3, 4]}
     yield Door("top_k known", fresh(data.top_k), known, (*more, "domain"))
     yield Door("top_k known, counts", fresh(data.top_k), {**known, "counts": True}, more)
-    for method in ("joint-set", "canonical-set", "joint-permute-and-flip", "joint-sequence", "peeling"):
+    for method in ("joint-set", "canonical-set", "joint-sequence", "peeling"):
         yield Door(f"top_k {method}", fresh(data.top_k), {**known, "method": method, "ranked": False}, more)
     weights = dps.Dataset(rows() | {"w": [0.5, 2, 3] * 20}, user="user", item="item")
     caps = ("by_weight", "at_most", "weight_unit")
@@ -196,7 +195,10 @@ def of_verbs() -> Iterator[Door]:
     yield Door("Dataset.histogram", fresh(data.histogram), listed, ("epsilon", "delta", "domain"))
     yield Door("Dataset.quantile", fresh(data.quantile), ends, ("q", "epsilon", "delta", "step"))
     yield Door(
-        "Dataset.union", fresh(data.union), {**usual, "method": "sips"}, ("epsilon", "delta", "max_items_per_user")
+        "Dataset.union",
+        fresh(data.union),
+        {**usual, "method": "weighted-gaussian"},
+        ("epsilon", "delta", "max_items_per_user"),
     )
     yield Door("Dataset.union auto", fresh(data.union), usual, ("epsilon", "delta", "max_items_per_user"))
 

@@ -94,7 +94,6 @@ EXAMPLES = {
     "ChosenKBar": {"k": 3, "epsilon": 2, "delta": "1e-6"},
     "JointSet": {"k": 3, "epsilon": 2},
     "JointSequence": {"k": 3, "epsilon": 2},
-    "JointPermuteAndFlip": {"k": 3, "epsilon": 2},
     "CanonicalSet": {"k": 3, "epsilon": 2},
     "Quantile": {"bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},
     "RecursiveQuantiles": {"q": (0.25, 0.5, 0.75), "bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},
@@ -104,18 +103,15 @@ EXAMPLES = {
     "ApproxOneShotLaplace": {"k": 3, "epsilon": "0.1", "delta": "1e-6"},
     "LimitedDomainLaplace": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 2},
     "LimitedDomainSparse": {"k": 3, "epsilon": 2, "delta": "1e-6"},
-    "LimitedDomainGaussian": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 2},
     "GammaMechanism": {"k": 3, "epsilon": 2},
     "NoisyCounts": {"k": 3, "epsilon_per_count": 1},
     **{
         name: {"epsilon": 2, "delta": "1e-6", "max_items_per_user": 3}
         for name in """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian
-        GreedyLaplace RenyiShaped SIPS ShapedWeighted ShapedPolicy GreedyGeometric""".split()
+        RenyiShaped GreedyGeometric""".split()
     },
     "TruncatedGeometric": {"epsilon": 2, "delta": "1e-6"},
     "DiscoverThenPeel": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 3},
-    "GreedyHittingSet": {"k": 3, "epsilon": 2, "delta": "1e-6"},
-    "HittingSet": {"k": 3, "epsilon": 2, "delta": "1e-6", "max_items_per_user": 3},
 }
 
 

@@ -18,7 +18,7 @@ _ZSH = [
 # The script is called _dpselect: zsh reads one of that name in a folder of functions when it is first asked for it.
 PREPARE = {
     "bash": ["bind 'set enable-bracketed-paste off'", "bind '\"\\C-t\": insert-completions'", "source {script}"],
-    "zsh": [*_ZSH, "source {script}"],
+    "zsh": [*_ZSH, 'eval "$(cat {script})"'],
     "zsh, a folder of functions": ["fpath=({script.parent} $fpath)", *_ZSH],
 }
 

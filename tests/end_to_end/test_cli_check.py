@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 import dpselect as dps
+from dpselect.checking.finding import Verdict, worst
 from dpselect.ledger import Charge
 from dpselect.release.archive import archived
 from tests.end_to_end.conftest import process
+from tests.judge.payment import paid
 
 ROWS = {"user": [u for u in range(300) for _ in range(2)], "item": [i for u in range(300) for i in ("a", f"b{u % 3}")]}
 
@@ -42,6 +45,12 @@ def written(tmp_path):
     return write
 
 
+def judged(release, ledger):
+    """What the judge says of the payment."""
+    with dps.Ledger(ledger) as opened:
+        return worst(paid(release, opened))
+
+
 def data(budget=None, most=None):
     return dps.Dataset(ROWS, user="user", item="item", budget=budget, max_items_per_user=most)
 
@@ -50,8 +59,8 @@ def test_a_release_that_follows_and_was_paid(dpselect, ledger, paying, written):
     path = written(data(paying).top_k(2, epsilon=1, counts=True))
     found = dpselect("check", path)
     assert (found.status, found.err) == (0, "")
-    assert found.out.startswith("The promise (1, 1e-07) follows from what the release says.\n  2 picks of ")
-    assert "together" in found.out or "add up to" in found.out
+    assert found.out.startswith("The promise (1, 1e-07) follows from the question, which was planned anew.\n  planned")
+    assert "top_k costs epsilon 1, delta 1e-07 by LimitedDomain" in found.out
     paid = dpselect("check", path, "--budget", ledger)
     assert (paid.status, paid.err) == (0, "")
     assert "The ledger paid for it.\n" in paid.out
@@ -78,12 +87,19 @@ def test_a_lowered_epsilon_does_not_follow(dpselect, ledger, paying, written):
     assert "THE LEDGER DOES NOT BEAR IT OUT." in found.out
 
 
-def test_what_cannot_be_recomputed_has_a_status_of_its_own(dpselect, ledger, paying, written):
-    path = written(data(paying, 2).union(epsilon=1))
+def test_what_cannot_be_planned_has_a_status_of_its_own(dpselect, ledger, written):
+    """A release that does not say what was asked, also where a ledger has it."""
+    release = replace(data().union(epsilon=1, max_items_per_user=2), question=None)
+    charge = Charge.up(Fraction(1), Fraction(1, 10**6))
+    with dps.Ledger(ledger) as opened:
+        held = opened.reserve(dps.Account("plays", "ann"), charge, '{"asked":{"epsilon":"1"}}')
+        opened.start(held)
+        opened.settle(held, charge, archived(release))
+    path = written(release)
     for more in ((), ("--budget", ledger)):
         found = dpselect("check", path, *more)
         assert (found.status, found.err) == (8, "")
-        assert found.out.startswith("NOT CONFIRMED: the promise (1, 1e-07) is stated")
+        assert found.out.startswith("NOT CONFIRMED: the promise (1, 1e-06) is stated")
     assert "entry 5: ann paid for it" in found.out
 
 
@@ -127,6 +143,7 @@ def test_what_was_charged_is_not_less_than_the_cost(dpselect, ledger, written, e
         opened.start(held)
         opened.settle(held, charge, archived(release))
     assert dpselect("check", written(release), "--budget", ledger).status == status
+    assert (judged(release, ledger) is Verdict.FAILS) is (status != 0)
 
 
 def test_an_epsilon_above_the_one_stated_was_asked_for(dpselect, ledger, written):
@@ -150,14 +167,15 @@ def test_every_verb_is_found_in_its_ledger(dpselect, ledger, paying, written):
         "list of few picks": (mine.top_k(2, epsilon="0.1", counts=True, method="limited-domain-sparse"), 0),
         "peeling": (mine.top_k(2, epsilon="0.1", domain=["a", "b0", "b1"], counts=True), 0),
         "set": (mine.top_k(2, epsilon="0.1", domain=["a", "b0", "b1"], ranked=False), 0),
-        "noisy": (mine.top_k(2, epsilon="0.1", method="limited-domain-gaussian"), 0),
+        "noisy": (mine.top_k(2, epsilon="0.1", method="limited-domain-laplace"), 0),
         "union": (mine.union(epsilon="0.1", method="weighted-laplace"), 0),
-        "chosen": (mine.choose(domain=["a", "b0"], epsilon="0.1"), 8),
-        "flip": (mine.choose(domain=["a", "b0"], epsilon="0.1", method="permute-and-flip"), 8),
+        "chosen": (mine.choose(domain=["a", "b0"], epsilon="0.1"), 0),
+        "flip": (mine.choose(domain=["a", "b0"], epsilon="0.1", method="permute-and-flip"), 0),
         "quantile": (ages.quantile([0.2, 0.8], bounds=(0, 9), epsilon="0.1"), 0),
     }
     for name, (release, status) in answers.items():
         found = dpselect("check", written(release), "--budget", ledger)
+        assert judged(release, ledger) is not Verdict.FAILS
         assert found.status == status, (name, found.out)
         assert "does not follow" not in found.out, (name, found.out)
 

@@ -37,7 +37,7 @@ def test_the_real_command(models: Path) -> None:
     assert "spent: (1, 0)-DP per user, add-remove neighbours" in ended.stdout
 
 
-@pytest.mark.parametrize("method", ["exponential", "permute-and-flip", "noisy-max"])
+@pytest.mark.parametrize("method", ["exponential", "permute-and-flip"])
 @pytest.mark.parametrize("more", [(), ("--monotonic",), ("--neighbors", "replace-one"), ("--sensitivity", "2.5")])
 def test_by_score(method: str, more: tuple[str, ...], models: Path, dpselect: Command) -> None:
     ended = dpselect(*by_score(models, "--method", method, *more, "--format", "json"))

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from dpselect._ground.methods import names
-from dpselect.command.completion_tree import tree
 from dpselect.command.main import main
-from dpselect.command.parser import COMMANDS
+from dpselect.command.parser import COMMANDS, Parser, parser
 from tests.end_to_end.shells import PREPARE, Fish, Terminal
 
 
@@ -22,6 +21,13 @@ def missing(way: str) -> bool:
 WAYS = [
     pytest.param(way, marks=pytest.mark.skipif(missing(way), reason=f"no {way} here")) for way in (*PREPARE, "fish")
 ]
+
+
+def places(command: Parser, words: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Each command and action, as its words, with its options."""
+    yield words, command.known()
+    for name, one in command.commands().items():
+        yield from places(one, f"{words} {name}".strip())
 
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -53,8 +59,7 @@ def test_commands_and_actions(shell: Fish | Terminal) -> None:
 
 @pytest.mark.parametrize("place", ["top", "ledger grant", "plan union", "gateway check", "inspect"])
 def test_every_long_option(shell: Fish | Terminal, place: str) -> None:
-    here = next(one for one in tree().all() if one.at == place)
-    long = {name for option in here.options for name in option.names if name.startswith("--")}
+    long = {name for name in dict(places(parser()))[place] if name.startswith("--")}
     assert set(shell.completed(f"dpselect {place} --")) == {*place.split(), *long}
 
 
@@ -62,7 +67,7 @@ def test_every_long_option(shell: Fish | Terminal, place: str) -> None:
     ("line", "words"),
     [
         ("top --format ", {"table", "csv", "plain-csv", "json", "parquet"}),
-        ("top -k 3 --format=j", {"--format=json"}),
+        ("top plays.parquet -k 3 --format j", {"json"}),
         ("union --format l", {"lines"}),
         ("choose --method ", set(names("choose"))),
         ("ledger grant b.sqlite --every q", {"quarter"}),
@@ -72,13 +77,12 @@ def test_every_long_option(shell: Fish | Terminal, place: str) -> None:
 )
 def test_values(shell: Fish | Terminal, line: str, words: set[str]) -> None:
     found = shell.completed(f"dpselect {line}")[len(line.split(" ")) - 1 :]
-    if "=" in line:  # bash has a word for what follows "=", and each shell shows it in its own way
-        found = [f"--format={one.rpartition('=')[2]}" for one in found]
     assert set(found) == words
 
 
 def test_files_and_folders(shell: Fish | Terminal) -> None:
     assert shell.completed("dpselect top pl") == ["top", "plays.parquet"]
+    assert shell.completed("dpselect top plays.parquet fi") == ["top", "plays.parquet", "films.csv"]
     assert shell.completed("dpselect top plays.parquet --domain-from fi")[-1] == "films.csv"
     assert {one.rstrip("/") for one in shell.completed("dpselect prepare -o f")[2:]} == {"folder"}
 
@@ -90,12 +94,20 @@ def test_nothing_where_nobody_can_guess(shell: Fish | Terminal) -> None:
 
 def test_every_option_is_in_every_script(capsys: pytest.CaptureFixture[str]) -> None:
     scripts = {shell: script(shell, capsys) for shell in ("bash", "zsh", "fish")}
-    for place in tree().all():
-        for option in place.options:
-            for name in option.names:
-                assert name in scripts["bash"]
-                assert name in scripts["zsh"]
-                assert f"-l {name[2:]}" in scripts["fish"] or f"-s {name[1:]}" in scripts["fish"]
+    for _, names_of_options in places(parser()):
+        for name in names_of_options:
+            assert name in scripts["bash"]
+            assert name in scripts["zsh"]
+            assert f"-l {name[2:]}" in scripts["fish"] or f"-s {name[1:]}" in scripts["fish"]
+
+
+def test_without_shtab_the_command_says_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "shtab", None)  # as where it is not installed
+    assert main(["completion", "bash"]) == 2
+    told = capsys.readouterr()
+    assert (told.out, "pip install 'dpselect[completion]'" in told.err) == ("", True)
 
 
 def test_an_unknown_shell_is_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,6 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "prepare": (dps.prepare,),
     "doctor": (),
     "completion": (),
-    "man": (),
     "inspect": (dps.inspect,),
     "serve": (demo.make, ServerSettings),
     "gateway check": (read,),
@@ -54,7 +53,7 @@ ASKING = {"top", "choose", "histogram", "quantile", "union"}
 PLANS = {"plan top", "plan union"}
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--format": (
-        ASKING | PLANS | {"check", "doctor", "ledger show", "ledger history", "ledger pending"},
+        ASKING | PLANS | {"check", "ledger show", "ledger history", "ledger pending"},
         "methods of what comes back",
     ),
     "--output": (ASKING | PLANS | {"ledger export", "ledger report", "prepare"}, "methods of what comes back, or to="),

@@ -55,10 +55,10 @@ def test_into_a_file_whose_name_says_the_form(name: str, start: str, dpselect: C
 
 
 def test_a_picture(dpselect: Command, tmp_path: Path) -> None:
-    ended = dpselect(*TOP[:-1], "--methods", "limited-domain", "--plot", tmp_path / "plan.png")
+    ended = dpselect(*TOP[:-1], "--methods", "limited-domain", "--plot", tmp_path / "plan.svg")
     assert ended.status == 0
-    assert ended.err.endswith(f"the picture is {tmp_path / 'plan.png'}\n")
-    assert (tmp_path / "plan.png").read_bytes().startswith(b"\x89PNG")
+    assert ended.err.endswith(f"the picture is {tmp_path / 'plan.svg'}\n")
+    assert (tmp_path / "plan.svg").read_text("utf-8").startswith("<svg ")
 
 
 @pytest.mark.parametrize("form", ["json", "csv"])
@@ -149,7 +149,7 @@ def test_a_picture_that_cannot_be_written_comes_after_the_table(dpselect: Comman
     ended = dpselect(*TOP, "--methods", "limited-domain", "--plot", tmp_path / "plan.wrong")
     assert ended.status == 4
     assert "\n\nmethod" in ended.out
-    assert "its extension must be one of" in ended.err
+    assert "a picture's name must end in .svg" in ended.err
 
 
 def test_help_is_instant_and_teaches() -> None:

@@ -27,7 +27,18 @@ def test_the_real_command(events: Path) -> None:
 
 def test_json_form(events: Path, dpselect: Command) -> None:
     found = json.loads(dpselect(*ask(events, "--format", "json", "--epsilon", "30.1", "--delta", "1e-6")).out)
-    assert set(found) == {"items", "kind", "counted", "complete", "ended", "accuracy", "privacy", "secure", "exact"}
+    assert set(found) == {
+        "items",
+        "kind",
+        "counted",
+        "complete",
+        "ended",
+        "accuracy",
+        "privacy",
+        "secure",
+        "question",
+        "exact",
+    }
     assert found["items"] == [{"item": animal, "rank": rank} for rank, animal in enumerate(ANIMALS, 1)]
     assert found["complete"] is True
     privacy = found["privacy"]

@@ -103,8 +103,8 @@ def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> 
     price = shown(k=3, within=20, domain=60)
     assert f"By peeling: within 20 users of the 3rd best costs epsilon {price}." in told["notes"]
     asked = "plan union --users 500 --items 60 --max-items-per-user 10 --users-for 3 --quiet --format json"
-    told = json.loads(dpselect(*asked.split(), "--methods", "sips,count-gaussian").out)
-    assert [row["method"] for row in told["rows"]] == ["sips"]
+    told = json.loads(dpselect(*asked.split(), "--methods", "weighted-gaussian,count-gaussian").out)
+    assert [row["method"] for row in told["rows"]] == ["weighted-gaussian"]
     assert "count-gaussian is left out: users_for must be at least 4, which costs epsilon 100." in told["notes"]
 
 
@@ -119,8 +119,8 @@ def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> 
             "within must be larger for peeling, joint-",
         ),
         (
-            "union --users-for 1 --max-items-per-user 3 --methods sips,count-laplace",
-            "users_for must be larger for sips, c",
+            "union --users-for 1 --max-items-per-user 3 --methods weighted-gaussian,count-laplace",
+            "users_for must be larger for weighted-gaussian, c",
         ),
         ("union --users-for 0", "users_for must be a whole number of at least 1"),
         ("union --within 3", "--within belongs to"),

@@ -125,7 +125,9 @@ def test_in_the_middle_of_a_union(
     monkeypatch.setattr(SqlPairs, step, lost)
 
     def ask() -> Release:
-        return data.union(epsilon=30, delta="1e-9", max_items_per_user=2, method="sips", counts=True, in_engine=True)
+        return data.union(
+            epsilon=30, delta="1e-9", max_items_per_user=2, method="weighted-gaussian", counts=True, in_engine=True
+        )
 
     with pytest.raises(DataError, match=LOST):
         ask()

@@ -47,8 +47,8 @@ def test_every_method_finds_what_many_share_and_nothing_of_one(method):
 
 
 def test_methods_are_those_whose_users_do_not_look():
-    looking = {"policy-laplace", "policy-gaussian", "greedy-laplace", "shaped-policy", "greedy-geometric"}
-    assert set(ABLE) == set(names("union")) - looking - {"shaped-weighted"}
+    looking = {"policy-laplace", "policy-gaussian", "greedy-geometric"}
+    assert set(ABLE) == set(names("union")) - looking
 
 
 def test_the_statement_without_it_does_not_speak_of_engines():
@@ -60,7 +60,7 @@ def test_the_statement_without_it_does_not_speak_of_engines():
 @pytest.mark.parametrize("most", [1, 2, None])
 def test_counts_are_users_each_of_whom_counts_for_so_many(most):
     release = dataset().union(
-        epsilon=200, delta="1e-9", method="sips", counts=True, max_items_per_user=most, in_engine=True
+        epsilon=200, delta="1e-9", method="weighted-gaussian", counts=True, max_items_per_user=most, in_engine=True
     )
     counts = {item.item: item.count for item in release.items}
     bound = release.privacy.parameters["max_items_per_user"]
@@ -82,7 +82,7 @@ def test_the_bound_is_chosen_as_in_memory():
     lengths = [*range(1, 200), 4000]
     sets = UserSets.of([[(v, i) for i in range(t)] for v, t in enumerate(lengths)])
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
-    terms = UnionQuery(epsilon="9999", delta="1e-9", method="sips")
+    terms = UnionQuery(epsilon="9999", delta="1e-9", method="weighted-gaussian")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
         found = bound_at(placed(*engine.pairs().lengths(BOUNDS[-1]), BOUNDS), terms.chooser, SeededDraws(1), BOUNDS)
     assert found == chosen_bound(sets, terms.chooser, SeededDraws(2)) == 200
@@ -96,7 +96,7 @@ def test_methods_whose_users_look_are_refused_before_a_row_is_read(method):
 
 def test_what_else_is_refused():
     with pytest.raises(ParameterError, match="at most 1000000"):
-        dataset().union(**PRICE, max_items_per_user=10**6 + 1, method="sips", in_engine=True)
+        dataset().union(**PRICE, max_items_per_user=10**6 + 1, method="weighted-gaussian", in_engine=True)
     with pytest.raises(ParameterError, match="in_engine"):
         dataset().union(**PRICE, in_engine=1)
     with pytest.raises(ParameterError, match="where in_engine is given"):
@@ -150,9 +150,7 @@ def test_nothing_found_in_the_engine_is_an_answer():
     assert rows.top_k(5, epsilon=1, delta="1e-9", method="discover", counts=True, in_engine=True).labels == []
 
 
-@pytest.mark.parametrize(
-    "more", [{"method": "hitting-set"}, {"method": "limited-domain"}, {"by": "country"}, {"method": "peeling"}], ids=str
-)
+@pytest.mark.parametrize("more", [{"method": "limited-domain"}, {"by": "country"}, {"method": "peeling"}], ids=str)
 def test_what_is_not_left_in_the_engine(more):
     domain = {"domain": ["a", "b"]} if more.get("method") == "peeling" else {}
     with pytest.raises(ParameterError, match="in_engine must be left out for all but discover"):

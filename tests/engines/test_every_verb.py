@@ -72,15 +72,6 @@ VERBS: dict[str, Verb] = {
     "top_k of a range with measures": lambda held, draws: asked(held, item="small").top_k(
         3, epsilon=9, domain=range(20), measures="mean(whole, 0, 20)", draws=draws
     ),
-    "hitting set of a list": lambda held, draws: asked(held, item="text", max_items_per_user=ALL).top_k(
-        5, epsilon=3, domain=LISTED, method="hitting-set", draws=draws
-    ),
-    "hitting set of a range": lambda held, draws: asked(held, item="whole").top_k(
-        5, epsilon=3, delta="0.1", domain=range(-5, 20), method="hitting-set", draws=draws
-    ),
-    "hitting set of days": lambda held, draws: asked(held, item="day").top_k(
-        2, epsilon=3, domain=AWKWARD.column("day").to_pylist(), method="hitting-set", draws=draws
-    ),
     "choose": lambda held, draws: asked(held, item="text").choose(domain=LISTED, **ONE, draws=draws),
     "choose of a column": lambda held, draws: asked(held, item="text").choose(
         domain=dps.Column({"name": TEXTS}, "name"), **ONE, draws=draws
@@ -129,9 +120,11 @@ VERBS: dict[str, Verb] = {
         **SET, method="policy-laplace", counts=True, draws=draws
     ),
     "union, all chosen": lambda held, draws: asked(held, item="text").union(epsilon=5, delta="0.1", draws=draws),
-    "union of whole numbers": lambda held, draws: asked(held, item="whole").union(**SET, method="sips", draws=draws),
+    "union of whole numbers": lambda held, draws: asked(held, item="whole").union(
+        **SET, method="weighted-gaussian", draws=draws
+    ),
     "union in the engine": lambda held, draws: asked(held, item="text").union(
-        **SET, method="sips", in_engine=True, counts=True, draws=draws
+        **SET, method="weighted-gaussian", in_engine=True, counts=True, draws=draws
     ),
     "union of days in the engine": lambda held, draws: asked(held, item="day").union(
         **SET, method="weighted-gaussian", in_engine=True, draws=draws
@@ -180,7 +173,7 @@ NOTES = pa.table(
 def test_words_of_texts(hold: Hold, ngrams: object) -> None:
     found = [
         asked(held, item=dps.Text("note", ngrams=ngrams)).union(
-            epsilon=10**3, delta="1e-9", max_items_per_user=20, method="sips"
+            epsilon=10**3, delta="1e-9", max_items_per_user=20, method="weighted-gaussian"
         )
         for held in (hold(NOTES), judge(NOTES))
     ]

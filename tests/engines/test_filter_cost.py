@@ -71,6 +71,8 @@ def test_every_operation_has_a_weight():
     {
         "n = 1": (1, 0, 0, 1),
         "t = 'a'": (1, 0, 0, 1),
+        f"t = '{'a' * 65}'": (1, 0, 1, 2),
+        f"t <> '{'a' * 4097}'": (1, 0, 2, 65),
         "t < 'a'": (1, 0, 1, 1),
         "t = u": (1, 0, 1, 0),
         "t IN ('a', 'b')": (2, 0, 1, 2),
@@ -272,6 +274,48 @@ def test_only_constants_are_listed_behind_in(engine):
     number = filter_type("BIGINT")
     written = parse("abs(n) IN (1, m, 2, 3)").sql({"n": number, "m": number}, quoted, engine)
     assert re.search(r"IN \(1, 2, 3\) OR .* = \(*\"?m", written), written
+
+
+LISTS = {
+    "integers": ("n", list(map(str, range(0, 2000, 2)))),
+    "texts": ("t", [f"'a common prefix {one}'" for one in range(0, 2000, 2)]),
+    "moments": ("w", [f"'2024-01-01 00:{one // 60:02}:{one % 60:02}'" for one in range(0, 2000, 2)]),
+    "decimals": ("n", [f"{one}.0" for one in range(0, 2000, 2)]),
+}
+
+
+@pytest.mark.parametrize(("column", "constants"), LISTS.values(), ids=list(LISTS))
+def test_duckdb_looks_up_a_long_list_wherever_it_stands(column, constants):
+    """It compared a row with each constant of NOT IN, and of IN beside another condition on the same column."""
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE t AS SELECT i AS n, 'a common prefix ' || i AS t, TIMESTAMP '2024-01-01' + to_seconds(i) AS w "
+        "FROM range(1000) AS s(i) UNION ALL SELECT NULL, NULL, NULL"
+    ).fetchall()
+    types = {"n": filter_type("BIGINT"), "t": filter_type("VARCHAR"), "w": filter_type("TIMESTAMP")}
+    listed = f"{column} IN ({', '.join(constants)})"
+    for where, fit in {
+        listed: 500,
+        f"NOT ({listed})": 500,
+        f"{listed} OR {column} = {constants[0]}": 500,
+        f"CASE WHEN {column} = {constants[0]} THEN FALSE ELSE NOT {listed} END": 500,
+        f"({listed}) IS NULL": 1,
+    }.items():
+        found = parse(where)
+        condition = found.sql({name: types[name] for name in found.needs(tuple(types))}, quoted, DUCKDB)
+        query = f"SELECT count(*) FROM t WHERE {condition}"
+        assert connection.execute(query).fetchall() == [(fit,)]
+        assert "Hash Join" in connection.execute(f"EXPLAIN {query}").fetchall()[0][1]
+
+
+def test_postgres_looks_up_whole_numbers_of_one_size():
+    """It compares a SMALLINT with each of a list of INTEGERs."""
+    from dpselect.engines.postgres.dialect import pg_type
+
+    many = ", ".join(map(str, range(51)))
+    for name, form in (("int2", 'CAST("n" AS int8)'), ("int4", 'CAST("n" AS int8)'), ("int8", '"n"')):
+        written = parse(f"n IN ({many})").sql({"n": pg_type(name, "b", -1)}, quoted, POSTGRES)
+        assert f"{form} IN (" in written.replace('("n")', '"n"')
 
 
 def test_json_of_postgres_is_no_text_of_filters():

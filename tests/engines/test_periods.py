@@ -360,7 +360,7 @@ def test_every_verb_takes_periods(hold: Hold) -> None:
     verbs: dict[str, Callable[[dps.Dataset], dps.Release]] = {
         "top_k": lambda data: data.top_k(2, epsilon=40, delta="0.1", draws=SeededDraws(1)),
         "union": lambda data: data.union(
-            epsilon=40, delta="0.1", max_items_per_user=3, method="sips", draws=SeededDraws(1)
+            epsilon=40, delta="0.1", max_items_per_user=3, method="weighted-gaussian", draws=SeededDraws(1)
         ),
         "choose": lambda data: data.choose(domain=ITEMS, epsilon=1, draws=SeededDraws(1)),
         "quantile": lambda data: data.quantile(bounds=(0, 13), step=1, epsilon=1, per_user="max", draws=SeededDraws(1)),

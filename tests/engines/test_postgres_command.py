@@ -40,9 +40,9 @@ COMMANDS: dict[str, list[str]] = {
         "--per-user",
         "max",
     ],
-    "union": ["union", *ANIMAL, *SURE, "--method", "sips"],
-    "union in the engine": ["union", *ANIMAL, *SURE, "--method", "sips", "--in-engine"],
-    "union of a text": ["union", "--text", "note", *SURE, "--ngrams", "1-2", "--method", "sips"],
+    "union": ["union", *ANIMAL, *SURE, "--method", "weighted-gaussian"],
+    "union in the engine": ["union", *ANIMAL, *SURE, "--method", "weighted-gaussian", "--in-engine"],
+    "union of a text": ["union", "--text", "note", *SURE, "--ngrams", "1-2", "--method", "weighted-gaussian"],
 }
 
 

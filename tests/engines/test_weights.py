@@ -14,7 +14,7 @@ from dpselect.engines import memory
 from dpselect.engines.duckdb import weights
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.questions import keyed_hash
-from dpselect.mechanisms import SIPS, WeightedLaplace
+from dpselect.mechanisms import WeightedGaussian, WeightedLaplace
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
 from tests.engines.every_engine import judge
 from tests.engines.test_types import COLUMNS
@@ -247,7 +247,7 @@ def test_items_of_any_type(values, arrow_type):
 def test_no_data_no_groups():
     with opened(rows_of(USERS), where="item = 'nobody'") as engine:
         pairs = engine.pairs()
-        release_elsewhere(SIPS(epsilon=1, delta="1e-6", max_items_per_user=3), pairs)
+        release_elsewhere(WeightedGaussian(epsilon=1, delta="1e-6", max_items_per_user=3), pairs)
         assert pairs.names() == []
 
 

@@ -50,32 +50,6 @@ def exponential(found: dict[Answer, int], rate: Fraction) -> Law:
         return {a: w / total for a, w in weights.items()}
 
 
-def permute_and_flip(found: dict[Answer, int], rate: Fraction) -> Law:
-    """P(S) = p_S x mean of 1 / (1 + heads among the others), the number of these heads by convolution."""
-    with ctx.workprec(BITS):
-        coins = {a: enclose(-rate * x).exp() for a, x in found.items()}
-        law: Law = {}
-        by_loss: dict[int, arb] = {}
-        for answer, p in coins.items():
-            if found[answer] not in by_loss:
-                heads = [arb(1)]
-                for other, q in coins.items():
-                    if other != answer:
-                        heads = [
-                            (heads[j] * (1 - q) if j < len(heads) else 0) + (heads[j - 1] * q if j else 0)
-                            for j in range(len(heads) + 1)
-                        ]
-                by_loss[found[answer]] = p * sum((h / (1 + j) for j, h in enumerate(heads)), arb(0))
-            law[answer] = by_loss[found[answer]]
-        return law
-
-
-def mean_loss(law: Law, found: dict[Answer, int]) -> arb:
-    """The expected loss."""
-    with ctx.workprec(BITS):
-        return sum((p * found[a] for a, p in law.items()), arb(0))  # type: ignore[index]
-
-
 def sorted_grid(items: int, most: int) -> Iterator[tuple[int, ...]]:
     """All count vectors up to the order of the items, ties included."""
     return combinations_with_replacement(range(most, -1, -1), items)

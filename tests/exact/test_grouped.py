@@ -14,7 +14,6 @@ from dpselect.aggregates.weight_groups import WeightGroups
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
-    SIPS,
     CountGaussian,
     CountLaplace,
     PolicyGaussian,
@@ -160,7 +159,6 @@ def law_elsewhere(mechanism):
     "mechanism",
     [
         *(kind(**TERMS) for kind in (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian)),
-        SIPS(**TERMS, rounds=2),
         RenyiShaped(**TERMS, rounds=2),
     ],
     ids=lambda m: type(m).__name__,

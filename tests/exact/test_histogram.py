@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpselect.accounting import zcdp_to_epsilon
+from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import HistogramGaussian, HistogramLaplace
 from dpselect.mechanisms.histogram import nearest
@@ -120,3 +121,10 @@ def test_bad_parameters(given: dict[str, object], message: str) -> None:
     usual = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": 2}
     with pytest.raises(ParameterError, match=message):
         HistogramGaussian(**(usual | given))  # type: ignore[arg-type]
+
+
+def test_rho_is_the_largest_that_converts():
+    millionth = Fraction(1, 10**6)
+    rho = largest_rho(Fraction(1), millionth)
+    assert zcdp_to_epsilon(rho, millionth) <= 1 < zcdp_to_epsilon(rho * (1 + Fraction(1, 10**9)), millionth)
+    assert largest_rho(Fraction(200), Fraction(1, 2)) > 100

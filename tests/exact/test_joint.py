@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect._ground.privacy import BoundedRange, PureDP
+from dpselect._ground.privacy import BoundedRange
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import CanonicalSet, JointPermuteAndFlip, JointSequence, JointSet
-from dpselect.mechanisms.joint.paths import Paths
+from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet
 from dpselect.mechanisms.joint.ranked import ranked, subset
-from dpselect.mechanisms.joint.sequence import SequenceWays, sequence_within
-from dpselect.mechanisms.joint.set import SetWays
+from dpselect.mechanisms.published.joint_paths import Paths
+from dpselect.mechanisms.published.joint_sequence import SequenceWays, sequence_within
+from dpselect.mechanisms.published.joint_set import SetWays
 from dpselect.testing import SeededDraws, law
 from tests.exact.grids import grid, pairs, replaced
 from tests.exact.joint_laws import (
@@ -28,8 +28,6 @@ from tests.exact.joint_laws import (
     exponential,
     joint_loss,
     losses,
-    mean_loss,
-    permute_and_flip,
     sequence_loss,
     sorted_grid,
 )
@@ -37,29 +35,23 @@ from tests.exact.laws import BITS, at_most, cached_laws, equals, law_of, log_ran
 from tests.twins import selection as broken
 
 HALF = Fraction(1, 2)
-FLIP_CANONICAL = "canonical permute-and-flip"
 
 
 def make(name: str, **parameters: Any) -> Any:
-    if name == FLIP_CANONICAL:
-        return JointPermuteAndFlip(loss="canonical", **parameters)
-    kinds = (JointSet, JointSequence, CanonicalSet, JointPermuteAndFlip)
+    kinds = (JointSet, JointSequence, CanonicalSet)
     return next(kind for kind in kinds if kind.__name__ == name)(**parameters)
 
 
-FORMS = {  # what each of them is by definition
-    "JointSet": (joint_loss, exponential),
-    "JointSequence": (sequence_loss, exponential),
-    "CanonicalSet": (canonical_loss, exponential),
-    "JointPermuteAndFlip": (joint_loss, permute_and_flip),
-    FLIP_CANONICAL: (canonical_loss, permute_and_flip),
+FORMS = {  # the loss of each of them, by definition
+    "JointSet": joint_loss,
+    "JointSequence": sequence_loss,
+    "CanonicalSet": canonical_loss,
 }
 ALL = sorted(FORMS)
 
 
 def expected(name: str, counts: tuple[int, ...], k: int, rate: Fraction = HALF) -> Any:
-    loss, form = FORMS[name]
-    return form(losses(counts, k, loss), rate)
+    return exponential(losses(counts, k, FORMS[name]), rate)
 
 
 def uniform(answers: Any) -> Any:
@@ -192,28 +184,13 @@ def test_no_smaller_epsilon_would_do(name):
     assert ratio > 0.97
 
 
-@pytest.mark.parametrize("name", ["CanonicalSet", "JointSequence", "JointSet"])
+@pytest.mark.parametrize("name", ALL)
 def test_the_bounded_range_is_met_with_equality(name):
     assert make(name, k=3, epsilon=2).privacy.steps[0].value == BoundedRange(Fraction(2))
     laws = cached_laws(make(name, k=2, epsilon=1))
     ranges = [log_range(laws(a), laws(b)) for a, b in pairs(4, 2)]
     assert all(at_most(r, Fraction(1)) for r in ranges)
     assert any(equals(r, Fraction(1)) for r in ranges)
-
-
-def test_permute_and_flip_is_a_pure_step_and_no_more():
-    for name in ("JointPermuteAndFlip", FLIP_CANONICAL):
-        mechanism = make(name, k=1, epsilon=1)
-        assert mechanism.privacy.steps[0].value == PureDP(Fraction(1))
-        assert log_range(law_of(mechanism, (1, 0, 0)), law_of(mechanism, (0, 1, 1))) > 1
-
-
-def test_permute_and_flip_never_expects_a_larger_loss():
-    for counts in sorted_grid(6, 2):
-        for name, twin in (("JointPermuteAndFlip", "JointSet"), (FLIP_CANONICAL, "CanonicalSet")):
-            found = losses(counts, 3, FORMS[name][0])
-            flipped = mean_loss(law_of(make(name, k=3, epsilon=1), counts), found)
-            assert flipped.mid() <= mean_loss(law_of(make(twin, k=3, epsilon=1), counts), found).mid() + 1e-40
 
 
 # ---- twins ----------------------------------------------------------------------------------------------------
@@ -342,5 +319,3 @@ def test_bad_parameters_are_named():
             make(name, k=0, epsilon=1)
         with pytest.raises(ParameterError, match=r"^neighbors must be"):
             make(name, k=1, epsilon=1, neighbors="rows")
-    with pytest.raises(ParameterError, match=r"^loss must be one of joint, canonical, got"):
-        JointPermuteAndFlip(k=1, epsilon=1, loss="both")

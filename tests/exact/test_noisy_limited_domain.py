@@ -1,4 +1,4 @@
-"""Limited domain with Laplace or Gaussian noise: heights, privacy over all neighbours, wrong twins, the real code."""
+"""Limited domain with Laplace noise: heights, privacy over all neighbours, wrong twins, the real code."""
 
 from __future__ import annotations
 
@@ -11,24 +11,19 @@ import numpy as np
 import pytest
 from flint import arb
 
-from dpselect.accounting import zcdp_to_epsilon
-from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import LimitedDomainGaussian, LimitedDomainLaplace
-from dpselect.mechanisms.top_k.noisy_limited_domain import (
-    gaussian_height,
-    gaussian_tail,
+from dpselect.mechanisms import LimitedDomainLaplace
+from dpselect.mechanisms.published.noisy_limited_domain import (
     laplace_height,
     laplace_tail,
 )
 from dpselect.mechanisms.top_k.top_rows import largest, top_rows
 from dpselect.testing import hockey_stick, law
 from tests.exact.grids import pairs
-from tests.exact.noisy_domain import NoisyDomain, gaussian, hockey, laplace, none
+from tests.exact.noisy_domain import NoisyDomain, hockey, laplace, none
 from tests.twins import selection as broken
 
 HALF = Fraction(1, 2)
-MILLIONTH = Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 10), HALF, Fraction(3)])
@@ -40,31 +35,12 @@ def test_the_laplace_tail_is_the_sum_of_products(rate):
         assert float(laplace_tail(rate, t)) == pytest.approx(difference[600 + t + 1 :].sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1), Fraction(50)])
-def test_the_gaussian_tail_is_bounded_closely(variance):
-    z = np.arange(-300, 301)
-    noise = np.exp(-(z**2) / (2 * float(variance)))
-    difference = np.convolve(noise, noise)[300:901] / noise.sum() ** 2
-    for t in (0, 1, 5, 20):
-        exact = difference[300 + t + 1 :].sum()
-        assert float(gaussian_tail(variance, t)) >= exact
-        assert float(gaussian_tail(Fraction(50), t)) <= 1.6 * np.maximum(exact, 1e-300) or variance != 50
-
-
 def test_heights_are_the_least():
     delta = Fraction(1, 10**6)
     for swaps in (1, 10):
         t = laplace_height(HALF, swaps, delta)
         assert swaps * laplace_tail(HALF, t) <= delta < swaps * laplace_tail(HALF, t - 1)
-        t = gaussian_height(Fraction(50), swaps, delta)
-        assert swaps * gaussian_tail(Fraction(50), t) <= delta < swaps * gaussian_tail(Fraction(50), t - 1)
     assert laplace_height(Fraction(3), 1, HALF) == 0
-
-
-def test_rho_is_the_largest_that_converts():
-    rho = largest_rho(Fraction(1), MILLIONTH)
-    assert zcdp_to_epsilon(rho, MILLIONTH) <= 1 < zcdp_to_epsilon(rho * (1 + Fraction(1, 10**9)), MILLIONTH)
-    assert largest_rho(Fraction(200), HALF) > 100
 
 
 # Limited domain with noise: privacy over all neighbours, in both directions, of all that could be told.
@@ -97,18 +73,6 @@ def test_limited_domain_laplace_over_all_neighbours(case, delta):
     neighbours = list(pairs(items, 2 if items < 4 else 1, touched))
     assert least_delta(domain, neighbours, touched) <= float(delta) + SLACK
     assert (mechanism.privacy.epsilon, mechanism.privacy.delta) == (touched, Fraction(delta))
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_limited_domain_gaussian_over_all_neighbours(case):
-    case = dict(case)
-    items, touched = case.pop("items"), case["max_items_per_user"]
-    mechanism = LimitedDomainGaussian(k=1, epsilon=1, delta="0.2", **case)
-    domain = NoisyDomain(case["k_bar"], mechanism.height, gaussian(float(mechanism.variance)))
-    neighbours = list(pairs(items, 2 if items < 4 else 1, touched))
-    assert least_delta(domain, neighbours, 1) <= 0.2 + SLACK
-    assert mechanism.rho.rho == touched / (2 * mechanism.variance)
-    assert mechanism.privacy.zcdp is None
 
 
 def twin_case(touched=1, delta="0.01", k_bar=1):
@@ -171,21 +135,15 @@ class Script:
     def laplace(self, _rate):
         return self.noise.pop(0)
 
-    def gaussian(self, _variance):
-        return self.noise.pop(0)
-
     def peel(self, _weights, k):
         return [(g, 0) for g in range(k)]
 
 
-MAKE = {
-    "laplace": lambda **case: LimitedDomainLaplace(epsilon=2, delta="0.1", max_items_per_user=1, **case),
-    "gaussian": lambda **case: LimitedDomainGaussian(epsilon=2, delta="0.1", max_items_per_user=1, **case),
-}
+def make(**case):
+    return LimitedDomainLaplace(epsilon=2, delta="0.1", max_items_per_user=1, **case)
 
 
-@pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
-def test_the_mechanism_does_what_the_law_is_computed_from(make):
+def test_the_mechanism_does_what_the_law_is_computed_from():
     counts = (3, 0, 9, 5, 2)
     mechanism = make(k=2, k_bar=3)
     for noise in product((-9, 0, 3, mechanism.height, 20), repeat=4):
@@ -197,8 +155,7 @@ def test_the_mechanism_does_what_the_law_is_computed_from(make):
         assert [noisy[(2, 3, 0)[row]] for row, _ in picks] == told
 
 
-@pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
-def test_fewer_items_than_k_bar(make):
+def test_fewer_items_than_k_bar():
     mechanism = make(k=2, k_bar=3)
     assert mechanism.picks_with_counts(top_rows([0, 0], 4), Script([0])) == ([], [])
     assert mechanism.with_counts({}, draws=Script([0])) == ([], [])
@@ -215,15 +172,9 @@ def test_fewer_items_than_k_bar(make):
         ({"delta": 0}, "delta must be between 0 and 1"),
     ],
 )
-@pytest.mark.parametrize("make", [LimitedDomainLaplace, LimitedDomainGaussian])
-def test_parameters_of_noisy_limited_domain(make, change, message):
+def test_parameters_of_noisy_limited_domain(change, message):
     with pytest.raises(ParameterError, match=message):
-        make(**({"k": 2, "k_bar": 3, "epsilon": 1, "delta": "0.1", "max_items_per_user": 1} | change))
-
-
-def test_the_threshold_takes_a_part_of_delta():
-    with pytest.raises(ParameterError, match="delta_threshold must be below delta"):
-        LimitedDomainGaussian(k=1, epsilon=1, delta="0.1", delta_threshold="0.1", max_items_per_user=1)
+        LimitedDomainLaplace(**({"k": 2, "k_bar": 3, "epsilon": 1, "delta": "0.1", "max_items_per_user": 1} | change))
 
 
 def test_equal_noisy_counts_are_ranked_at_random():
@@ -233,11 +184,6 @@ def test_equal_noisy_counts_are_ranked_at_random():
     assert law(lambda draws: tuple(largest([1, 2], 5, draws))).keys() == {(1, 0)}
     told = [[labels[i] for i in broken.ranked_by_place([5, 5], 2)] for labels in ("ab", "ba")]
     assert told[0] != told[1]  # the twin tells the order of the rows, which is that of the true counts
-
-
-def test_zcdp_of_the_shared_part_holds_for_its_epsilon():
-    mechanism = LimitedDomainGaussian(k=1, epsilon=1, delta="1e-6", max_items_per_user=5)
-    assert zcdp_to_epsilon(mechanism.rho.rho, Fraction(1, 2 * 10**6)) <= 1
 
 
 def test_hockey_sticks_of_draws_and_arrays_agree():

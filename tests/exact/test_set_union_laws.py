@@ -11,25 +11,21 @@ from flint import arb, ctx
 from dpselect._ground.reals import Exp, enclose
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
-    SIPS,
     CountGaussian,
     CountLaplace,
     GreedyGeometric,
-    GreedyLaplace,
     PolicyGaussian,
     PolicyLaplace,
-    ShapedPolicy,
-    ShapedWeighted,
+    RenyiShaped,
     TruncatedGeometric,
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.mechanisms.set_union.greedy import certain
-from dpselect.mechanisms.set_union.policy import even_up
+from dpselect.mechanisms.published.policy import even_up
+from dpselect.mechanisms.set_union.greedy import certain, even
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
-    Shaped,
     gaussian_delta,
     geometric,
     refused,
@@ -73,17 +69,10 @@ def test_golden_thresholds(epsilon, most, laplace, sigma, gauss):
     assert many.slack < Fraction(1, 5000)
 
 
-@pytest.mark.parametrize(("epsilon", "expected"), [("0.1", 94.0685), ("0.5", 19.6137), ("1", 10.30685), ("3", 4.10228)])
-def test_golden_thresholds_of_greedy_updates(epsilon, expected):
-    assert float(GreedyLaplace(epsilon=epsilon, delta=DELTA).threshold) == pytest.approx(expected, rel=2e-6)
-
-
 @pytest.mark.parametrize(("epsilon", "expected"), [("0.5", 17.748), ("1", 9.848), ("3", 4.085)])
-def test_golden_turns_of_shaped_releases(epsilon, expected):
-    assert float(ShapedWeighted(epsilon=epsilon, delta=DELTA).threshold) == pytest.approx(expected, abs=5e-4)
-    assert (
-        ShapedPolicy(epsilon=epsilon, delta=DELTA).threshold == ShapedWeighted(epsilon=epsilon, delta=DELTA).threshold
-    )
+def test_golden_weights_of_an_even_chance(epsilon, expected):
+    assert float(even(Fraction(epsilon), DELTA)) == pytest.approx(expected, abs=5e-4)
+    assert GreedyGeometric(epsilon=epsilon, delta=DELTA, alpha=9).weighting.cutoff >= expected
 
 
 @pytest.mark.parametrize("most", [1, 7, 100])
@@ -174,43 +163,6 @@ def test_truncated_geometric_starts_at_delta():
         assert abs(first - enclose(Fraction(1, 7))) < 1e-50
 
 
-# ---- shaped -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.1"), ("1/2", "0.4"), ("3", "1e-9"), ("2", "0.9")])
-def test_shaped_probabilities_obey_the_inequalities_of_the_proof(epsilon, delta):
-    """p(w + x) <= e^(epsilon x) p(w) + q(x), the same for 1 - p downwards, and q(x) <= delta x for x <= 1."""
-    epsilon, delta = Fraction(epsilon), Fraction(delta)
-    law = Shaped(epsilon, delta)
-    top = 2 * ShapedWeighted(epsilon=epsilon, delta=delta).threshold
-    grid = [top * i / 40 for i in range(45)]
-    with ctx.workprec(BITS):
-        for x in (Fraction(1, 1000), Fraction(1, 3), Fraction(1)):
-            factor, q = Exp(epsilon * x).ball(BITS), law.low(enclose(x))
-            assert q <= enclose(delta * x) + 1e-40
-            for w in grid:
-                low, high = law.at(w).ball(BITS), law.at(w + x).ball(BITS)
-                assert high <= factor * low + q + 1e-40
-                assert 1 - low <= factor * (1 - high) + q + 1e-40
-                assert high >= low - 1e-40
-
-
-def test_shaped_probabilities_are_one_half_at_the_turn_and_end_at_one():
-    law = Shaped(Fraction(1), Fraction(1, 10))
-    turn = ShapedWeighted(epsilon=1, delta="0.1").threshold
-    assert float(law.at(turn).ball(128).mid()) == pytest.approx(0.5, abs=1e-15)
-    assert law.at(2 * turn).ball(64) == 1
-    assert law.at(Fraction(10**6)).ball(64) == 1
-    assert law.at(turn * 2 - Fraction(1, 100)).ball(64) < 1
-
-
-def test_near_the_turn_a_ball_holds_the_number_at_every_precision():
-    law = Shaped(Fraction(1), Fraction(1, 10))
-    exact = law.at(turn := ShapedWeighted(epsilon=1, delta="0.1").threshold).ball(400)
-    for bits in (2, 10, 30, 64, 100):
-        assert law.at(turn).ball(bits).overlaps(exact)
-
-
 # ---- parameters -------------------------------------------------------------------------------------------
 
 
@@ -228,9 +180,9 @@ def test_near_the_turn_a_ball_holds_the_number_at_every_precision():
         (lambda: PolicyGaussian(epsilon=1, delta="0.1", max_items_per_user=1, alpha=-1), "alpha"),
         (lambda: PolicyGaussian(epsilon=1, delta="0.1", max_items_per_user=1, most_users=0), "most_users"),
         (lambda: PolicyGaussian(epsilon=1, delta="0.1", max_items_per_user=9, most_users=10**30), "most_users"),
-        (lambda: SIPS(epsilon=1, delta="0.1", max_items_per_user=1, rounds=0), "rounds"),
-        (lambda: SIPS(epsilon=1, delta="0.1", max_items_per_user=1, rounds=10**6), "rounds"),
-        (lambda: SIPS(epsilon=1, delta="0.1", max_items_per_user=1, split=2), "split"),
+        (lambda: RenyiShaped(epsilon=1, delta="0.1", max_items_per_user=1, rounds=0), "rounds"),
+        (lambda: RenyiShaped(epsilon=1, delta="0.1", max_items_per_user=1, rounds=10**6), "rounds"),
+        (lambda: RenyiShaped(epsilon=1, delta="0.1", max_items_per_user=1, split=2), "split"),
         (lambda: GreedyGeometric(epsilon=1, delta="0.1", alpha="many"), "alpha"),
     ],
 )
@@ -238,14 +190,3 @@ def test_parameters_are_refused_by_name(build, parameter):
     with pytest.raises(ParameterError) as caught:
         build()
     assert caught.value.parameter == parameter
-
-
-@pytest.mark.parametrize("split", ["1/4", "0.3", 1])
-def test_sips_spends_all_of_its_budget_and_no_more(split):
-    sips = SIPS(epsilon=1, delta="1e-4", max_items_per_user=10, rounds=4, split=split)
-    assert sum(sips.parts) == 1
-    sigma = smallest_deviation(Fraction(1), Fraction("0.5e-4"))
-    precision = sum(1 / law.deviation**2 for law in sips.laws)
-    assert (1 - Fraction(1, 10**9)) / sigma**2 < precision <= 1 / sigma**2
-    misses = [1 - (1 - float(law.at(sips.share(10)).ball(64).mid())) ** 10 for law in sips.laws]
-    assert sum(misses) <= 0.5e-4 * (1 + 1e-9)

@@ -227,7 +227,12 @@ def test_counts_cost_what_a_user_moves_of_all_of_them(most, order):
 
 @pytest.mark.parametrize(
     "given",
-    [{"method": "sips", "max_items_per_user": 3}, {"method": "truncated-geometric"}, {"max_items_per_user": 5}, {}],
+    [
+        {"method": "weighted-gaussian", "max_items_per_user": 3},
+        {"method": "truncated-geometric"},
+        {"max_items_per_user": 5},
+        {},
+    ],
     ids=str,
 )
 def test_no_union_costs_more_than_the_step_that_is_stated(given):

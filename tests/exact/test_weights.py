@@ -11,7 +11,6 @@ from flint import ctx
 from dpselect.mechanisms import (
     CanonicalSet,
     ChosenKBar,
-    JointPermuteAndFlip,
     JointSequence,
     JointSet,
     LimitedDomain,
@@ -41,8 +40,6 @@ SETS = {
     "joint-set": JointSet,
     "canonical-set": CanonicalSet,
     "joint-sequence": JointSequence,
-    "joint-permute-and-flip": JointPermuteAndFlip,
-    "canonical-permute-and-flip": lambda **given: JointPermuteAndFlip(loss="canonical", **given),
 }
 
 

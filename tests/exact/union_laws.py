@@ -12,8 +12,6 @@ import numpy as np
 from flint import arb, ctx
 
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.mechanisms.set_union.port import UNIT
-from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.testing import Law
 from tests.exact.laws import BITS, at_most, delta_between
 
@@ -55,23 +53,7 @@ def of_coins(heads: Sequence[arb]) -> Law:
 
 def union_law(mechanism: Any, database: Database, size: int) -> Law:
     """The law of the released set."""
-    if hasattr(mechanism, "laws"):
-        return of_rounds(mechanism.laws, database, size)
     return of_coins(coins(mechanism.law, weights_of(mechanism, database, size)))
-
-
-def of_rounds(laws: Sequence[Any], database: Database, size: int) -> Law:
-    """SIPS, where nobody has more items than the bound: what is released leaves everybody, the rest goes on."""
-    if not laws:
-        return {0: arb(1)}
-    weights = [Fraction(int(w), UNIT) for w in weighted(sets_of(database, size), rooted)]
-    found: Law = {}
-    for answer, p in of_coins(coins(laws[0], weights)).items():
-        left = tuple(tuple(i for i in items if not answer >> i & 1) for items in database)
-        for more, q in of_rounds(laws[1:], left, size).items():
-            with ctx.workprec(BITS):
-                found[answer | more] = found.get(answer | more, arb(0)) + p * q
-    return found
 
 
 def subsets(size: int, most: int) -> list[tuple[int, ...]]:

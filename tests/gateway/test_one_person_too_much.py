@@ -39,6 +39,21 @@ def test_questions_that_wait_for_somebody_to_agree_are_counted(tmp_path: Path) -
         assert served.ann.post("/v1/questions", {**TOP, "k": 5}).status_code == 202
 
 
+def test_long_questions_fill_nobody_s_lists(tmp_path: Path) -> None:
+    """Before, ten of them made a list of ten megabytes, for everybody who may use the data."""
+    with serving(tmp_path) as served:
+        for place in range(2):
+            served.ann.ask({**TOP, "epsilon": "1/50", "exclude": [f"{place} {item:09}" for item in range(5_000)]})
+        for somebody, path in ((served.ann, "/v1/questions"), (served.bob, "/v1/answers")):
+            told = somebody.get(path)
+            (found,) = told.json().values()
+            assert len(told.content) < 5_000
+            assert found
+            assert all(one["question"]["epsilon"] == "1/50" for one in found)
+        whole = served.ann.get(f"/v1/questions/{served.ann.get('/v1/questions').json()['questions'][0]['id']}").json()
+        assert len(whole["question"]["exclude"]) == 5_000
+
+
 def bodies(number: int, epsilon: object, items: int = 900) -> Iterator[dict[str, Any]]:
     """Questions of about 12 kB, each another."""
     for place in range(number):

@@ -1,10 +1,9 @@
-"""The parts of pages by themselves: filters from menus, numbers, words, pictures."""
+"""The parts of pages by themselves: filters from menus, numbers, words."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -13,13 +12,9 @@ from hypothesis import strategies as st
 import dpselect as dps
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Constant, Name, Operation
-from dpselect.errors import ParameterError
-from dpselect.gateway import filters, pictures
+from dpselect.gateway import filters
 from dpselect.gateway.pages import conditions, numbers, snippets, words
 from dpselect.gateway.pages.conditions import Condition
-
-SVG = "{http://www.w3.org/2000/svg}"
-HOSTILE = ("<script>", 'a"b', "R&D", "$x^2$", "x" * 200, "名前" * 40, "a\u202eb")
 
 
 def release_of(labels: tuple[str, ...]) -> dps.Release:
@@ -152,70 +147,3 @@ def test_python_text_holds_any_value() -> None:
         if isinstance(node, ast.keyword) and node.arg in names:
             called[node.arg] = ast.literal_eval(node.value)
     assert called == {"where": where, "share": "2%"}
-
-
-# ---- pictures -----------------------------------------------------------------------------------------------
-
-
-def test_a_picture_is_sound_with_any_label() -> None:
-    release = release_of(HOSTILE)
-    tree = ElementTree.fromstring(pictures.file(release, "Title <b>"))
-    assert len(tree.findall(f".//{SVG}rect[@class='bar']")) == len(HOSTILE)
-    assert {one.tag for one in tree.iter()} <= {
-        f"{SVG}{name}" for name in "svg title desc rect text path g circle".split()
-    }
-    texts = [one.text or "" for one in tree.iter(f"{SVG}text")]
-    assert any("<script>" in one for one in texts)
-    assert "style" not in {name for one in tree.iter() for name in one.attrib}
-    assert tree.get("role") == "img"
-    named = {one.get("id") for one in tree.iter() if one.get("id")}
-    assert set((tree.get("aria-labelledby") or "").split()) == named
-
-
-def test_a_picture_says_what_it_shows_and_whiskers_are_where_the_intervals_are() -> None:
-    release = release_of(("a", "b", "c"))
-    (drawn,) = pictures.drawings(release)
-    first = release.items[0]
-    assert drawn.finding.startswith(f"{first.item} has about {first.count:,} users")
-    assert drawn.shapes.count('class="whisker"') == 3
-    most = max(one.high or 0 for one in release.items)
-    low, high = (min((end or 0) / most * pictures.WIDTH, pictures.WIDTH - 0.75) for end in (first.low, first.high))
-    start = drawn.shapes.partition('class="whisker" d="M')[2]
-    assert float(start.partition(" ")[0]) == pytest.approx(low, abs=0.06)
-    assert float(start.partition("H")[2].partition("M")[0]) == pytest.approx(high, abs=0.06)
-
-
-def test_groups_have_a_panel_each_and_names_alone_have_none() -> None:
-    rows = {"user": range(900), "item": ["x", "y"] * 450, "g": ["one", "two", "three"] * 300}
-    data = dps.Dataset(rows, user="user", item="item")
-    release = data.top_k(2, by="g", epsilon=60, delta="1e-6", counts=True)
-    assert [one.title for one in pictures.drawings(release)] == ["one", "three", "two"]
-    assert ElementTree.fromstring(pictures.file(release, "x")).tag == f"{SVG}svg"
-    names = data.top_k(2, epsilon=60, delta="1e-6")
-    assert pictures.drawings(names) == []
-    with pytest.raises(ParameterError, match="without numbers"):
-        pictures.file(names, "x")
-
-
-def test_many_quantiles_are_steps_and_bars() -> None:
-    values, ranks = [n % 100 for n in range(5000)], [place / 10 for place in range(1, 10)]
-    release = dps.quantile(values, ranks, bounds=(0, 99), step=1, epsilon=60)
-    (drawn,) = pictures.drawings(release)
-    assert drawn.shapes.count('class="path"') == 1
-    path = drawn.shapes.partition('class="path" d="')[2].partition('"')[0]
-    assert path.count("V") == 8
-    heights = [float(one.partition("H")[0]) for one in path.split("V")[1:]]
-    assert heights == sorted(heights, reverse=True)
-    assert 8 <= drawn.shapes.count('class="bar"') <= 20
-    assert drawn.finding.startswith(f"10 % at {release.labels[0]}, 30 % at {release.labels[2]}")
-    assert ElementTree.fromstring(pictures.file(release, "x")).tag == f"{SVG}svg"
-
-
-def test_values_stand_on_the_scale_of_the_bounds() -> None:
-    release = dps.quantile([30] * 500 + [40] * 600, [0.25, 0.75], bounds=(0, 120), step=1, epsilon=60)
-    (drawn,) = pictures.drawings(release)
-    assert release.labels == [30, 40]
-    places = [float(one.partition('"')[0]) for one in drawn.shapes.split('cx="')[1:]]
-    scale = (pictures.WIDTH - 12) / 120
-    assert places == [pytest.approx(6 + value * scale, abs=0.06) for value in (30, 40)]
-    assert drawn.finding == "Quantiles 0.25, 0.75. 30, 40."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from dpselect.engines.filters.cost import BYTES
 from dpselect.errors import ParameterError
 from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
@@ -19,7 +22,9 @@ from dpselect.gateway.jobs import JobState
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
+from dpselect.gateway.web.desk import Desk
 from dpselect.queries.query import Query
+from tests.gateway import small
 from tests.gateway.processes import make
 
 DATA = DataSettings("plays", "plays.parquet", "user", ("artist",), Amount(Fraction(1), Fraction(0)))
@@ -29,7 +34,7 @@ DEAR = " OR ".join(f"contains(comment, 'word {number}')" for number in range(10)
 
 def seconds(where: str | None = None, data: DataSettings = DATA, **asked: Any) -> float:
     """Of a top k about artists."""
-    return work.bound(Query.from_dict({**TOP, **asked}), where, "artist", data)
+    return work.bound(Query.from_dict({**TOP, **asked}), where, "artist", data).seconds
 
 
 def test_more_work_has_a_larger_bound() -> None:
@@ -56,23 +61,50 @@ def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
     assert seconds(DEAR) >= seconds() + all_rows + 10 * one_user - 1e-9
 
 
+def test_the_margin_holds_a_user_whose_texts_are_as_long_as_a_filter_looks_into() -> None:
+    for where in (f"contains(comment, '{'a' * 240}')", "lower(comment) = 'b'", DEAR):
+        cost = work.row_filter.parse(where).cost
+        bytes_read = cost.readings * (DATA.sizes.all_bytes + work.ONE_USER * BYTES)
+        assert seconds(where) >= work.FILES.start + bytes_read * work.FILES.letter
+
+
 def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
     def median(groups: int, points: int = 1) -> float:
         q = "1/2" if points == 1 else [f"{one}/{points + 1}" for one in range(1, points + 1)]
         asked = {"verb": "quantile", "q": q, "bounds": ["0", "60"], "step": "1", "epsilon": "1/100", "by": ["country"]}
-        return work.bound(Query.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA)
+        return work.bound(Query.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA).seconds
 
     assert median(50_000) > 20
     assert median(1_000, points=9) > median(1_000) + 3
 
 
+def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = []
+    monkeypatch.setattr(work, "bound", lambda *given: counted.append(given[4]) or work.Bound(0.0, 0.0))
+    asked = {"verb": "top_k", "data": "visits", "k": 2, "epsilon": "1/10", "during": "2026-10..2026-11"}
+    with small.running(tmp_path) as served:
+        for more in ({}, {"compared_with": "2026-08..2026-09"}):
+            served.gateway.ask(served.gateway.settings.people["bob"], {**asked, **more})
+    assert counted == [2, 4]
+
+
 def test_windows_are_ticks_that_double() -> None:
-    def at(bound: float, tick: float = 1.0) -> float:
-        return work.window(bound, tick, workers=1)
+    def at(rows: float, tick: float = 1.0) -> float:
+        return work.window(work.Bound(here=0.0, rows=rows), tick, workers=1)
 
     assert [at(bound) for bound in (0.01, 1.0, 1.01, 2.0, 3.9, 4.1)] == [1, 1, 2, 2, 4, 8]
     assert at(0.9, tick=0.25) == 1
-    assert work.window(1.0, 1.0, workers=10**4) >= 2, "workers that share processors take longer"
+    assert work.window(work.Bound(0.0, 1.0), 1.0, workers=10**4) >= 2, "workers that share processors take longer"
+
+
+def test_a_window_has_room_for_all_threads_that_share_the_interpreter() -> None:
+    """Analysts who price dear filters again and again made a question late that took a quarter of its window alone."""
+    for workers in (1, 2, 5):
+        assert work.window(work.Bound(here=1.0, rows=0.0), 1e-3, workers) >= workers + work.THREADS
+        assert work.window(work.Bound(here=0.0, rows=1.0), 1e-3, workers) >= workers
+    assert Desk()._threads.total_tokens == work.THREADS
 
 
 def serving(folder: Path, tick: float, **more: Any) -> Gateway:
@@ -87,6 +119,24 @@ def asked(found: Gateway, **more: Any) -> dict[str, Any]:
     while (job := found.job(ann, number))["state"] in ("queued", "running"):
         time.sleep(0.01)
     return job
+
+
+def test_the_first_question_finds_its_engine_loaded(tmp_path: Path) -> None:
+    """Loading it took more of the first window than the bound has for a start."""
+    make(tmp_path, analysts=1)
+    script = """
+import sys
+from pathlib import Path
+from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.settings.reading import read
+found = Gateway(read(Path(sys.argv[1])))
+assert "duckdb" not in sys.modules
+found.start()
+print("duckdb" in sys.modules)
+found.stop()
+"""
+    run = [sys.executable, "-c", script, tmp_path / "state.toml"]
+    assert subprocess.run(run, check=True, stdout=subprocess.PIPE).stdout == b"True\n"
 
 
 def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path: Path) -> None:
@@ -104,7 +154,7 @@ def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path: Path) ->
 def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work, "bound", lambda *_: 0.0)
+    monkeypatch.setattr(work, "bound", lambda *_: work.Bound(0.0, 0.0))
     found = serving(tmp_path, 0.004)  # less than any question takes
     found.start()
     try:

@@ -61,7 +61,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "top_k, days": (
         {"item": "day", "max_items_per_user": 2},
-        {"verb": "top_k", "k": 2, "method": "limited-domain-gaussian", "max_items_per_user": 2, **LIKELY},
+        {"verb": "top_k", "k": 2, "method": "limited-domain-laplace", "max_items_per_user": 2, **LIKELY},
     ),
     "top_k, pairs": (
         {"item": ["country", "item"]},
@@ -73,7 +73,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "top_k, nothing": ({"where": "item = 'nobody'"}, {"verb": "top_k", "k": 2, **LIKELY}),
     "top_k, within": ({}, {"verb": "top_k", "k": 2, "within": 25, "delta": "1e-6"}),
-    "union": ({}, {"verb": "union", "max_items_per_user": 2, "method": "sips", "counts": True, **LIKELY}),
+    "union": ({}, {"verb": "union", "max_items_per_user": 2, "method": "weighted-gaussian", "counts": True, **LIKELY}),
     "union, policy": ({}, {"verb": "union", "max_items_per_user": 2, "method": "policy-gaussian", **LIKELY}),
     "union, shaped": ({}, {"verb": "union", "max_items_per_user": 2, "method": "renyi-shaped", **LIKELY}),
     "union, text": (
@@ -114,7 +114,7 @@ MORE: dict[str, dict[str, Any]] = {
     },
     "union, users_for": {"verb": "union", "users_for": 50, "max_items_per_user": 2},
     "choose, replaced": {
-        "verb": "choose", "epsilon": 1, "domain": ["a", "b"], "method": "noisy-max", "neighbors": "replace-one",
+        "verb": "choose", "epsilon": 1, "domain": ["a", "b"], "method": "permute-and-flip", "neighbors": "replace-one",
     },
     "histogram, delta": {"verb": "histogram", "epsilon": "1/3", "delta": "1e-9", "domain": {"start": -3, "stop": 40}},
     "quantile, mean": {"verb": "quantile", "epsilon": 1, "bounds": [0, 9.5], "step": "0.1", "per_user": "mean"},

@@ -16,25 +16,21 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 # from it stands after that. `testing` stands beside this row, see `may_import`.
 ROOMS = (
     "errors", "_ground", "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger",
-    "checking", "queries", "dataset", "forecast", "remote", "namespace", "pandas", "polars", "dpselect", "demo",
+    "queries", "checking", "dataset", "forecast", "remote", "namespace", "pandas", "polars", "dpselect", "demo",
     "gateway", "command", "__main__",
 )  # fmt: skip
-# Rooms that never import some earlier ones. Checking recomputes what planned an answer, so it has numerics of its own.
+# Rooms that never import some earlier ones.
 APART = {
     "engines": {"accounting", "mechanisms"},
-    "checking": {
-        *("accounting", "mechanisms", "aggregates", "engines", "draws"),
-    },
 }
 WHY_APART = {
     "engines": "what both need is in aggregates",
-    "checking": "what is checked must not be checked by itself",
 }
 TESTING_SEES_UP_TO = "mechanisms"
 
 AT_RUN_TIME = "(a name computed at run time)"
 GATEWAY_ONLY = {"starlette", "uvicorn", "jinja2", "anyio", "joserfc"}
-LAZY = {"ibis", "pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark"}
+LAZY = {"ibis", "pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark", "shtab"}
 # Who imports one of these asks for the package, by its name.
 ASKED_FOR = {"pandas.py": "pandas", "polars.py": "polars"}
 # Of engines' parameters those that a question or a call says, and no source: all that they say was said by the caller.

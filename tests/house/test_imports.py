@@ -73,12 +73,6 @@ REFUSED = {
         "up to mechanisms only",
     ),
     "unknown room": ("helpers.py", "", "has no place in the order"),
-    "what planned it, by what checks it": (
-        "checking/promise.py",
-        "from dpselect.accounting.composition import compose",
-        "what is checked must not be checked by itself",
-    ),
-    "mechanisms, by what checks them": ("checking/tops.py", "def f():\n    import dpselect.mechanisms", "by itself"),
     "duckdb elsewhere": ("dataset.py", "def f():\n    import duckdb", "belongs in engines/duckdb/"),
     "duckdb in another engine": ("engines/polars_engine.py", "from duckdb import sql", "belongs in engines/"),
     "duckdb by importlib": ("demo.py", "__import__('duckdb')", "belongs in engines/duckdb/"),
@@ -101,7 +95,7 @@ REFUSED = {
         "from pyarrow.parquet import read_table",
         "pyarrow is optional",
     ),
-    "eager in a class": ("release/plots.py", "class A:\n    import matplotlib.pyplot", "matplotlib is optional"),
+    "eager in a class": ("release/axes.py", "class A:\n    import matplotlib.pyplot", "matplotlib is optional"),
     "eager under a condition": (
         "release/release.py",
         "try:\n    import polars\nexcept ImportError: ...",

@@ -15,8 +15,10 @@ from dpselect.gateway.web.guards import POLICY
 from dpselect.release.accuracy import Accuracy, best_of, counts_of_all, of_set, ranking
 from dpselect.release.groups import Group, Groups
 from dpselect.release.notebook import STYLE, STYLE_DIGEST
+from dpselect.release.panels import Mark
 from dpselect.release.remark import remark
 from dpselect.release.statement import Ended, Item, Kind
+from dpselect.release.svg import DIGEST
 from dpselect.release.table import Bars, Table
 from tests.house.test_release import STATEMENT, release
 from tests.house.test_release_files import kinds
@@ -124,7 +126,7 @@ def test_many_quantiles_are_not_listed() -> None:
 
 
 TOLD = {
-    "one": (of_set(3), "an item that is left out has at most 3 users more than any one here.", ()),
+    "one": (of_set(3), "an item of the domain that is left out has at most 3 users more than any one here.", ()),
     "scores": (best_of(Fraction(2), None), "no other score is over 2 higher than that of this one.", ()),
     "more": (
         Accuracy(("In a group: A is B. What C is.", "D."), {"gap": 1}),
@@ -177,7 +179,7 @@ def test_bars_have_whiskers_and_one_scale() -> None:
     assert wide[1] == pytest.approx(45 / 100 * 118, abs=0.06)
     assert wide[2] == 0  # noise may make a count negative
     assert [one["d"] for one in page.of("path")][:2] == [
-        "M107.2 7H119M107.2 4v6M119 4v6", "M48.2 7H60M48.2 4v6M60 4v6",
+        "M107.2 7H119M107.2 3v8M119 3v8", "M48.2 7H60M48.2 3v8M60 3v8",
     ]  # fmt: skip
     assert not Page(release(["a"])._repr_html_()).of("svg")
     assert Page(counted(0)._repr_html_()).of("rect")[0]["width"] != "nan"
@@ -214,12 +216,12 @@ def test_groups_have_a_body_each_and_are_named_once() -> None:
 def test_a_table_that_is_cut_within_a_group() -> None:
     table = Table(
         {"g": ["a", "a", "b", "b"], "item": list("wxyz"), "n": [1, 2, 3, 4]}, ("g", "item"), ("g",),
-        (True, False, True, False), Bars("n", [(1, 1, 1)] * 4),
+        (True, False, True, False), Bars("n", [Mark(bar=1)] * 4),
     )  # fmt: skip
     cut = table.first(3)
     assert cut.text().splitlines() == ["g  item  n", "a  w     1", "   x     2", "b  y     3"]
     assert cut.bars is not None
-    assert len(cut.bars.values) == 3
+    assert len(cut.bars.marks) == 3
 
 
 # ---- what it may not do -----------------------------------------------------------------------------------
@@ -268,7 +270,7 @@ def test_colours_are_those_of_the_page() -> None:
 
 
 def test_the_gateway_allows_this_style_and_no_other() -> None:
-    assert f"style-src 'self' {STYLE_DIGEST};" in POLICY
+    assert f"style-src 'self' {STYLE_DIGEST} {DIGEST};" in POLICY
     assert "unsafe" not in POLICY
 
 

@@ -10,10 +10,8 @@ import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-import matplotlib.image
 import numpy as np
 import pandas
 import pyarrow
@@ -22,7 +20,6 @@ import pytest
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN
 from dpselect._ground.privacy import Neighbors
-from dpselect.errors import OutputError, ParameterError
 from dpselect.release import formatting
 from dpselect.release.release import Ended, Item, Release, Statement
 from dpselect.release.table import width
@@ -245,34 +242,6 @@ def test_printed_numbers_never_understate(number: Fraction) -> None:
 @pytest.mark.parametrize(("number", "text"), [("1", "1"), ("0.1", "0.1"), ("1e-6", "1e-06"), ("1000000", "1000000")])
 def test_numbers_are_short(number: str, text: str) -> None:
     assert formatting.number(Fraction(number)) == text
-
-
-# ---- the plot ---------------------------------------------------------------------------------------------
-
-
-def test_plot(tmp_path: Path) -> None:
-    path = tmp_path / "top.png"
-    labels = ["Ke$ha and $5", "x" * 300, UNSEEN]
-    figure = release(labels, [300, 20, -1]).plot(path)
-    assert matplotlib.image.imread(path).shape[0] > 100
-    axes = figure.axes[0]
-    assert [round(bar.get_width()) for bar in axes.containers[0]] == [300, 20, -1]
-    shown = [text.get_text() for text in axes.get_yticklabels()]
-    assert shown[0] == "1  Ke$ha and $5"
-    assert len(shown[1]) < 50
-    assert shown[2] == "3  (unseen item)"
-    assert "(0.3334, 1e-06)-DP per user" in axes.get_title(loc="left")
-
-
-def test_plot_needs_counts() -> None:
-    with pytest.raises(ParameterError, match="counts=True"):
-        release(["a"]).plot()
-
-
-@pytest.mark.parametrize("name", ["missing/top.png", "top.strange"])
-def test_plot_that_cannot_be_written(name: str, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="cannot be written"):
-        release(["a"], [1]).plot(tmp_path / name)
 
 
 # ---- the package root -------------------------------------------------------------------------------------

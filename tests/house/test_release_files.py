@@ -8,7 +8,6 @@ import io
 import json
 import math
 import os
-import pickle
 import re
 from dataclasses import replace
 from decimal import Decimal
@@ -16,18 +15,16 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-import matplotlib.image
 import numpy as np
 import polars
 import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN
-from dpselect.dataset import UNREADABLE
 from dpselect.errors import DataError, OutputError, ParameterError
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.archive import archived, restored
-from dpselect.release.plots import MOST_BARS
+from dpselect.release.of_rows import UNREADABLE
 from dpselect.release.release import Item, Receipt, Release
 from dpselect.release.saving import csv_text
 from dpselect.testing import SeededDraws
@@ -54,7 +51,7 @@ def kinds() -> dict[str, Release]:
     sets = {"domain": domain, "ranked": False, "counts": True}
     return {
         "top_k": data.top_k(3, **USUAL, counts=True),
-        "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-gaussian"),
+        "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-laplace"),
         "discover": data.top_k(3, **USUAL, counts=True, method="discover"),
         "set": data.top_k(3, **USUAL, **sets, method="canonical-set"),
         "choose": data.choose(domain=domain, epsilon=1),
@@ -167,14 +164,26 @@ def test_csv_and_parquet(tmp_path: Path) -> None:
 
 ATTACKS = [
     "=cmd|' /C calc'!A0", "=1+1", "+1", "-1", "@SUM(A1:A9)", "\t=1", "\r=1", "'=1", "''+1", "-", "--1", "=", "+cmd|x",
-    '=HYPERLINK("http://evil.example","x")', "@x", "-2+3", "=A1,B1", "+\n", "'@", "=\"x\"",
+    '=HYPERLINK("http://evil.example","x")', "@x", "-2+3", "=A1,B1", "+\n", "'@", "=\"x\"", " =1", "\n=1",
+    "a;=cmd|' /C calc'!A0;b", "a;+1;-2", ";'@x", 'a; "=1"', "=1;=2", "a;\t=1", "\uff1d1",
 ]  # fmt: skip
-HARMLESS = ["a,b", 'say "x"', "two\nlines", "a\r=1", " ", "'tis", "a=1", "1-1", "", "'"]
+HARMLESS = ["a,b", 'say "x"', "two\nlines", "a\r=1", " ", "'tis", "a=1", "1-1", "", "'", "a;b", "a; b=1", ";", "x;1-1"]
 
 
 def unescaped(text: str) -> str:
     """As docs/releases.md says it."""
-    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    pieces = [
+        piece[1:]
+        if piece.startswith("'") and re.match(r"[\s'\"]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]", piece)
+        else piece
+        for piece in text.split(";")
+    ]
+    return ";".join(pieces)
+
+
+def cells_of(text: str) -> list[str]:
+    """What a spreadsheet makes of a label where semicolons separate cells."""
+    return [cell.strip(' "') for cell in text.split(";")]
 
 
 def labels_of(text: str) -> list[str]:
@@ -184,7 +193,8 @@ def labels_of(text: str) -> list[str]:
 def test_no_label_of_a_csv_is_a_formula() -> None:
     found = release([*ATTACKS, *HARMLESS])
     escaped = labels_of(found.to_csv())
-    assert not [one for one in escaped if one.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    run = tuple("=+-@\t\r\n\uff1d")
+    assert not [cell for one in escaped for cell in (one, *cells_of(one)) if cell.startswith(run)]
     assert escaped[len(ATTACKS) :] == HARMLESS
     assert [unescaped(one) for one in escaped] == [*ATTACKS, *HARMLESS]
     assert labels_of(found.to_csv(escape=False)) == [*ATTACKS, *HARMLESS]
@@ -279,7 +289,9 @@ def test_plain_words_come_first() -> None:
 
 
 def test_an_empty_answer_says_what_to_look_at() -> None:
-    assert "what to look at: the filter and the column of items, a larger epsilon" in str(kinds()["empty"])
+    assert "what to look at: what `dpselect inspect` says of the rows, the filter" in " ".join(
+        str(kinds()["empty"]).split()
+    )
     assert "fewer k" in kinds()["empty"]._repr_html_()
     assert "what to look at" not in str(kinds()["top_k"])
     assert "fewer k" not in str(votes(where="item = 'nobody'").union(**USUAL))
@@ -357,23 +369,3 @@ def test_what_is_said_does_not_depend_on_the_rows() -> None:
         ]
         assert two[0].accuracy == two[1].accuracy
         assert two[0].notes == two[1].notes
-
-
-# ---- pictures ---------------------------------------------------------------------------------------------
-
-
-def test_pictures_have_whiskers_and_a_notebook_shows_them() -> None:
-    figure = kinds()["top_k"].plot()
-    assert len(figure.axes[0].lines) == 3
-    assert "each whisker 95 times of 100" in figure.axes[0].get_xlabel()
-    assert matplotlib.image.imread(io.BytesIO(figure._repr_png_())).shape[1] == 700  # type: ignore[attr-defined]
-    assert pickle.loads(pickle.dumps(figure))._repr_png_()[:4] == b"\x89PNG"
-    import matplotlib.pyplot as plt
-
-    assert plt.get_fignums() == []  # pyplot would show it a second time
-
-
-def test_a_picture_of_many_items_shows_the_first() -> None:
-    figure = release([f"item {i}" for i in range(6132)], [9] * 6132).plot()
-    assert len(figure.axes[0].containers[0]) == MOST_BARS
-    assert "the first 50 of 6,132 items" in figure.axes[0].get_title(loc="left")

@@ -36,4 +36,3 @@ def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path, monkeypatch: 
         held = set(archive.namelist())
     assert sorted({name.removeprefix("src/") for name in files("src")} - held) == []
     assert "dpselect/gateway/pages/templates/frame.html" in held
-    assert any(name.endswith(".data/data/share/man/man1/dpselect.1") for name in held)

@@ -191,13 +191,13 @@ def test_a_change_here_selects_its_tests_and_not_all(graph: Graph, changed: str,
 
 
 def test_who_starts_a_process_is_known_to(graph: Graph) -> None:
-    """Another Python may import anything. The others here start git, a server, `ps`, shells, `man` and threads."""
+    """Another Python may import anything. The others here start git, a server, `ps`, shells and threads."""
     starting = {path for path, source in graph.sources.items() if path.startswith("tests/") and starts(source)}
     unknown = {path for path in starting if not graph.sources[path].starts_python}
     servers = {"tests/postgres.py", "tests/engines/killed_executors.py", "tests/gateway/test_begin_together.py"}
     servers.add("tests/gateway/test_shut_doors.py")
     git = {"tests/house/selection.py", "tests/house/test_words.py"}
-    shells = {"tests/end_to_end/shells.py", "tests/end_to_end/test_cli_man.py"}
+    shells = {"tests/end_to_end/shells.py"}
     assert unknown == {"tests/border/test_errors.py", *git, *servers, *shells}
 
 

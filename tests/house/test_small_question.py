@@ -16,7 +16,7 @@ UNASKED = {
     "dpselect.engines.duckdb.domain": ["--domain", "a,b"],
     "dpselect.engines.count_groups": ["--domain", "a,b"],
     "dpselect.mechanisms.joint.canonical_set": ["--domain", "a,b", "--method", "canonical-set", "--no-ranked"],
-    "dpselect.mechanisms.top_k.noisy_limited_domain": [
+    "dpselect.mechanisms.published.noisy_limited_domain": [
         *("--method", "limited-domain-laplace", "--max-items-per-user", "2"),
     ],
     "dpselect.mechanisms.top_k.noisy_counts": ["--counts"],
@@ -43,11 +43,11 @@ NEVER = (
     "dpselect.queries.union",
     "dpselect.queries.quantile",
     "dpselect.forecast",
-    "dpselect.release.plots",
+    *(f"dpselect.release.{name}" for name in ("drawn", "panels", "picture", "svg", "axes")),
     "dpselect.texts",
     *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),
-    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba"),
+    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba", "shtab"),
 )
 
 

@@ -426,7 +426,7 @@ def test_a_person_reads_what_is_left():
     assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 100 % left)"
     price = Costing(ApproxDP(Fraction(1, 3), Fraction(1, 10**9)), ApproxDP(Fraction(1, 4), Fraction(0)))
     found = budget.pay(price, Question("{}", repeatable=False), choice, fresh=True)
-    assert found.charged.sentence == "25 % of the budget; 75 % left; at least 2 more like it surely fit"
+    assert found.charged.sentence == "25 % of the budget; 75 % left; at least 2 more like it fit now"
     assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 75 % left)"
 
 
@@ -458,3 +458,13 @@ def test_what_is_no_question_has_no_price(asked, tmp_path):
     for budget in (Budget(epsilon=1), dps.Budget.open(path, analyst="ann")):
         with pytest.raises(dps.ParameterError, match=r"^query must be a Query"):
             budget.left_for(asked)
+
+
+def test_as_many_questions_fit_as_are_told_also_where_nothing_comes_back(tmp_path):
+    """Of as many that cost their ceiling 627 fit, and of those that find nothing 500: each takes all of its delta."""
+    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
+        ledger.data("default", epsilon=3, delta="1e-6")
+        ledger.grant(dps.Account("default", "ada"), epsilon=3, delta="5e-7")
+        query = dps.Query.from_dict({"verb": "top_k", "k": 10, "epsilon": "1/100", "delta": "1e-9"})
+        assert dps.Budget(epsilon=3, delta="1e-6").left_for(query) == 500
+        assert dps.Budget.open(ledger, analyst="ada").left_for(query) == 500

@@ -14,6 +14,7 @@ from dpselect.queries.query import Query
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
+from tests.judge.both import check
 
 USERS = 900
 ROWS = {
@@ -57,7 +58,7 @@ def test_what_is_said_is_checked_and_comes_back(found, data, tmp_path):
     assert "of minutes above the sum of rank k_bar + 1 = 101 of its group" in said
     secure = data.top_k(2, epsilon=1, delta="1e-6", by="country", counts=True, users=True, **WEIGHTS)
     (tmp_path / "release.json").write_text(secure.to_json())
-    assert dps.check(tmp_path / "release.json").verdict is Verdict.FOLLOWS
+    assert check(tmp_path / "release.json").verdict is Verdict.FOLLOWS
     assert dps.Release.from_json(found.to_json()) == found
     assert restored(archived(found)) == found
 

@@ -1,17 +1,20 @@
-"""A release checked: every verb's follows or is stated by name, every tampered one is found, every bound is a bound.
+"""A release checked and judged: every verb's follows, every tampered one is found, every bound is a bound.
 
-The checker shares no code with what planned the answers; here it is compared with that code, and with brute force.
+`check` plans anew. The judge shares no code with what planned the answers; here it is compared with that code, and with
+brute force.
 """
 
 from __future__ import annotations
 
+import ast
+import datetime
 import itertools
 import json
 import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -24,14 +27,16 @@ import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.accounting.optimal_adaptive import adaptive_delta
-from dpselect.checking import adaptive, steps, tails
-from dpselect.checking.balls import told
 from dpselect.checking.finding import Verdict, worst
-from dpselect.checking.promise import promised
-from dpselect.checking.steps import Kind, Step
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Item
 from dpselect.release.statement import Kind as Kinds
+from tests.house.rules import ROOT, imports
+from tests.judge import adaptive, steps, tails
+from tests.judge.balls import told
+from tests.judge.both import judged
+from tests.judge.promise import promised
+from tests.judge.steps import Kind, Step
 from tests.twins.checking import OnTheGridOnly, concentrated_count
 
 FOLLOWS, STATED, FAILS = Verdict
@@ -55,10 +60,8 @@ TOP = {
     ),
     "listed groups": ({"by": "sort", "groups": ["s0", "s1"], "users": True}, FOLLOWS),
     "discover": ({"k": 30, "method": "discover"}, STATED),
-    "hitting set": ({"k": 30, "method": "hitting-set"}, STATED),
     "discover by group": ({"k": 5, "method": "discover", "by": "sort", "counts": True}, STATED),
     "discover by groups": ({"k": 15, "by": "sort", "max_groups_per_user": 3}, STATED),
-    "hitting set of a domain": ({"domain": DOMAIN, "k": 15, "method": "hitting-set", "delta": "1e-6"}, FOLLOWS),
     "peeling": ({"domain": DOMAIN}, FOLLOWS),
     "limited-domain-sparse": ({"method": "limited-domain-sparse"}, FOLLOWS),
     "limited-domain-sparse, composed, counts": ({"method": "limited-domain-sparse", "k": 15, "counts": True}, FOLLOWS),
@@ -81,15 +84,8 @@ TOP = {
     "joint-sequence": ({"domain": DOMAIN, "method": "joint-sequence"}, FOLLOWS),
     "joint-set": ({"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True}, FOLLOWS),
     "canonical-set": ({"domain": DOMAIN, "ranked": False, "method": "canonical-set"}, FOLLOWS),
-    "joint-permute-and-flip": (
-        {
-            "domain": DOMAIN,
-            "ranked": False,
-            "method": "joint-permute-and-flip",
-            "k": 19,
-            "counts": True,
-            "delta": "5e-4",
-        },
+    "joint-set at a delta": (
+        {"domain": DOMAIN, "ranked": False, "method": "joint-set", "k": 19, "counts": True, "delta": "5e-4"},
         FOLLOWS,
     ),
 }
@@ -100,7 +96,6 @@ BOUNDED = {
         {"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True},
         FOLLOWS,
     ),
-    "bounded, hitting set": ({"k": 30, "method": "hitting-set"}, STATED),
     "bounded, discover": ({"k": 30, "method": "discover", "counts": True}, STATED),
     "bounded, peeling, measures": (
         {"domain": DOMAIN, "delta": "1e-6", "measures": ["users", *MEASURES]},
@@ -109,10 +104,9 @@ BOUNDED = {
     "bounded, discover, measures": ({"k": 30, "method": "discover", "measures": MEASURES}, STATED),
     "noisy, measures": ({"method": "limited-domain-laplace", "measures": MEASURES}, FOLLOWS),
     "limited-domain-laplace": ({"method": "limited-domain-laplace", "counts": True}, FOLLOWS),
-    "limited-domain-gaussian": ({"method": "limited-domain-gaussian"}, FOLLOWS),
 }
 RECOMPUTED = """count-laplace count-gaussian weighted-laplace weighted-gaussian policy-laplace policy-gaussian
-greedy-laplace sips shaped-weighted shaped-policy greedy-geometric""".split()
+greedy-geometric""".split()
 UNIONS = {**dict.fromkeys(RECOMPUTED, FOLLOWS), "renyi-shaped": STATED}
 SEVERAL = {"bounds": (0, 3), "q": [0.1, 0.3, 0.5, 0.7, 0.9], "by": "sort"}
 VALUES_BY = {
@@ -126,7 +120,7 @@ CHOSEN_BY = {
     "flips in found groups": ({"by": "sort", "method": "permute-and-flip"}, FOLLOWS),
 }
 DECIDES = "count-gaussian"
-CHOSEN = ("exponential", "permute-and-flip", "noisy-max")
+CHOSEN = ("exponential", "permute-and-flip")
 
 
 def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
@@ -146,7 +140,6 @@ def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
     return found | {
         "union by group": (partial(one.union, epsilon=1, by="sort", counts=True), FOLLOWS),
         "union of one": (partial(one.union, epsilon=1), FOLLOWS),
-        "hitting set of one": (partial(one.top_k, 30, epsilon=1, method="hitting-set"), STATED),
         "discover of one": (partial(one.top_k, 30, epsilon=1, method="discover", counts=True), STATED),
         "discover, chosen bound": (partial(free.top_k, 30, epsilon=1, method="discover"), STATED),
         "union, chosen bound": (partial(free.union, epsilon=1, counts=True), STATED),
@@ -155,10 +148,15 @@ def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
             partial(words.union, epsilon=2, max_items_per_user=3, method=DECIDES, counts=True),
             FOLLOWS,
         ),
-        "union, sips, counts": (partial(bounded.union, epsilon=1, method="sips", counts=True), FOLLOWS),
+        "union, weighted, counts": (
+            partial(bounded.union, epsilon=1, method="weighted-gaussian", counts=True),
+            FOLLOWS,
+        ),
         "text": (partial(words.union, epsilon=2, max_items_per_user=3, counts=True), STATED),
-        "text, weighted": (partial(words.union, epsilon=2, max_items_per_user=3, method="weighted-gaussian"), FOLLOWS),
-        "text, sips": (partial(words.union, epsilon=2, max_items_per_user=3, method="sips", counts=True), FOLLOWS),
+        "text, weighted": (
+            partial(words.union, epsilon=2, max_items_per_user=3, method="weighted-gaussian", counts=True),
+            FOLLOWS,
+        ),
         "replace-one": (partial(free.choose, domain=DOMAIN, epsilon=1, neighbors="replace-one"), STATED),
         "histogram": (partial(free.histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
         "histogram, bounded": (partial(bounded.histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
@@ -209,10 +207,6 @@ def with_parameters(release: dps.Release, **changed: object) -> dps.Release:
     return stated(release, parameters={**release.privacy.parameters, **changed})
 
 
-def judged(release: dps.Release) -> Verdict:
-    return worst(promised(release))
-
-
 @pytest.fixture
 def written(tmp_path):
     """A file of a release, or of anything."""
@@ -233,16 +227,18 @@ def written(tmp_path):
 def test_what_was_released_follows_or_is_stated(name, written):
     release, verdict = RELEASES[name]
     found = dps.check(written(release))
-    assert found.verdict is verdict, str(found)
+    assert found.verdict is FOLLOWS, str(found)
     assert found.paid is None
-    assert "not checked: how good" in str(found)
+    assert "not checked: the names of its items" in str(found)
+    assert dps.check(release) == found
+    assert judged(release) is verdict
 
 
 def test_there_is_a_release_of_every_method():
     from dpselect._ground.methods import METHODS
 
     asked = {how.get("method") for how, _ in (TOP | BOUNDED).values()} | {*UNIONS, *CHOSEN}
-    known = {"limited-domain", "peeling", "canonical-permute-and-flip", "truncated-geometric"}  # taken, or as another
+    known = {"limited-domain", "peeling", "truncated-geometric"}  # taken, or as another
     assert {one.name for one in METHODS} == (asked - {None}) | known
 
 
@@ -252,8 +248,7 @@ def test_there_is_a_release_of_every_method():
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in (*CHOSEN, "replace-one")])
 def test_a_lowered_epsilon_is_found(name):
     release, _ = RELEASES[name]
-    part = Fraction(1, 2) if name.startswith("limited-domain-gaussian") else Fraction(19, 20)
-    assert judged(stated(release, epsilon=release.privacy.epsilon * part)) is FAILS
+    assert judged(stated(release, epsilon=release.privacy.epsilon * Fraction(19, 20))) is FAILS
 
 
 def test_a_raised_epsilon_of_a_pick_is_found():
@@ -385,9 +380,8 @@ def test_groups_that_nobody_paid_for_are_found(name):
         assert judged(with_parameters(release, epsilon_of_groups=said["epsilon_of_groups"] / 2)) is FAILS
 
 
-@pytest.mark.parametrize("height", ["limited-domain-laplace", "limited-domain-gaussian"])
-def test_a_lower_bottom_is_found(height):
-    release, _ = RELEASES[height]
+def test_a_lower_bottom_is_found():
+    release, _ = RELEASES["limited-domain-laplace"]
     lower = release.privacy.parameters["height"] - 1
     assert judged(with_parameters(release, height=lower)) is FAILS
 
@@ -403,10 +397,10 @@ def test_what_cannot_be_true_of_a_release_is_found():
     assert judged(with_parameters(five, k=4)) is FAILS
     assert judged(with_parameters(release, delta_threshold=Fraction(0))) is FAILS
     assert judged(stated(release, mechanism="Nothing")) is STATED
-    for name in ("policy-gaussian", "greedy-laplace"):
+    for name in ("policy-gaussian", "greedy-geometric"):
         union, _ = RELEASES[name]
         assert judged(with_parameters(union, slack=Fraction(1, 10**9), cutoff=Fraction(33, 2))) is FAILS
-    counted, _ = RELEASES["union, sips, counts"]
+    counted, _ = RELEASES["union, weighted, counts"]
     assert judged(with_parameters(counted, deviation_of_counts=25.0)) is FAILS
 
 
@@ -452,9 +446,190 @@ def test_no_odd_parameter_is_an_error(name):
     release, _ = RELEASES[name]
     for parameter in release.privacy.parameters:
         for odd in ODD:
-            assert isinstance(judged(with_parameters(release, **{parameter: odd})), Verdict)
+            assert isinstance(worst(promised(with_parameters(release, **{parameter: odd}))), Verdict)
     for odd in (Fraction(0), Fraction(1, 10**299), Fraction(10**299), Fraction(2**9000, 3)):
-        assert isinstance(judged(stated(release, epsilon=odd)), Verdict)
+        assert isinstance(worst(promised(stated(release, epsilon=odd))), Verdict)
+
+
+# ---- what was asked ---------------------------------------------------------------------------------------
+
+
+LEFT = {"charged", "question"}  # a receipt is its payer's, and a question is what all else is compared with
+FOUND = {"item", "exact", "group", "count", "sum", "gain", "group_users", "value"}  # of rows: what no plan knows
+SEVERAL = [
+    *("counts", "by group, counts", "weights, counts", "bounded, peeling, measures", "discover", "sips", "quantiles"),
+    *("discover by group", "histogram", "union, sips, counts", "median of listed groups", "choice in listed groups"),
+    *("text, counts that decided", "exponential", "discover, chosen bound"),
+]
+
+
+def leaves(found: object, place: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """The places of all numbers and texts that a plan decides."""
+    if isinstance(found, dict):
+        for name, one in found.items():
+            of_rows = place[:1] in (("items",), ("groups",)) and (name in FOUND or name.startswith("mean"))
+            if not of_rows and not (not place and name in LEFT):
+                yield from leaves(one, (*place, name))
+    elif isinstance(found, list):
+        for at, one in enumerate(found):
+            yield from leaves(one, (*place, at))
+    else:
+        yield place
+
+
+def other(value: object) -> object:
+    """Another value of its type."""
+    if isinstance(value, bool) or value is None:
+        return not value
+    return value + 1 if isinstance(value, (int, float)) else f"{value}1"
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_whatever_a_plan_decides_cannot_be_changed_alone(name, written):
+    """Each number, text and flag of a file, one by one: it is refused, as no release or as another than was planned."""
+    text = RELEASES[name][0].to_json()
+    places = list(leaves(json.loads(text)))
+    assert len(places) > 15
+    for place in places:
+        found = json.loads(text)
+        inner = found
+        for step in place[:-1]:
+            inner = inner[step]
+        inner[place[-1]] = other(inner[place[-1]])
+        try:
+            verdict = dps.check(written(found)).verdict
+        except dps.DataError:
+            continue
+        assert verdict is FAILS, place
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdict"),
+    [
+        ({"k": 6}, FAILS),
+        ({"epsilon": "9/10"}, FAILS),
+        ({"verb": "union", "k": None}, FAILS),
+        ({"verb": "union"}, FAILS),
+        ({"k": "5"}, FAILS),
+        ({"k": {}}, FAILS),
+        ({"domain": 10**30}, FAILS),
+        ({"domain": {"column": 3}}, FAILS),
+        ({"groups": 10**18}, FAILS),
+        ({"exclude": -1}, FAILS),
+        ({"exclude": 3}, FAILS),
+        ({"surprise": 1}, FAILS),
+        ({"epsilon": "1e999999999"}, FAILS),
+        ({"epsilon": 10**5000}, None),
+        ({"rows": {"period": "month"}}, FAILS),
+        ({"rows": {"user": ["a", "b"]}}, FAILS),
+        ({"rows": {"user": 3}}, FAILS),
+        ({"rows": []}, FAILS),
+        ({"rows": {"time": "t", "period": "month", "during": "2026-10"}}, FAILS),
+        ({"rows": {"time": "t", "period": "day", "during": "2000-01-01..2026-10-10"}}, FAILS),
+    ],
+)
+def test_another_question_than_was_asked_is_found(changed, verdict, written):
+    found = json.loads(RELEASES["unknown"][0].to_json())
+    found["question"] |= changed
+    if verdict is None:
+        with pytest.raises((dps.DataError, ValueError)):
+            dps.check(written(found))
+    else:
+        assert dps.check(written(found)).verdict is verdict
+
+
+def test_a_release_that_does_not_say_what_was_asked_is_not_confirmed(written):
+    found = dps.check(replace(RELEASES["unknown"][0], question=None))
+    assert found.verdict is STATED
+    assert "does not say what was asked" in str(found)
+    text = json.loads(RELEASES["unknown"][0].to_json())
+    with pytest.raises(dps.DataError, match="holds no release"):
+        dps.check(written({**text, "question": []}))
+
+
+MONTHS = {
+    "user": list(range(900)),
+    "item": ["a", "b", "c"] * 300,
+    "day": [f"2026-{9 + u % 3:02}-05" for u in range(900)],
+}
+PERIODS = {"time": "day", "period": "month"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "unit"),
+    [
+        ({**PERIODS, "during": "2026-10"}, "user in one month"),
+        ({**PERIODS, "during": "2026-09..2026-11"}, "user in one month"),
+        ({"user": ["user", "day"]}, "(user, day) pair"),
+        ({**PERIODS, "user": ["user", "day"], "during": "2026-09"}, "(user, day) pair in one month"),
+    ],
+)
+def test_whom_a_promise_is_about_cannot_be_changed(rows, unit, written):
+    """The sentences may be changed along with it."""
+    release = dps.Dataset(MONTHS, **{"user": "user", "item": "item", **rows}).top_k(2, epsilon=1)
+    assert release.privacy.unit == unit
+    assert dps.check(written(release)).verdict is FOLLOWS
+    assert dps.check(stated(release, unit="user")).verdict is FAILS
+    said = tuple(one for one in release.privacy.sentences if "month" not in one and "pair" not in one)
+    assert dps.check(stated(release, unit="user", sentences=said)).verdict is FAILS
+
+
+def test_periods_that_had_not_ended_may_have_ended_since():
+    year = 2 + datetime.datetime.now(datetime.UTC).year
+    rows = {**MONTHS, "day": [f"{year}-10-05"] * 900}
+    release = dps.Dataset(rows, user="user", item="item", **PERIODS, during=f"{year}-10").top_k(2, epsilon=1)
+    assert release.privacy.sentences[-1].endswith("has not ended: rows that come later are not counted.")
+    assert dps.check(release).verdict is FOLLOWS
+    assert dps.check(stated(release, sentences=release.privacy.sentences[:-1])).verdict is FOLLOWS
+    assert dps.check(stated(release, sentences=(*release.privacy.sentences, "All is well."))).verdict is FAILS
+
+
+def test_compared_periods_and_what_is_left_out_are_planned_anew():
+    """With 3 items left out, and 2 months compared with 2 others."""
+    rows = dps.Dataset(MONTHS, user="user", item="item", **PERIODS, during="2026-10")
+    release = rows.top_k(2, epsilon=1, compared_with="2026-09", exclude=["x", "y", "z"])
+    assert release.question["exclude"] == 3
+    assert release.question["rows"]["compared_with"] == "2026-09"
+    assert dps.check(release).verdict is FOLLOWS
+    assert dps.check(replace(release, question={**release.question, "exclude": 2})).verdict is FAILS
+
+
+@pytest.mark.parametrize("verb", ["top_k", "choose", "histogram"])
+def test_a_question_names_no_item_of_its_lists(verb, tmp_path):
+    """Nor does it need what a column of another source holds."""
+    rows = dps.Dataset(MONTHS, user="user", item="item", max_items_per_user=2)
+    k = {"k": 2} if verb == "top_k" else {}
+    release = getattr(rows, verb)(**k, domain=["a", "b", "c", "secret"], epsilon=1)
+    assert release.question["domain"] == 4
+    assert "secret" not in json.dumps(release.question)
+    assert dps.check(release).verdict is FOLLOWS
+    (tmp_path / "items.csv").write_text("name\na\nb\nc\n")
+    release = getattr(rows, verb)(**k, domain=dps.Column(tmp_path / "items.csv", "name"), epsilon=1)
+    assert release.question["domain"] == {"column": "name"}
+    (tmp_path / "items.csv").unlink()
+    assert dps.check(release).verdict is FOLLOWS
+    assert dps.check(stated(release, epsilon=Fraction(1, 2))).verdict is FAILS
+
+
+def test_answers_about_values_of_the_callers_are_planned_anew():
+    releases = [
+        dps.choose({"a": 3, "b": 9}, epsilon=1, monotonic=True),
+        dps.choose({"a": 3, "b": 9}, epsilon=1, sensitivity="1/3", method="noisy-max"),
+        dps.median(list(range(100)), bounds=(0, 99), epsilon=1),
+        dps.quantile(list(range(100)), [0.2, 0.8], bounds=(0, 99), within=30),
+    ]
+    for release in releases:
+        assert dps.check(release).verdict is FOLLOWS
+        assert dps.check(stated(release, epsilon=release.privacy.epsilon / 2)).verdict is FAILS
+
+
+@pytest.mark.parametrize("name", ["weights, counts", "counts"])
+def test_a_count_or_sum_beyond_all_is_found(name, written):
+    """A sum of 10^400 is no float, and was an OverflowError."""
+    release, _ = RELEASES[name]
+    items = (replace(release.items[0], count=10**400, low=10**400 - 1, high=10**400 + 1), *release.items[1:])
+    assert judged(replace(release, items=items)) is (FAILS if "weights" in name else FOLLOWS)
+    assert dps.check(written(replace(release, items=items))).verdict is FAILS
 
 
 # ---- the file ---------------------------------------------------------------------------------------------
@@ -466,8 +641,9 @@ def test_a_number_that_was_changed_for_people_only_is_found(written):
     checked = dps.check(written(found))
     assert checked.verdict is FAILS
     assert "privacy.epsilon" in str(checked)
-    del found["privacy"]["parameters"]["k"]
-    assert "1 more places" in str(dps.check(written(found)))
+    found["privacy"] |= {"delta": 0.1, "unit": "day", "statement": []}
+    found["accuracy"] |= {"gap": 0, "reach": 0}
+    assert "  does not follow: 1 more places are not as planned\n" in str(dps.check(written(found)))
 
 
 def test_whom_a_promise_is_about_is_said_where_it_is_not_a_user(written):
@@ -512,19 +688,24 @@ def test_what_is_no_file_is_refused(tmp_path, monkeypatch, written):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe{}")
     with pytest.raises(dps.DataError, match="holds no release"):
         dps.check(tmp_path / "bytes")
-    with pytest.raises(dps.ParameterError, match="release must be the path of a file, got a value of type Release"):
-        dps.check(RELEASES["unknown"][0])
+    with pytest.raises(dps.ParameterError, match="release must be a Release, or the path of a file, got"):
+        dps.check({"items": []})  # type: ignore[arg-type]
     monkeypatch.setattr("dpselect.checking.reading.MOST_BYTES", 2**10)
     with pytest.raises(dps.DataError, match="at most"):
         dps.check(written(RELEASES["unknown"][0]))
 
 
-def test_it_shares_nothing_with_what_planned_the_answer():
-    code = "import sys, dpselect.checking.promise, dpselect.checking.reading; print(*sys.modules)"
+def test_the_judge_shares_nothing_with_what_planned_the_answer():
+    code = "import sys, tests.judge.promise; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "dpselect.checking.picks" in loaded
-    apart = ("accounting", "mechanisms", "queries", "engines", "draws")
-    assert not [name for name in loaded if name.startswith(tuple(f"dpselect.{one}" for one in apart))]
+    assert "tests.judge.picks" in loaded
+    apart = tuple(f"dpselect.{one}" for one in ("accounting", "mechanisms", "queries", "engines", "draws", "methods"))
+    assert not [name for name in loaded if name.startswith(apart)]
+    judge = [path for path in (ROOT / "tests" / "judge").glob("*.py") if path.stem != "both"]
+    assert len(judge) > 15
+    for path in judge:
+        used = imports(ast.parse(path.read_text("utf-8")), "tests.judge")
+        assert not [one.name for one in used if one.name.startswith(apart)], path.name
 
 
 # ---- the bounds, against the project's own -----------------------------------------------------------------
@@ -560,7 +741,7 @@ def test_a_composed_total_follows_and_a_smaller_one_does_not(k, e, counted, delt
 
 
 @pytest.mark.parametrize("counts", [False, True])
-@pytest.mark.parametrize("method", ["limited-domain", "limited-domain-laplace", "limited-domain-gaussian", "peeling"])
+@pytest.mark.parametrize("method", ["limited-domain", "limited-domain-laplace", "peeling"])
 def test_no_plan_is_a_false_alarm(method, counts):
     """Over a grid of prices, without data: what is planned to fit exactly is found to fit."""
     domain = DOMAIN if method == "peeling" else None
@@ -691,8 +872,6 @@ def pair_tail(law: dict[int, float], above: int) -> float:
 def test_tails_of_two_whole_noises_against_sums(above):
     laplace = pair_tail(whole_noise(lambda z: math.exp(-0.5 * abs(z)), 80), above)
     assert float(tails.laplace_pair(Fraction(1, 2), above)) == pytest.approx(laplace, rel=1e-9)
-    gaussian = pair_tail(whole_noise(lambda z: math.exp(-(z**2) / 72), 60), above)
-    assert gaussian <= float(tails.gaussian_pair(Fraction(36), above)) <= 1.6 * gaussian
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.1", "1e-4"), ("6", "1e-6")])

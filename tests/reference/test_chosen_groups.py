@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect.checking.by_group import FOR_BOUND
 from dpselect.checking.finding import Verdict
 from dpselect.queries.chosen_groups import BOUNDS
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
+from tests.judge.both import check
+from tests.judge.by_group import FOR_BOUND
 
 FEW = {"k": 2, "epsilon": 8, "delta": "1e-6", "by": "group"}
 MANY = {"k": 60, "epsilon": 12, "delta": "1e-6", "by": "group"}  # more picks than limited domain is good for
@@ -38,7 +39,7 @@ def bound_of(release: dps.Release) -> object:
 
 def verdicts(*where: Path) -> set[Verdict]:
     """On all that is looked at in a file, and in a ledger."""
-    return {finding.verdict for finding in dps.check(*where).findings}
+    return {finding.verdict for finding in check(*where).findings}
 
 
 @pytest.mark.parametrize(("asked", "mechanism"), [(FEW, "LimitedDomainByGroup"), (MANY, "DiscoverThenPeel")])

@@ -65,10 +65,11 @@ def test_every_form_says_who_counts(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["nothing", "groups and items", "months"])
 def test_a_picture_says_who_counts(name: str) -> None:
-    pytest.importorskip("matplotlib")
-    figure = released(name).plot()
-    said = figure.get_supxlabel() or figure.axes[0].get_xlabel()
-    assert said.startswith("counted users: noisy counts" if CASES[name][2] else "users: noisy counts")
+    picture = released(name).plot()
+    unit = "counted users" if CASES[name][2] else "users"
+    assert picture.title == f"Noisy counts: {unit}"
+    assert {panel.across.name for panel in picture.panels} == {unit}
+    assert picture.alt.startswith(f"Noisy counts: {unit}. ")
 
 
 def test_the_line_names_every_bound() -> None:

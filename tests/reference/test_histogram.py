@@ -18,6 +18,7 @@ from dpselect.mechanisms import HistogramGaussian
 from dpselect.queries.histogram import HistogramQuery
 from dpselect.release.statement import Kind
 from dpselect.testing import SeededDraws
+from tests.judge.both import check
 
 ROWS = {
     "user": [u for u in range(400) for _ in range(3)],
@@ -115,7 +116,7 @@ def test_what_a_ledger_is_charged(ledger, tmp_path) -> None:
         assert (release.charged.numbers["renyi"], release.charged.numbers["delta"]) == (charged.renyi, charged.delta)
         assert paid.ask(query).charged.numbers["repeated"] is True
         release.to_json(tmp_path / "release.json")
-        found = dps.check(tmp_path / "release.json", ledger)
+        found = check(tmp_path / "release.json", ledger)
         assert (str(found.verdict), str(found.paid)) == ("follows", "follows")
 
 
@@ -170,7 +171,7 @@ def test_a_tampered_release_is_found() -> None:
     from dataclasses import replace
 
     from dpselect.checking.finding import Verdict, worst
-    from dpselect.checking.promise import promised
+    from tests.judge.promise import promised
 
     laplace = data(max_items_per_user=3).histogram(domain=DOMAIN, epsilon=1)
     gaussian = data().histogram(domain=MANY, epsilon=1, delta="1e-6")

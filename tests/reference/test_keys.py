@@ -25,6 +25,7 @@ from dpselect.ledger import Account, Ledger
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.item_columns import names_of
 from dpselect.testing import SeededDraws
+from tests.judge.both import check
 
 USERS = 300
 ROWS: dict[str, object] = {
@@ -111,7 +112,9 @@ def test_every_verb_gives_tuples_and_speaks_of_the_unit() -> None:
         "top_k of a domain": data().top_k(2, epsilon=30, domain=DOMAIN, counts=True),
         "a set": data().top_k(2, epsilon=30, domain=DOMAIN, ranked=False),
         "union": data().union(epsilon=30),
-        "union in the engine": data().union(epsilon=30, in_engine=True, method="sips", max_items_per_user=1),
+        "union in the engine": data().union(
+            epsilon=30, in_engine=True, method="weighted-gaussian", max_items_per_user=1
+        ),
         "choose": data().choose(domain=DOMAIN, epsilon=30),
     }
     for verb, release in asked.items():
@@ -273,7 +276,7 @@ def test_an_answer_is_stored_with_its_unit_and_found_again(tmp_path: Path, event
     assert again.charged is not None
     assert "stored answer" in again.charged.sentence
     first.to_json(tmp_path / "first.json")
-    checked = dps.check(tmp_path / "first.json", tmp_path / "ledger")
+    checked = check(tmp_path / "first.json", tmp_path / "ledger")
     assert (checked.verdict, checked.paid) == ("follows", "follows"), str(checked)
     assert checked.promise.endswith(" per (user, day) pair")
     other = dps.Dataset(events, user=["user", "day"], item=["kind", "country"], budget=pay)

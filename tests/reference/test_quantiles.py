@@ -19,6 +19,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.mechanisms import Quantile, RecursiveQuantiles
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.testing import SeededDraws
+from tests.judge.both import check
 
 VALUES = np.random.default_rng(5).normal(40, 12, 20_000)
 ROWS = {"user": np.arange(20_000), "item": VALUES}
@@ -240,7 +241,7 @@ def test_bounds_far_out_and_fine_steps():
 def test_the_release_says_it_all(people):
     release = people.quantile(["0.25", 0.5], bounds=(-5, "99.5"), step="0.5", epsilon=2, delta="1e-6", per_user="max")
     found = json.loads(release.to_json())
-    names = ["items", "kind", "counted", "complete", "ended", "accuracy", "privacy", "secure", "exact"]
+    names = ["items", "kind", "counted", "complete", "ended", "accuracy", "privacy", "secure", "question", "exact"]
     assert list(found) == names
     assert (found["kind"], found["counted"], found["ended"]) == ("values", False, "full")
     assert [list(item) for item in found["items"]] == [["item", "rank", "q"]] * 2
@@ -397,7 +398,7 @@ def test_what_declares_no_type_and_no_values_is_refused_whatever_it_holds():
 
 def verdict(folder, text):
     (folder / "release.json").write_text(text)
-    return dps.check(folder / "release.json").verdict
+    return check(folder / "release.json").verdict
 
 
 def test_several_are_found_by_levels_and_the_release_is_checked(tmp_path):

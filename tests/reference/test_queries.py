@@ -32,20 +32,20 @@ QUERIES = [
     TopKQuery(k=2, epsilon="1/3"),
     TopKQuery(k=2, epsilon=1, delta="1e-7", counts=True, k_bar=30, max_items_per_user=2),
     TopKQuery(k=2, epsilon=0.1, domain=["a", None, 3, datetime.date(2024, 5, 1), b"x"]),
-    TopKQuery(k=2, epsilon=1, domain=range(5, 90), ranked=False, method="canonical-permute-and-flip"),
+    TopKQuery(k=2, epsilon=1, domain=range(5, 90), ranked=False, method="canonical-set"),
     TopKQuery(k=2, epsilon=1, domain=10**6),
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=2.5, weight_unit="0.1", counts=True),
     TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=60, domain=["a", "b", "c"], ranked=False),
     TopKQuery(k=2, epsilon=1, measures=["users", Sum("a, (b)", "-1/2", 9, unit="1/4"), 'mean(" c", 0, 1e-7)']),
     UnionQuery(epsilon=1),
-    UnionQuery(epsilon=1, max_items_per_user="auto", method="sips", counts=True),
+    UnionQuery(epsilon=1, max_items_per_user="auto", method="weighted-gaussian", counts=True),
     UnionQuery(epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
     TopKQuery(k=2, epsilon=1, exclude=["a", datetime.date(2024, 5, 1), 7]),
     TopKQuery(k=2, epsilon=1, compared_with="2026-09"),
     UnionQuery(epsilon=1, popular=["a", 5]),
     UnionQuery(epsilon=1, exclude=["a", 5]),
     UnionQuery(epsilon=2, words=Words(Tokenizer("spaces", lower=False), 1, 3), shares=("1/2", "1/4", "1/8")),
-    ChooseQuery(epsilon=1, domain=["a", "b"], method="noisy-max", neighbors="replace-one"),
+    ChooseQuery(epsilon=1, domain=["a", "b"], method="permute-and-flip", neighbors="replace-one"),
     HistogramQuery(epsilon=1, domain=["b", 2.5, datetime.date(2024, 5, 1)], max_items_per_user=2),
     HistogramQuery(epsilon="1/3", delta="1e-9", domain=range(-3, 400)),
     QuantileQuery(epsilon=1, bounds=(0, 9.5), q=(0.25, "1/2"), delta="1e-9", step="0.1", per_user="mean"),
@@ -148,7 +148,7 @@ def test_a_column_of_another_source_is_not_written() -> None:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: f"{method.verb} {method.name}")
 def test_a_row_says_of_its_mechanism_what_is_so(method) -> None:
     taken = inspect.signature(method.mechanism).parameters
-    if method.name not in ("discover", "hitting-set"):  # which may choose the bound itself
+    if method.name != "discover":  # which may choose the bound itself
         given = taken.get("max_items_per_user")
         needed = (
             NeedsBound.NONE
@@ -162,7 +162,6 @@ def test_a_row_says_of_its_mechanism_what_is_so(method) -> None:
     assert method.popular == ("popular" in taken)
     if method.verb == "top_k":
         assert method.of_users == ("sensitivity" not in taken)
-    assert set(method.fixed) <= set(taken)
     if method.weights is not None:
         assert ("part" in taken) == (method.weights == "rounds")
 
@@ -352,7 +351,7 @@ OTHERWISE = {
     "union": {
         "epsilon": "1/2",
         "delta": "1e-8",
-        "method": "sips",
+        "method": "weighted-gaussian",
         "max_items_per_user": 4,
         "counts": True,
         "popular": ["a"],
@@ -368,7 +367,7 @@ OTHERWISE = {
     "choose": {
         "domain": ["a", "c"],
         "epsilon": "1/2",
-        "method": "noisy-max",
+        "method": "permute-and-flip",
         "neighbors": "replace-one",
         "max_items_per_user": OF_THE_DATA,
         "delta": BESIDE_BY,

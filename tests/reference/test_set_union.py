@@ -14,12 +14,9 @@ from dpselect import mechanisms
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
-    SIPS,
     CountLaplace,
     GreedyGeometric,
-    GreedyLaplace,
     PolicyGaussian,
-    WeightedGaussian,
 )
 from dpselect.mechanisms.set_union.rounds import bounded, by_rank, users_in_order, without
 from tests.exact.union_laws import sets_of
@@ -79,8 +76,8 @@ def test_released_items_leave_everybody(database, gone):
     assert blocks(found) == [[i for i in items if i not in gone] for items in database]
 
 
-ALL = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian GreedyLaplace
-    ShapedWeighted ShapedPolicy GreedyGeometric SIPS""".split()
+ALL = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian
+    GreedyGeometric""".split()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -101,14 +98,6 @@ def test_nothing_comes_of_nothing(name, users):
     assert mechanism(UserSets.of(users), draws=Fixed()).tolist() == []
 
 
-def test_sips_spends_on_what_is_left():
-    """Item 0 is released in the first round; then its users give all to their other one."""
-    sets = UserSets.of([["x", i % 2] for i in range(200)])
-    terms = {"epsilon": 1, "delta": "1e-4", "max_items_per_user": 1}
-    assert WeightedGaussian(**terms)(sets, draws=Fixed()).tolist() == [0]
-    assert SIPS(rounds=2, **terms)(sets, draws=Fixed()).tolist() == [0, 1, 2]
-
-
 def test_popular_items_are_filled_first():
     """A public list decides who is filled; without one it is the random order, here backwards."""
     sets = UserSets.of([["a", "b", "c"]] * 24)
@@ -118,15 +107,14 @@ def test_popular_items_are_filled_first():
     assert "'a'" not in repr(GreedyGeometric(**terms, popular=("a",)))
 
 
-@pytest.mark.parametrize("make", [GreedyGeometric, GreedyLaplace])
-def test_a_popular_item_stands_at_its_first_place(make):
+def test_a_popular_item_stands_at_its_first_place():
     """The last place of one that comes twice counted, so the best of the list came after the second."""
-    assert make(epsilon=1, delta="1e-6", popular=["a", "b", "a"]).weighting.popular == ("a", "b")
+    assert GreedyGeometric(epsilon=1, delta="1e-6", popular=["a", "b", "a"]).weighting.popular == ("a", "b")
     with pytest.raises(ParameterError, match="popular must hold items that can be looked up"):
-        make(epsilon=1, delta="1e-6", popular=[["a"]])
+        GreedyGeometric(epsilon=1, delta="1e-6", popular=[["a"]])
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name != "SIPS"])
+@pytest.mark.parametrize("name", ALL)
 def test_weights_of_unbounded_users_are_refused(name):
     mechanism = getattr(mechanisms, name)(epsilon=1, delta="1e-4", max_items_per_user=2)
     with pytest.raises(ParameterError, match="max_items_per_user"):

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from dpselect import mechanisms
 from dpselect.mechanisms import (
-    GreedyLaplace,
+    GreedyGeometric,
     PolicyGaussian,
     PolicyLaplace,
 )
+from dpselect.mechanisms.published.policy import rounding_of_one
 from dpselect.mechanisms.set_union.kernels import loops, plain
-from dpselect.mechanisms.set_union.policy import rounding_of_one
 from tests.exact.union_laws import sets_of, weights_of
 from tests.house.pace import examples
 from tests.twins import unions as broken
@@ -121,14 +121,14 @@ added_users = st.permutations(range(SIZE)).map(lambda p: p[:5])
 TERMS = {"epsilon": 3, "delta": "0.3", "max_items_per_user": 5}  # a low cutoff, which few users reach
 
 
-@pytest.mark.parametrize("name", ["PolicyLaplace", "ShapedPolicy", "GreedyLaplace", "GreedyGeometric"])
+@pytest.mark.parametrize("name", ["PolicyLaplace", "GreedyGeometric"])
 @examples(60)
 @given(databases, st.integers(0, 25), added_users, st.sampled_from([0, Fraction(1, 3), 3]))
 def test_l1_policies_only_rise_and_by_one_in_all(name, database, place, added, alpha):
     moved = moves(getattr(mechanisms, name)(alpha=alpha, **TERMS), database, place, added)
     assert min(moved) >= 0
     assert sum(moved) <= 1
-    if "Greedy" in name:
+    if name == "GreedyGeometric":
         assert set(moved) <= {0, 1}
 
 
@@ -153,7 +153,7 @@ def test_greedy_has_no_sensitivity_bound():
     base = [[0], [1], [1], *[[0, 1]] * 100]
     moved = moves(broken.Greedy(cutoff=1000), base, 0, [0])
     assert sum(map(abs, moved)) == 201
-    assert sum(map(abs, moves(GreedyLaplace(epsilon=1, delta="1e-6"), base, 0, [0]))) <= 1
+    assert sum(map(abs, moves(GreedyGeometric(epsilon=1, delta="1e-6"), base, 0, [0]))) <= 1
 
 
 def test_l1_shaped_descent_is_refused_under_gaussian_noise():
@@ -174,7 +174,7 @@ def test_a_shuffle_with_a_fixed_seed_is_refused():
 
 def test_items_in_the_order_of_the_data_are_refused():
     """Trap (e): the first user decides in which order all others contribute."""
-    inner = GreedyLaplace(epsilon=1, delta="0.1")
+    inner = GreedyGeometric(epsilon=1, delta="0.1")
     base = [[1], [0], *[[0, 1]] * 5]
     assert sum(map(abs, moves(broken.DataOrder(inner=inner), base, 0, [0]))) > 1
     assert sum(map(abs, moves(inner, base, 0, [0]))) == 1

@@ -11,12 +11,12 @@ import dpselect as dps
 from dpselect._ground.privacy import BoundedRange
 from dpselect.accounting.composition import basic
 from dpselect.accounting.renyi_prices import divergence
-from dpselect.checking.payment import Cost
 from dpselect.mechanisms import LimitedDomainSparse
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws
 from tests.exact.laws import law_of
+from tests.judge.payment import Cost
 
 NAME = "limited-domain-sparse"
 ROWS = {"user": [*range(3000), *range(2000), *range(4)], "item": ["ant"] * 3000 + ["bee"] * 2000 + ["cat"] * 4}

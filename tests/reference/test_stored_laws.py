@@ -17,7 +17,6 @@ from dpselect.engines.duckdb import pairs as engine_pairs
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.mechanisms import (
-    SIPS,
     DiscoverThenPeel,
     GreedyGeometric,
     PolicyGaussian,
@@ -47,7 +46,6 @@ SMALL = {"epsilon": 1, "delta": "0.1"}
 LAWS = (
     WeightedLaplace(max_items_per_user=1, **SMALL),
     TruncatedGeometric(**SMALL),
-    SIPS(max_items_per_user=1, rounds=2, **SMALL),
     RenyiShaped(max_items_per_user=2, rounds=1, **SMALL),  # its several lists of shares are added up apart
     GreedyGeometric(alpha=0, max_items_per_user=2, **SMALL),
     PolicyGaussian(alpha=0, max_items_per_user=2, **SMALL),

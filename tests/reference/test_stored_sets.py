@@ -18,11 +18,9 @@ from dpselect.aggregates.user_sets import Sets, UserSets, numbers_of_users, offs
 from dpselect.engines.duckdb import pairs as engine_pairs
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.mechanisms import (
-    SIPS,
     CountGaussian,
     DiscoverThenPeel,
     GreedyGeometric,
-    HittingSet,
     PolicyGaussian,
     PolicyLaplace,
     RenyiShaped,
@@ -111,13 +109,11 @@ MECHANISMS = (
     WeightedLaplace(epsilon=1, delta="1e-3", max_items_per_user=3),
     CountGaussian(epsilon=2, delta="1e-2", max_items_per_user=2),
     TruncatedGeometric(epsilon=1, delta="1e-3"),
-    SIPS(epsilon=2, delta="1e-2", max_items_per_user=3),
     RenyiShaped(epsilon=2, delta="1e-2", max_items_per_user=3),
     GreedyGeometric(epsilon=1, delta="1e-3"),
     PolicyLaplace(epsilon=1, delta="1e-2", max_items_per_user=3),
     PolicyGaussian(epsilon=2, delta="1e-2", max_items_per_user=3),
     DiscoverThenPeel(k=5, epsilon=4, delta="1e-2", max_items_per_user=3),
-    HittingSet(k=5, epsilon=4, delta="1e-2", max_items_per_user=3),
 )
 
 

@@ -23,6 +23,7 @@ from dpselect.queries.group_finder import SHARE
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.query import Query
 from dpselect.release.archive import archived, restored
+from tests.judge.both import check
 
 DOMAIN = ["red", "blue", "grey"]
 OF_AGE = {"bounds": (0, 120), "step": 1, "epsilon": 4}
@@ -127,17 +128,15 @@ def test_every_form_has_the_groups(ages, options, tmp_path):
         dps.Release.from_json(json.dumps(fewer))
 
 
-def test_a_picture_has_a_row_for_each_group(ages, options, tmp_path):
+def test_a_picture_has_a_row_for_each_group(ages, options):
     found = ages.quantile([0.1, 0.9], by=["country", "city"], groups=[("DE", "c0"), ("FR", "c$1$")], **OF_AGE)
-    (axes,) = found.plot(tmp_path / "values.svg").axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["DE, c0", "FR, c$1$"]
-    dots = [line.get_xdata().tolist() for line in axes.lines if line.get_marker() == "o"]
-    assert dots == [found.labels[:2], found.labels[2:]]
-    assert (tmp_path / "values.svg").stat().st_size > 1000
-    (axes,) = ages.median(**OF_AGE).plot().axes
-    assert len(axes.lines) == 2
-    with pytest.raises(ParameterError, match="counts must be released for a plot"):
-        options.choose(domain=DOMAIN, epsilon=1, by="country", groups=["DE"]).plot()
+    (panel,) = found.plot().panels
+    assert [mark.label for mark in panel.marks] == ["DE, c0", "FR, c$1$"]
+    assert [list(mark.dots) for mark in panel.marks] == [found.labels[:2], found.labels[2:]]
+    (one,) = ages.median(**OF_AGE).plot().panels
+    assert [len(mark.dots) for mark in one.marks] == [1]
+    chosen = options.choose(domain=DOMAIN, epsilon=1, by="country", groups=["DE"])
+    assert [mark.high for mark in chosen.plot().panels[0].marks] == [chosen.accuracy.numbers["gap"]]
 
 
 def test_columns_of_groups_that_a_table_has_itself():
@@ -227,7 +226,7 @@ def test_a_ledger_knows_the_question_again(tmp_path):
     other = data.median(by="country", groups=["DE"], **OF_AGE)
     assert other.charged.numbers["epsilon"] == 4
     (tmp_path / "found.json").write_text(found.to_json())
-    assert dps.check(tmp_path / "found.json", tmp_path / "budget.sqlite").paid is Verdict.FOLLOWS
+    assert check(tmp_path / "found.json", tmp_path / "budget.sqlite").paid is Verdict.FOLLOWS
 
 
 def test_a_query_as_json(ages):

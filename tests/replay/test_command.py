@@ -26,7 +26,7 @@ COMMANDS = {
     "top, domain": "top ROWS --user user --item item -k 2 --epsilon 100 --domain a,b,c,lone --format json",
     "choose": "choose ROWS --user user --item item --domain a,b,c --epsilon 100 -o answer.json",
     "quantile": "quantile ROWS --user user --item number --bounds 0 10 --step 1 --epsilon 100",
-    "union": f"union ROWS --user user --item item {LIKELY} --max-items-per-user 50 --method sips",
+    "union": f"union ROWS --user user --item item {LIKELY} --max-items-per-user 50 --method weighted-gaussian",
     "union of a text": f"union ROWS --user user --text item {LIKELY} --max-items-per-user 50 -o words.txt",
 }
 OFTEN = ("top, paid", "top, refused", "quantile", "union of a text")

@@ -13,7 +13,7 @@ import pytest
 
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights
 from dpselect.draws.entropy import SystemBits
-from dpselect.mechanisms.top_k.gamma import cube_radius
+from dpselect.mechanisms.published.gamma import cube_radius
 from dpselect.testing import law
 from dpselect.testing.noisy_top_law import noisy_top_law
 from tests.statistical.judge import judge

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from flint import arb
 
-from dpselect.checking import adaptive
-from dpselect.checking.balls import ball
-from dpselect.checking.steps import Kind, Step, log_moment
+from tests.judge import adaptive
+from tests.judge.balls import ball
+from tests.judge.steps import Kind, Step, log_moment
 
 
 class OnTheGridOnly(adaptive._Grid):

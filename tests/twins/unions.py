@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.mechanisms import CountLaplace, GreedyLaplace, PolicyLaplace, WeightedGaussian
+from dpselect.mechanisms import CountLaplace, GreedyGeometric, PolicyLaplace, WeightedGaussian
+from dpselect.mechanisms.published.weighted_laplace import even
 from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.port import UNIT
@@ -19,10 +20,11 @@ from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
     ReleaseLaw,
+    laplace_tail,
     smallest_deviation,
     threshold,
 )
-from dpselect.mechanisms.set_union.weighted import even, rooted, weighted
+from dpselect.mechanisms.set_union.weighted import rooted, weighted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +81,21 @@ class DeltaNotHalved:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoisyGreedy:
+    """Greedy updates to a whole cutoff, released by Laplace noise: right, and beside the two that are not."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    @property
+    def law(self) -> ReleaseLaw:
+        return laplace_tail(self.epsilon, self.delta, 1, lambda _: Fraction(1))
+
+    def weigh(self, ordered: UserSets) -> Any:
+        return GreedyGeometric(epsilon=self.epsilon, delta=self.delta).weigh(ordered)
+
+
+@dataclass(frozen=True, kw_only=True)
 class FractionalGreedy:
     """Greedy updates with a cutoff that is no integer: contractive, but one user can make many items new."""
 
@@ -88,7 +105,7 @@ class FractionalGreedy:
 
     @property
     def law(self) -> ReleaseLaw:
-        return GreedyLaplace(epsilon=self.epsilon, delta=self.delta).law
+        return NoisyGreedy(epsilon=self.epsilon, delta=self.delta).law
 
     def weigh(self, ordered: UserSets) -> Any:
         weights = [0] * ordered.size
@@ -141,10 +158,10 @@ class NoisedZeros:
 
     epsilon: Fraction
     delta: Fraction
-    inner: GreedyLaplace = field(init=False)
+    inner: NoisyGreedy = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inner", GreedyLaplace(epsilon=self.epsilon, delta=self.delta))
+        object.__setattr__(self, "inner", NoisyGreedy(epsilon=self.epsilon, delta=self.delta))
 
     @property
     def law(self) -> ReleaseLaw:
@@ -177,7 +194,7 @@ class FixedShuffle:
 class DataOrder:
     """Trap (e): a user's items updated in the order in which the data first shows them."""
 
-    inner: GreedyLaplace
+    inner: GreedyGeometric
 
     def weigh(self, ordered: UserSets) -> Any:
         _, first = np.unique(ordered.codes, return_index=True)

@@ -7,8 +7,8 @@ comparison only have no row: they are in `dpselect.mechanisms`, and a question c
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -42,7 +42,6 @@ class Method:
     home: str  # "mechanisms.choose.exponential:ExponentialMechanism"
     help: str
     domain: bool = False  # does it need a known domain?
-    either: bool = False  # is there one of this name for a known domain, too?
     delta: bool = True  # does it need a delta above 0?
     bound: NeedsBound = NeedsBound.OPTIONAL
     ordered: bool = True  # do its items come best first?
@@ -50,7 +49,6 @@ class Method:
     popular: bool = False  # does it take a public list of likely items?
     in_engine: bool = False  # can an engine add up its weights?
     of_users: bool = False  # does it select by numbers of users alone, and by no other score?
-    fixed: Mapping[str, object] = field(default_factory=dict)  # parameters that the name stands for
 
     @property
     def mechanism(self) -> Callable[..., Any]:
@@ -61,7 +59,7 @@ class Method:
 
     def make(self, **given: object) -> Any:
         """The mechanism."""
-        return self.mechanism(**self.fixed, **given)
+        return self.mechanism(**given)
 
 
 NONE, OPTIONAL, REQUIRED = NeedsBound
@@ -78,8 +76,16 @@ def _choose(name: str, home: str, help: str) -> Method:
 
 
 def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBound, **more: Any) -> Method:
-    home = f"mechanisms.set_union.{home}"
-    return Method(name=name, verb="union", home=home, help=help, weights=weights, bound=bound, ordered=False, **more)
+    return Method(
+        name=name,
+        verb="union",
+        home=f"mechanisms.{home}",
+        help=help,
+        weights=weights,
+        bound=bound,
+        ordered=False,
+        **more,
+    )
 
 
 METHODS: tuple[Method, ...] = (
@@ -97,28 +103,27 @@ METHODS: tuple[Method, ...] = (
     ),
     _top_k(
         "limited-domain-laplace",
-        "top_k.noisy_limited_domain:LimitedDomainLaplace",
+        "published.noisy_limited_domain:LimitedDomainLaplace",
         "Laplace noise on the k_bar largest counts, for users of few items",
-        bound=REQUIRED,
-        of_users=True,
-    ),
-    _top_k(
-        "limited-domain-gaussian",
-        "top_k.noisy_limited_domain:LimitedDomainGaussian",
-        "Gaussian noise on the k_bar largest counts, for users of few items",
         bound=REQUIRED,
         of_users=True,
     ),
     _top_k("peeling", "top_k.peeling:Peeling", "one pick after the other", domain=True, delta=False),
     _top_k(
-        "hitting-set",
-        "top_k.hitting_set:HittingSet",
-        "k items that together reach most users: a set union finds items, each pick reaches most of those who are left",
-        either=True,
-        of_users=True,
+        "joint-sequence",
+        "published.joint_sequence:JointSequence",
+        "the whole ranking in one draw",
+        domain=True,
+        delta=False,
     ),
-    _top_k("joint-sequence", "joint.sequence:JointSequence", "the whole ranking in one draw", domain=True, delta=False),
-    _top_k("joint-set", "joint.set:JointSet", "the whole set in one draw", domain=True, delta=False, ordered=False),
+    _top_k(
+        "joint-set",
+        "published.joint_set:JointSet",
+        "the whole set in one draw",
+        domain=True,
+        delta=False,
+        ordered=False,
+    ),
     _top_k(
         "canonical-set",
         "joint.canonical_set:CanonicalSet",
@@ -127,30 +132,19 @@ METHODS: tuple[Method, ...] = (
         delta=False,
         ordered=False,
     ),
-    _top_k(
-        "joint-permute-and-flip",
-        "joint.permute_and_flip:JointPermuteAndFlip",
-        "the whole set by permute-and-flip",
-        domain=True,
-        delta=False,
-        ordered=False,
-    ),
-    _top_k(
-        "canonical-permute-and-flip",
-        "joint.permute_and_flip:JointPermuteAndFlip",
-        "the whole set by permute-and-flip, by the canonical loss",
-        domain=True,
-        delta=False,
-        ordered=False,
-        fixed={"loss": "canonical"},
-    ),
     _choose("exponential", "exponential:ExponentialMechanism", "the exponential mechanism"),
     _choose("permute-and-flip", "permute_and_flip:PermuteAndFlip", "never worse in expectation, dearer in composition"),
-    _choose("noisy-max", "report_noisy_max:ReportNoisyMax", "report noisy max with exponential noise"),
-    _union("count-laplace", "count:CountLaplace", "numbers of users, Laplace noise", SUM, REQUIRED, in_engine=True),
+    _union(
+        "count-laplace",
+        "published.count_laplace:CountLaplace",
+        "numbers of users, Laplace noise",
+        SUM,
+        REQUIRED,
+        in_engine=True,
+    ),
     _union(
         "count-gaussian",
-        "count_gaussian:CountGaussian",
+        "set_union.count_gaussian:CountGaussian",
         "numbers of users, Gaussian noise",
         SUM,
         REQUIRED,
@@ -158,7 +152,7 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "weighted-laplace",
-        "weighted:WeightedLaplace",
+        "published.weighted_laplace:WeightedLaplace",
         "a user of t items gives each 1/t; Laplace noise",
         SUM,
         REQUIRED,
@@ -166,45 +160,25 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "weighted-gaussian",
-        "weighted:WeightedGaussian",
+        "set_union.weighted:WeightedGaussian",
         "a user of t items gives each 1/sqrt(t); Gaussian noise",
         SUM,
         REQUIRED,
         in_engine=True,
     ),
-    _union("policy-laplace", "policy:PolicyLaplace", "l1-descent, Laplace noise", POLICY, REQUIRED),
-    _union("policy-gaussian", "policy:PolicyGaussian", "l2-descent, Gaussian noise", POLICY, REQUIRED),
-    _union(
-        "greedy-laplace",
-        "greedy:GreedyLaplace",
-        "a user gives all to one item, greedily; Laplace noise",
-        POLICY,
-        OPTIONAL,
-        popular=True,
-    ),
-    _union(
-        "sips",
-        "sips:SIPS",
-        "rounds of weighted Gaussian release, each with a larger part of the budget",
-        ROUNDS,
-        REQUIRED,
-        in_engine=True,
-    ),
+    _union("policy-laplace", "published.policy:PolicyLaplace", "l1-descent, Laplace noise", POLICY, REQUIRED),
+    _union("policy-gaussian", "published.policy:PolicyGaussian", "l2-descent, Gaussian noise", POLICY, REQUIRED),
     _union(
         "truncated-geometric",
-        "count:TruncatedGeometric",
+        "set_union.count:TruncatedGeometric",
         "one random item of each user, optimal release",
         SUM,
         NONE,
         in_engine=True,
     ),
     _union(
-        "shaped-weighted", "shaped:ShapedWeighted", "a user of t items gives each 1/t; optimal release", SUM, OPTIONAL
-    ),
-    _union("shaped-policy", "shaped:ShapedPolicy", "l1-descent, optimal release", POLICY, OPTIONAL),
-    _union(
         "greedy-geometric",
-        "greedy:GreedyGeometric",
+        "set_union.greedy:GreedyGeometric",
         "a user gives all to one item, greedily; optimal release",
         POLICY,
         OPTIONAL,
@@ -212,7 +186,7 @@ METHODS: tuple[Method, ...] = (
     ),
     _union(
         "renyi-shaped",
-        "renyi_shaped:RenyiShaped",
+        "set_union.renyi_shaped:RenyiShaped",
         "rounds of the steepest release curves that one Renyi budget allows",
         ROUNDS,
         REQUIRED,
@@ -224,7 +198,7 @@ _BY_NAME = {(method.verb, method.name): method for method in METHODS}
 
 def methods(verb: str, *, domain: bool | None = None) -> list[Method]:
     """The rows of a verb; with `domain` those for a known domain, or those for an unknown one."""
-    return [one for one in METHODS if one.verb == verb and (one.either or domain in (None, one.domain))]
+    return [one for one in METHODS if one.verb == verb and domain in (None, one.domain)]
 
 
 def named(verb: str, name: str) -> Method:

@@ -18,6 +18,7 @@ from dpselect.errors import ParameterError, came, naming
 MOST = 500
 """Periods of one question."""
 YEARS = range(1000, 9999)
+END_OF_TIME = datetime.datetime.max.replace(tzinfo=datetime.UTC)
 UTC = "UTC"
 _NO_ZONES = {"localtime", "posixrules", "Factory"}  # names by which systems call one of their own
 Day = datetime.date

@@ -156,6 +156,27 @@ def how_many(
     return min(few, MOST)
 
 
+def at_least(
+    promise: Promise,
+    price: Price,
+    *,
+    settled: Spent = NOTHING,
+    pending: Spent = NOTHING,
+    caps: Sequence[tuple[Limits, Spent]] = (),
+) -> int:
+    """How many more questions of this ceiling fit, whatever their answers cost.
+
+    A cheaper answer takes less of every sum but one: settled epsilons stay within the promise for longer, and as long
+    every question is charged all of its delta. So no more are counted than would fit if each of them was.
+    """
+    most = how_many(promise, price, settled=settled, pending=pending, caps=caps)
+    failure = promise.charge(settled, price).failure
+    if not failure:
+        return most
+    rooms = [promise.limits.failure - (settled + pending).failure, *(cap.failure - used.failure for cap, used in caps)]
+    return min(most, max(0, int(min(rooms) // failure)))
+
+
 def _while_adding(promise: Promise, usual: Price, settled: Spent, questions: int) -> int:
     """How many of the questions are asked while the settled epsilons are within the promise."""
     left = promise.epsilon - settled.epsilon

@@ -6,31 +6,30 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpselect.checking.balls import told
 from dpselect.checking.finding import Finding, Verdict, worst
-from dpselect.checking.numbers import UnfitError
-from dpselect.checking.promise import promised
+from dpselect.checking.planned import promised
 from dpselect.checking.reading import read
 
 if TYPE_CHECKING:
     from dpselect.ledger import Ledger
     from dpselect.release.formatting import Json
+    from dpselect.release.release import Release
     from dpselect.release.statement import Statement
 
 LONGEST = 60  # characters of a unit
 WORDS = {
-    Verdict.FOLLOWS: "The promise {} follows from what the release says.",
-    Verdict.STATED: "NOT CONFIRMED: the promise {} is stated, and the release does not say enough to recompute it.",
-    Verdict.FAILS: "DOES NOT FOLLOW: the promise {} is more than the release bears out.",
+    Verdict.FOLLOWS: "The promise {} follows from the question, which was planned anew.",
+    Verdict.STATED: "NOT CONFIRMED: the promise {} is stated, and the release does not say what was asked.",
+    Verdict.FAILS: "DOES NOT FOLLOW: the promise {}, or what is said beside it, is not as the question is planned.",
 }
 PAID = {
     Verdict.FOLLOWS: "The ledger paid for it.",
-    Verdict.STATED: "The ledger has it; what it cost cannot be recomputed in full.",
+    Verdict.STATED: "The ledger has it; whether what was paid is enough is not known.",
     Verdict.FAILS: "THE LEDGER DOES NOT BEAR IT OUT.",
 }
 NOT_CHECKED = (
-    "not checked: how good the release says it is, its sentences, whether the data and the code were what they should "
-    "be, and who wrote this file"
+    "not checked: the names of its items, whether the data and the code were what they should be, and who wrote this "
+    "file"
 )
 
 
@@ -44,7 +43,7 @@ class Check:
 
     @property
     def verdict(self) -> Verdict:
-        """Does the promise follow from the parameters?"""
+        """Is the release what its question is planned as?"""
         return worst(self.findings)
 
     @property
@@ -67,40 +66,39 @@ class Check:
         return found | {"not_checked": NOT_CHECKED}
 
 
-def check(release: str | os.PathLike[str], budget: str | os.PathLike[str] | Ledger | None = None) -> Check:
-    """Check the file of a release, as `to_json` writes it: does its promise follow from the parameters that it states?
+def check(release: Release | str | os.PathLike[str], budget: str | os.PathLike[str] | Ledger | None = None) -> Check:
+    """Check a release, or the file that `to_json` wrote of it: is it what its question is planned as?
 
-    The price is recomputed from the file alone, by code that shares nothing with what planned the answer. With a ledger
-    as `budget` the release is looked for among its answers: that nothing in the chain was changed, who paid for it and
-    when, and that it was charged no less than it costs. Raises DataError for a file that holds no release, LedgerError
-    for a ledger that cannot be read.
+    The question that it names is planned anew, at its price and without data, and all that the release says is
+    compared with the plan: price, parameters, accuracy, statement and form. With a ledger as `budget` the release is
+    looked for among its answers: that nothing in the chain was changed, who paid for it and when, and that it was
+    charged no less than it costs. Raises DataError for a file that holds no release, LedgerError for a ledger that
+    cannot be read.
     """
-    found, findings = read(release)
-    promise = _promise(found.privacy)
-    findings += promised(found)
+    found, text = read(release)
+    findings = promised(found, text)
+    unpaid = Check(_promise(found.privacy), findings)
     if budget is None:
-        return Check(promise, findings)
-    from dpselect.checking.finding import fails
+        return unpaid
     from dpselect.checking.payment import paid
     from dpselect.ledger import Ledger
 
-    try:
-        if isinstance(budget, Ledger):
-            return Check(promise, findings, paid(found, budget))
-        with Ledger(budget) as ledger:
-            return Check(promise, findings, paid(found, ledger))
-    except UnfitError as error:
-        return Check(promise, findings, (fails(f"{error}, so its cost cannot be recomputed"),))
+    known = unpaid.verdict is Verdict.FOLLOWS
+    if isinstance(budget, Ledger):
+        return Check(unpaid.promise, findings, paid(found, budget, follows_from_it=known))
+    with Ledger(budget) as ledger:
+        return Check(unpaid.promise, findings, paid(found, ledger, follows_from_it=known))
 
 
 def _promise(statement: Statement) -> str:
     """Its numbers, and whom it is about where that is not one user coming or going. The file may say anything there."""
     from dpselect.release import formatting
 
+    price = ", ".join(formatting.price(one) for one in (statement.epsilon, statement.delta))
     unit, neighbors = formatting.text(statement.unit)[:LONGEST], str(statement.neighbors)
     whom = "" if unit == "user" else f" per {unit}"
     against = "" if neighbors == "add-remove" else f" against {neighbors} neighbours"
-    return f"({told(statement.epsilon)}, {told(statement.delta)}){whom}{against}"
+    return f"({price}){whom}{against}"
 
 
 def _said(findings: tuple[Finding, ...]) -> list[str]:

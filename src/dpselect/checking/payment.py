@@ -4,91 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect.checking import by_group, histograms, hitting, in_groups, sparse
-from dpselect.checking.balls import ball, precision, told
+from dpselect._ground.parameters import rounded_up
 from dpselect.checking.finding import Finding, fails, follows, stated
-from dpselect.checking.numbers import Parameters
-from dpselect.checking.picks import failure_of, steps_of, told_of
-from dpselect.checking.promise import ONE_DRAW, PICKS
-from dpselect.checking.steps import Kind, Step, added, renyi_divergence
+from dpselect.checking.planned import question_of
+from dpselect.ledger.charge import Ceiling
+from dpselect.ledger.entry import EntryKind
+from dpselect.release.archive import archived
 
 if TYPE_CHECKING:
     from dpselect.ledger import Ledger
-    from dpselect.ledger.charge import Charge
     from dpselect.ledger.entry import Entry
     from dpselect.release.release import Release
-    from dpselect.release.statement import Statement
-
-BY_PICK = {"LimitedDomain", "Peeling"}  # an answer that ends early took fewer picks
-OWN_CURVE = {"RenyiShaped", "DiscoverThenPeel", "HittingSet"}  # whose divergence is not in the release
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What an answer costs at least: `epsilon` with all of `delta`, or `added` with `failure` alone."""
-
-    epsilon: Fraction
-    delta: Fraction
-    added: Fraction
-    failure: Fraction
-    steps: tuple[Step, ...] | None
-    rho: Fraction | None = None  # of noise whose zCDP is known, and may be charged in place of the steps
-
-    @classmethod
-    def of(cls, release: Release) -> Cost:
-        """Read from the answer alone (docs/budgets.md, priced by the outcome)."""
-        statement, said = release.privacy, Parameters(release.privacy.parameters)
-        whole, delta, name = statement.epsilon, statement.delta, statement.mechanism
-        if name == hitting.KNOWN:
-            whole_sum = hitting.added(said)
-            return cls(min(whole, whole_sum), delta, whole_sum, Fraction(0), None)
-        if name == by_group.NAME:
-            return cls._by_steps(statement, tuple(by_group.taken(said, release.found)), by_group.failure(said))
-        if name in in_groups.NAMES:
-            return cls._by_steps(statement, tuple(in_groups.steps_of(name, said)), in_groups.failure(said))
-        if name == sparse.NAME:
-            shown = sparse.shown(said, len(release))
-            return cls(min(whole, shown), delta, shown, said.delta("delta_threshold"), tuple(sparse.steps_of(said)))
-        if name == histograms.LAPLACE:
-            return cls._by_steps(statement, tuple(histograms.steps_of(said)), Fraction(0))
-        if name == histograms.GAUSSIAN:
-            return cls(whole, delta, whole, delta, (Step(Kind.PURE, whole, 1),), histograms.rho_of(said))
-        if name not in PICKS:
-            kind = Kind.PICK if name == "ExponentialMechanism" else Kind.PURE
-            steps = None if name in OWN_CURVE else (Step(kind, whole, 1),)
-            return cls(whole, delta, whole, Fraction(0) if name in ONE_DRAW else delta, steps)
-        first, *counts = steps_of(name, said)
-        if name in BY_PICK:
-            first = Step(first.kind, first.epsilon, min(first.times, len(release) + 1))
-            counts = [Step(one.kind, one.epsilon, min(one.times, len(release) * each)) for one, each in told_of(said)]
-        return cls._by_steps(statement, (first, *counts), failure_of(name, said))
-
-    @classmethod
-    def _by_steps(cls, statement: Statement, taken: tuple[Step, ...], failure: Fraction) -> Cost:
-        return cls(min(statement.epsilon, added(taken)), statement.delta, added(taken), failure, taken)
-
-    def covered(self, charge: Charge) -> bool:
-        """Is it paid by one of its two prices?"""
-        by_whole = charge.epsilon >= self.epsilon and charge.delta >= self.delta
-        return by_whole or (charge.epsilon >= self.added and charge.delta >= self.failure)
-
-    def diverges_more(self, charge: Charge, order: int | None) -> bool:
-        """Is its divergence certainly above what was charged?"""
-        if order is None or self.steps is None:
-            return False
-        with precision():
-            needed = sum((one.times * renyi_divergence(one, order) for one in self.steps), ball(0))
-            if self.rho is not None:
-                needed = needed.min(ball(order * self.rho))
-            return bool(ball(charge.renyi) < needed)
-
-
-def paid(release: Release, ledger: Ledger) -> tuple[Finding, ...]:
-    """Everything that was looked at in the ledger."""
+def paid(release: Release, ledger: Ledger, *, follows_from_it: bool) -> tuple[Finding, ...]:
+    """Everything that was looked at in the ledger; what an answer costs is planned where its promise follows."""
     problems = ledger.verify()
     if problems:
         more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
@@ -96,48 +29,43 @@ def paid(release: Release, ledger: Ledger) -> tuple[Finding, ...]:
     places = list(_places(release, ledger))
     if not places:
         return (fails("the ledger is clean, and no question in it was answered with exactly this release"),)
-    cost = Cost.of(release)
     return (
         follows(f"the chain of {ledger.count:,} entries is whole; its head is {ledger.head}"),
-        *(finding for hold, settle in places for finding in _payment(release, cost, ledger, hold, settle)),
+        *(one for place in places for one in _payment(release, ledger, *place, priced=follows_from_it)),
     )
 
 
 def _places(release: Release, ledger: Ledger) -> Iterator[tuple[Entry, Entry]]:
     """The question and its answer, wherever this release is the answer."""
-    from dpselect.ledger.entry import EntryKind as Entered
-    from dpselect.release.archive import archived
-
     text, asked = archived(release), dict[int, "Entry"]()
     for entry in ledger.entries():
-        if entry.kind is Entered.HOLD:
+        if entry.kind is EntryKind.HOLD:
             asked[entry.number] = entry
-        elif entry.kind in (Entered.SETTLE, Entered.RETURN):
+        elif entry.kind in (EntryKind.SETTLE, EntryKind.RETURN):
             hold = asked.pop(entry.refers_to or 0, None)
             if hold is not None and entry.release == text:
                 yield hold, entry
 
 
-def _payment(release: Release, cost: Cost, ledger: Ledger, hold: Entry, settle: Entry) -> Iterator[Finding]:
+def _payment(release: Release, ledger: Ledger, hold: Entry, settle: Entry, *, priced: bool) -> Iterator[Finding]:
     whose = settle.account
     by = f"entry {settle.number:,}: {whose.analyst} paid for it from the account of {whose.dataset} on {settle.at}"
-    order = ledger.data_account(whose.dataset).promise.order
+    question = question_of(release) if priced else None
+    if question is None:
+        yield stated(f"{by}; what it costs is not planned, since its promise does not follow")
+        return
+    cost = Ceiling.of(question[0].cost_at(release, ledger.data_account(whose.dataset).promise.order))
     for period, charge in settle.parts.items():
-        amount = f"epsilon {told(charge.epsilon)}, delta {told(charge.delta)}{f' in {period}' if period else ''}"
-        needs = f"epsilon {told(cost.epsilon)}, delta {told(cost.delta)}"
-        if not cost.covered(charge):
-            yield fails(f"{by}, {amount}, and it costs {needs}")
-        elif cost.diverges_more(charge, order):
-            yield fails(f"{by}, and a divergence of order {order} below what it costs")
-        elif order is not None and cost.steps is None:
-            yield stated(
-                f"{by}, {amount}: no less than it costs; its divergence of order {order} is not in the release"
-            )
+        amount = f"{by}, {charge}{f' in {period}' if period else ''}"
+        if cost.whole.fits(charge) or cost.without_composition.fits(charge):
+            yield follows(f"{amount}: no less than it costs")
+        elif charge.epsilon >= cost.without_composition.epsilon and charge.delta >= cost.without_composition.delta:
+            yield fails(f"{amount}, and a divergence below what it costs")
         else:
-            yield follows(f"{by}, {amount}: no less than it costs")
+            yield fails(f"{amount}, and it costs {cost.whole}")
     asked = _asked(hold.question)
     if asked is not None and asked != release.privacy.epsilon:
-        yield fails(f"the question of entry {hold.number:,} asked for epsilon {told(asked)}")
+        yield fails(f"the question of entry {hold.number:,} asked for epsilon {rounded_up(asked)}")
 
 
 def _asked(question: str | None) -> Fraction | None:

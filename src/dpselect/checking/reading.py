@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpselect.checking.finding import Finding, fails
 from dpselect.errors import DataError, ParameterError, came
 
 if TYPE_CHECKING:
@@ -18,35 +16,34 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**26
 NO_RELEASE = "the file holds no release, or a damaged one"
 HINT = "Release.to_json and --format json make it"
-SHOWN = 60  # characters of a place in a file
 
 
-def read(where: str | os.PathLike[str]) -> tuple[Release, tuple[Finding, ...]]:
-    """The release, and whether its numbers for people are those for programs."""
+def read(where: Release | str | os.PathLike[str]) -> tuple[Release, dict[str, Json]]:
+    """The release, and the JSON of it: in a file numbers for people may be others than those for programs."""
     from dpselect.release.release import Release
 
-    text = _text(where)
     try:
+        text = where.to_json() if isinstance(where, Release) else _text(where)
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_never)
+    except (ParameterError, DataError):
+        raise
     except (ValueError, RecursionError):
         raise DataError(NO_RELEASE, HINT) from None
     if not isinstance(found, dict):  # a text that is no object would be taken for a path
         raise DataError(NO_RELEASE, HINT)
     try:
         release = Release.from_json(text)
-        told = release.to_dict()
+        release.to_dict()
     except (ParameterError, ArithmeticError, ValueError, TypeError, RecursionError):
         raise DataError(NO_RELEASE, HINT) from None
-    places = [place for key, one in told.items() if key != "exact" for place in _other(found.get(key), one, key)]
-    if not places:
-        return release, ()
-    more = f" and {len(places) - 1:,} more places" if len(places) > 1 else ""
-    return release, (fails(f"the file says one thing at {places[0]!r:.{SHOWN}}{more}, and another under exact"),)
+    return release, found
 
 
 def _text(where: str | os.PathLike[str]) -> str:
     if not isinstance(where, (str, os.PathLike)):
-        raise ParameterError("release", "be the path of a file", came(where), "to_json(path) writes a release to one")
+        raise ParameterError(
+            "release", "be a Release, or the path of a file", came(where), "to_json(path) writes a release to one"
+        )
     path = Path(where)
     try:
         if not path.is_file():
@@ -74,15 +71,3 @@ def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _never(_: str) -> None:
     raise ValueError("no number of JSON")
-
-
-def _other(found: Json, told: Json, place: str) -> Iterator[str]:
-    """Where the file says something else than its exact part."""
-    if isinstance(told, dict) and isinstance(found, dict):
-        for key, one in told.items():
-            yield from _other(found.get(key), one, f"{place}.{key}")
-    elif isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
-        for at, (here, one) in enumerate(zip(found, told, strict=True)):
-            yield from _other(here, one, f"{place}[{at}]")
-    elif found != told or isinstance(found, bool) is not isinstance(told, bool):
-        yield place

@@ -11,17 +11,17 @@ from dpselect.command import shared
 EXAMPLES = """
 examples:
   dpselect check top.json
-      Does the promise follow from the parameters that the release states?
+      Is the release what its question is planned as?
   dpselect check top.json --budget budget.sqlite
       And did this ledger pay for exactly this release, and no less than it costs?
 
 RELEASE is the file that --format json or Release.to_json wrote. Nothing but it and the ledger is read.
 exit status: 0 the promise follows, and the ledger paid for it if one was given, 2 a parameter is wrong, 3 the file
 holds no release, 6 the ledger cannot be used, is not clean or does not bear the release out, 7 the promise does not
-follow, 8 it is stated and cannot be recomputed from the release, 130 interrupted, 1 anything else.
+follow, 8 it is stated and the release does not say what was asked, 130 interrupted, 1 anything else.
 """
 
-NOT_PAID, DOES_NOT_FOLLOW, NOT_RECOMPUTED = 6, 7, 8
+NOT_PAID, DOES_NOT_FOLLOW, NOT_PLANNED = 6, 7, 8
 
 
 def options(command: shared.Group) -> None:
@@ -44,4 +44,4 @@ def run(args: argparse.Namespace) -> None:
         if verdict is Verdict.FAILS:
             raise SystemExit(status)
     if Verdict.STATED in verdicts:
-        raise SystemExit(NOT_RECOMPUTED)
+        raise SystemExit(NOT_PLANNED)

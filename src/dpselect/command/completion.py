@@ -1,9 +1,17 @@
-"""`dpselect completion`: a script with which a shell completes commands, options, their values and file names."""
+"""`dpselect completion`: a script with which a shell completes commands, options, their values and file names.
+
+shtab writes it from the parser, so that a new option is in it.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from typing import Any
+
+from dpselect.command.parser import Parser, parser
+from dpselect.errors import ParameterError
 
 EXAMPLES = """
 examples:
@@ -18,9 +26,12 @@ examples:
 
 A folder that is not there yet has to be made: mkdir -p ~/.local/share/bash-completion/completions
 The script is text: completing starts no Python and reads no data. Make it again after an update.
-exit status: 0 done, 2 a parameter is wrong, 4 the output cannot be written, 1 anything else.
+`pip install 'dpselect[completion]'` brings shtab, which writes it.
+exit status: 0 done, 2 a parameter is wrong or shtab is not installed, 4 the output cannot be written, 1 anything else.
 """
 SHELLS = ("bash", "zsh", "fish")
+FILES = ("FILE", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
+FOLDERS = ("DIR",)
 
 
 def options(command: argparse.ArgumentParser) -> None:
@@ -30,8 +41,45 @@ def options(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Print the script."""
-    from dpselect.command import completion_bash, completion_fish, completion_zsh
-    from dpselect.command.completion_tree import tree
+    try:
+        import shtab
+    except ImportError:
+        hint = "pip install 'dpselect[completion]'"
+        raise ParameterError("completion", "have shtab installed", "an installation without", hint) from None
+    root = parser()
+    known = _known()
+    for words, action in _all(root, ()):
+        names = (*words[:1], *action.option_strings[-1:])
+        action.choices = known.get(names, known.get(names[1:], action.choices))
+        if action.metavar in FILES + FOLDERS:
+            action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY
+            action.metavar = action.metavar.replace(":", " ")  # which would end a word of zsh's specification
+    script = shtab.complete(root, args.shell)
+    sys.stdout.write(script.replace('"(*):', '"*:') + "\n")  # in zsh "(*):" would complete the first of many files only
 
-    script = {"bash": completion_bash.script, "zsh": completion_zsh.script, "fish": completion_fish.script}
-    sys.stdout.write(script[args.shell](tree()))
+
+def _all(command: Parser, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every argument of a command and of those below it, each with the words that lead to it."""
+    for action in command.filled()._actions:
+        yield words, action
+    for name, one in command.commands().items():
+        yield from _all(one, (*words, name))
+
+
+def _known() -> dict[tuple[str, ...], list[str]]:
+    """Values that the query checks and not the parser, by command and option, in the order of their help."""
+    from dpselect._ground.methods import AUTO, names
+    from dpselect._ground.periods import SORTS
+    from dpselect._ground.privacy import Neighbors
+    from dpselect.engines.port import PerUser
+    from dpselect.texts.tokenizer import SENTENCES, SPACES, WORDS
+
+    return {
+        ("top", "--method"): [AUTO, *names("top_k")],
+        ("choose", "--method"): [*names("choose")],
+        ("union", "--method"): [AUTO, *names("union")],
+        ("union", "--tokenizer"): [WORDS, SPACES, SENTENCES],
+        ("quantile", "--per-user"): [*PerUser],
+        ("choose", "--neighbors"): [*Neighbors],
+        ("--period",): [*SORTS],
+    }

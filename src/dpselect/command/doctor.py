@@ -1,30 +1,31 @@
-"""`dpselect doctor`: is all in order here? One line for each thing, and nothing is changed."""
+"""`dpselect doctor`: versions, extras, and whether each engine answers. Nothing is changed."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import platform
+import re
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from importlib import metadata
+from typing import Any
 
-if TYPE_CHECKING:
-    from dpselect.command.doctor_findings import Finding
+from dpselect.errors import DpselectError, LedgerError, ParameterError
 
 EXAMPLES = """
 examples:
   dpselect doctor
-      Versions, extras, memory, room for temporary files, entropy, clock, and the settings in force.
+      Versions, extras and how to get those that are missing, and one question about invented rows.
   dpselect doctor --budget budget.sqlite
-      And the ledger: may it be read and written, by whom, is it locked, is its last entry whole?
+      And the ledger: can it be opened, and is every entry of it whole?
   dpselect doctor --engine postgresql://ann@db.example/shop --engine spark:local
-      And do these answer, within seconds?
+      And does each of these answer?
 
-Each line is ok, could be better, not there, or fails. It reads no data, changes nothing, and shows no token and no
-password: a report may be sent to whoever helps.
-exit status: 0 nothing fails (what could be better, or is not there, may stay so), else that of the first line that
-fails: 2 a setting is wrong, 3 an engine, or the machine, cannot answer, 4 no temporary files, 6 the ledger cannot be
-used.
+It changes nothing, and shows no token and no password: a report may be sent to whoever helps.
+exit status: 0 nothing fails (an extra may be missing), else that of the first line that fails: 2 a parameter is wrong,
+3 an engine cannot answer, 6 the ledger cannot be used, 1 anything else.
 """
 
 
@@ -32,36 +33,98 @@ def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     command.add_argument("--budget", metavar="FILE", help="a ledger to look at: a file, or postgresql://...")
     command.add_argument(
-        "--engine", action="append", default=[], metavar="ADDRESS", help="an engine to reach; once for each"
+        "--engine", action="append", default=[], metavar="ADDRESS", help="an engine to ask; once for each"
     )
-    command.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Look at everything, say it, and end with the status that says the same."""
-    from dpselect.command.doctor_findings import State, table
-
-    found = list(findings(args.budget, args.engine))
-    failed = [one.status for one in found if one.state is State.FAILS]
-    if args.format == "json":
-        told = json.dumps({"ok": not failed, "findings": [one.to_dict() for one in found]}, indent=2) + "\n"
-    else:
-        told = table(found) + (f"\n{len(failed)} of these fail\n" if failed else "\nnothing fails\n")
-    sys.stdout.write(told)
+    """Print a line for each thing as soon as it is known, and end with the status of the first that fails."""
+    for about, version in _versions():
+        _say("ok" if version[0].isdigit() else "missing", about, version)
+    looks: list[tuple[str, Callable[[], str]]] = [("engine DuckDB", _duckdb)]
+    looks += [("engine", partial(_engine, one)) for one in args.engine]
+    looks += [] if args.budget is None else [("ledger", partial(_ledger, args.budget))]
+    failed = [status for about, look in looks if (status := _looked(about, look))]
     if failed:
         raise SystemExit(failed[0])
 
 
-def findings(budget: str | None, engines: list[str]) -> Iterator[Finding]:
-    """All that is looked at, in this order."""
-    from dpselect.command import doctor_machine, doctor_places
+def _say(state: str, about: str, found: str) -> None:
+    sys.stdout.write(f"{state:<7}  {about:<16}  {found}\n")
+    sys.stdout.flush()
 
-    yield from doctor_machine.versions()
-    yield from doctor_machine.extras()
-    yield from doctor_machine.machine()
-    yield from doctor_places.java()
-    for address in engines:
-        yield doctor_places.engine(address)
-    if budget is not None:
-        yield from doctor_places.ledger(budget)
-    yield from doctor_machine.settings()
+
+def _looked(about: str, look: Callable[[], str]) -> int:
+    """Say what was found; the exit status, 0 where nothing fails."""
+    from dpselect.command.main import status_of
+
+    try:
+        _say("ok", about, look())
+    except DpselectError as error:
+        _say("fails", about, "; ".join(str(error).splitlines()))
+        return status_of(type(error))
+    except Exception as error:  # whose text may say anything
+        _say("fails", about, f"unexpected {type(error).__name__}")
+        return 1
+    return 0
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    """Of the program, of Python, and of every package that is always needed or that an extra asks for."""
+    yield "dpselect", metadata.version("dpselect")
+    yield "Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}"
+    for name, extra in re.findall(r'^([\w.-]+)[^;\n]*(?:;.*extra == "(\w+)")?', "\n".join(_needed()), re.MULTILINE):
+        try:
+            yield name, metadata.version(name)
+        except metadata.PackageNotFoundError:
+            yield name, f"pip install 'dpselect[{extra}]'"
+
+
+def _needed() -> list[str]:
+    return [one for one in metadata.requires("dpselect") or () if not one.startswith("dpselect[")]
+
+
+# ---- engines and ledgers --------------------------------------------------------------------------------------
+
+
+def _duckdb() -> str:
+    return _answer({"user": list(range(8)), "item": ["a", "b"] * 4}, ["a", "b"], user="user", item="item")
+
+
+def _engine(address: str) -> str:
+    """Ask an engine elsewhere: PostgreSQL for its version, as nothing may be made there, Spark about invented rows."""
+    from dpselect.engines.postgres.address import is_postgres
+    from dpselect.engines.spark.source import is_spark, work_of
+
+    if is_postgres(address):
+        return _postgres(address)
+    if is_spark(address):
+        work = work_of(address)
+        rows = work.session.sql("SELECT id AS user, id % 2 AS item FROM range(8)")
+        return f"{work.place} {_answer(rows, [0, 1], user='user', item='item')}"
+    raise ParameterError("--engine", "be postgresql://USER@HOST/DATABASE or spark:MASTER", "something else")
+
+
+def _postgres(address: str) -> str:
+    from dpselect.engines.postgres.connection import PostgresWorkspace
+
+    with closing(PostgresWorkspace(address)) as workspace:
+        version = workspace.fetch("SELECT current_setting('server_version')")[0][0]
+        return f"{workspace.place} answers, version {version}"
+
+
+def _answer(source: object, domain: list[Any], **columns: Any) -> str:
+    from dpselect.dataset import Dataset
+
+    Dataset(source, **columns).choose(domain=domain, epsilon=1)
+    return "answers a question"
+
+
+def _ledger(where: str) -> str:
+    from dpselect.ledger import Ledger
+
+    with Ledger(where) as ledger:
+        wrong = ledger.verify()
+    if wrong:
+        raise LedgerError(f"{len(wrong)} of its entries or sums are not as they were made", "dpselect ledger verify")
+    return "can be opened, and all of its entries are whole"

@@ -29,7 +29,7 @@ examples:
       Ask, and pay from it.
   dpselect ledger show budget.sqlite
       What is promised, and how much of it is left to whom.
-  dpselect ledger history budget.sqlite --analyst ann --plot spending.png
+  dpselect ledger history budget.sqlite --analyst ann --plot spending.svg
       What was asked and paid when, as a table and as a picture.
   dpselect ledger pending budget.sqlite
       Which questions died, or are at work; with --give-back, free those that surely read no row.
@@ -86,7 +86,7 @@ def options(command: argparse.ArgumentParser) -> None:
         shown = action(name, summary)
         _whose(shown, required=False)
         shown.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
-        shown.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .png, .svg or .pdf")
+        shown.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .svg")
     pending = action(
         "pending", "reservations of questions that died or are at work, and whether they may have read rows"
     )
@@ -308,5 +308,5 @@ def _known(args: argparse.Namespace, found: Sequence[object]) -> None:
 
 def _plot(args: argparse.Namespace, ledger: Ledger) -> None:
     """The part of each budget that is used after every entry."""
-    ledger.plot(args.plot, analyst=args.analyst, data=args.data)
+    ledger.plot(analyst=args.analyst, data=args.data).save(args.plot)
     print(f"the picture is {args.plot}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 Exit status: 0 done, 1 unexpected, 2 a parameter is wrong, 3 the data cannot be read, 4 the output cannot be
 written, 5 the budget does not suffice, 6 the ledger cannot be used, 9 a gateway gives no answer, 130 interrupted.
-`check` has two more: 7 a promise does not follow, 8 it cannot be recomputed.
+`check` has two more: 7 a promise does not follow, 8 the release does not say what was asked.
 """
 
 from __future__ import annotations

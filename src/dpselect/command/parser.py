@@ -25,9 +25,8 @@ COMMANDS = {
     "serve": "a gateway over HTTP: many people ask under one promise, with pages to ask on",
     "gateway": "settings of a gateway: checked, an example, and tokens for people",
     "inspect": "what is wrong with a source, for its owner only: not private",
-    "doctor": "is all in order here: versions, extras, engines, memory, disk, a ledger, settings",
+    "doctor": "versions, extras, and whether an engine answers and a ledger can be used",
     "completion": "a script with which bash, zsh or fish completes commands, options and file names",
-    "man": "this command's manual page, made from its help",
 }
 
 EXAMPLES = """

@@ -92,7 +92,7 @@ def _price(question: shared.Group, near: str, what: str) -> None:
 def _result(question: shared.Group) -> None:
     question.add_argument("--format", choices=("table", "csv", "json"), help="default: what -o says, else a table")
     question.add_argument("-o", "--output", metavar="FILE", help="write here in place of standard output")
-    question.add_argument("--plot", metavar="PICTURE", help="draw it too, into this .png, .svg or .pdf")
+    question.add_argument("--plot", metavar="PICTURE", help="draw it too, into this .svg")
     shared.quiet(question)
 
 
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> None:
         place.give_up()
         raise
     if args.plot is not None:
-        found.plot(args.plot)
+        found.plot().save(args.plot)
         if not args.quiet:
             print(f"the picture is {args.plot}", file=sys.stderr)
 

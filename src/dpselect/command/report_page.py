@@ -7,6 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import percent
+from dpselect.ledger.spending import Spent, picture
+from dpselect.release.formatting import text
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
@@ -19,7 +21,6 @@ table { border-collapse: collapse; font-size: 0.85rem; width: 100%; }
 th, td { text-align: left; padding: 0.25rem 0.6rem 0.25rem 0; border-bottom: 1px solid var(--line); }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; } .bad { font-weight: bold; } code { font-size: 0.85em; overflow-wrap: anywhere; }
-svg { width: 100%; height: auto; } svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
 """
 MOST_LINES = 8  # in the picture; the table has all periods
 SIDE_CHANNELS = (
@@ -167,45 +168,12 @@ def _cell(name: str, value: Json) -> str:
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 800, 260, 44, 12, 34
-
-
 def _picture(used: Sequence[Mapping[str, Any]]) -> str:
-    """How much of the promise was used after each entry: steps, one line for each period."""
+    """How much of the promise was used after each entry, a line for each of the last periods."""
     if len(used) < 2:
         return ""
-    lines: dict[str, list[tuple[int, float]]] = {}
+    lines: dict[str, list[Spent]] = {}
     for one in used:
-        lines.setdefault(one["period"], []).append((one["number"], min(1.0, one["used"])))
-    shown = sorted(lines)[-MOST_LINES:]
-    last = max(one["number"] for one in used)
-
-    def x(number: float) -> float:
-        return LEFT + (WIDTH - LEFT - 10) * number / float(last)
-
-    def y(part: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - part)
-
-    parts = [
-        f'<line x1="{LEFT}" x2="{WIDTH - 10}" y1="{y(p):.1f}" y2="{y(p):.1f}" stroke="currentColor" '
-        f'stroke-opacity="0.2"/><text x="{LEFT - 6}" y="{y(p) + 4:.1f}" text-anchor="end">{p * 100:.0f} %</text>'
-        for p in (0, 0.25, 0.5, 0.75, 1)
-    ]
-    for place, period in enumerate(shown):
-        points = lines[period]
-        path = f"M{x(points[0][0]):.1f} {y(0):.1f}" + "".join(f"H{x(n):.1f}V{y(part):.1f}" for n, part in points)
-        dim = 1 - 0.6 * (len(shown) - 1 - place) / max(1, len(shown) - 1)
-        parts.append(
-            f'<path d="{path}H{WIDTH - 10}" fill="none" stroke="var(--ink)" stroke-width="1.8" '
-            f'stroke-opacity="{dim:.2f}">'
-            f"<title>{escape(period or 'all')}: {percent(points[-1][1], up=True)} used</title></path>"
-        )
-        if period:
-            parts.append(
-                f'<text x="{WIDTH - 14}" y="{y(points[-1][1]) - 4:.1f}" text-anchor="end">{escape(period)}</text>'
-            )
-    first_day, last_day = used[0]["when"][:10], used[-1]["when"][:10]
-    parts.append(f'<text x="{LEFT}" y="{HEIGHT - 10}">{escape(first_day)}</text>')
-    parts.append(f'<text x="{WIDTH - 10}" y="{HEIGHT - 10}" text-anchor="end">{escape(last_day)}</text>')
-    label = f"The part of the promise that was used, after each entry of the ledger from {first_day} to {last_day}"
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>'
+        spent = Spent(one["number"], one["when"][:10], one["used"])
+        lines.setdefault(text(one["period"]), []).append(spent)
+    return picture({name: lines[name] for name in sorted(lines)[-MOST_LINES:]}).html()

@@ -72,7 +72,7 @@ def options(command: shared.Group) -> None:
         "--popular",
         metavar="FILE",
         help="public: items that are likely to be shared, best first, one a line (what stands before a tab; of several "
-        "columns a list in JSON); for the greedy methods, of which auto then takes one",
+        "columns a list in JSON); for greedy-geometric, which auto then takes",
     )
     shared.exclude(command)
     counts = "noisy numbers of users too, for 1/4 of the price, or by count-gaussian for nothing more"

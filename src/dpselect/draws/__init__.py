@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from dpselect.draws.entropy import fresh_key
     from dpselect.draws.loss_levels import Levels
     from dpselect.draws.permutations import distinct
-    from dpselect.draws.port import Draws, Layers, Masses, MonotoneProbability, Noise
+    from dpselect.draws.port import Draws, Masses, MonotoneProbability, Noise
     from dpselect.draws.weights import Weights
 
 _HOMES = {
     "CertifiedDraws": "certified",
     "Draws": "port",
-    "Layers": "port",
     "Levels": "loss_levels",
     "Masses": "port",
     "MonotoneProbability": "port",
@@ -33,7 +32,6 @@ _HOMES = {
 __all__ = [
     "CertifiedDraws",
     "Draws",
-    "Layers",
     "Levels",
     "Masses",
     "MonotoneProbability",

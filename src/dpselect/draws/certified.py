@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from dpselect._ground.reals import Real
-    from dpselect.draws.port import Layers, Masses, MonotoneProbability, Noise
+    from dpselect.draws.port import Masses, MonotoneProbability, Noise
     from dpselect.draws.weights import Weights
 
 
@@ -51,12 +51,6 @@ class CertifiedDraws(Core):
         from dpselect.draws.monotone_categorical import sample_product
 
         return sample_product(self, masses)
-
-    def flip(self, layers: Layers) -> tuple[int, int]:
-        """Draw the layer of permute-and-flip's answer."""
-        from dpselect.draws.permute_and_flip import flip
-
-        return flip(self, layers)
 
     def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
         """Find the k candidates with the largest noisy scores."""

@@ -37,7 +37,7 @@ class LossWays(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The candidates m = 0, 1, ... have mass e^(-rate m) N(m), for `Draws.sample_product` and `Draws.flip`.
+    """The candidates m = 0, 1, ... have mass e^(-rate m) N(m), for `Draws.sample_product`.
 
     N is constant from the spread of the counts on, so all of these m are one candidate, of mass
     e^(-rate spread) N(spread) / (1 - e^-rate). The cuts of the range below only make it faster: beyond each of them
@@ -53,11 +53,6 @@ class Levels:
     def sizes(self) -> list[int]:
         """Families are the pieces between the cuts, then the one candidate for all m from the spread on."""
         return [b - a for a, b in zip(self.cuts[:-1], self.cuts[1:], strict=True)] + [1]
-
-    def layer(self, family: int, x: int) -> tuple[int, int | None]:
-        """Return m and m + 1: an answer of loss L lies in the layers of all m >= L. The last layer has no end."""
-        loss = self.loss(family, x)
-        return loss, loss + 1 if family < len(self.cuts) - 1 else None
 
     def loss(self, family: int, x: int) -> int:
         """Return the m of a candidate."""

@@ -42,7 +42,6 @@ class FamilyCell:
     base: arb
     rise: arb
     bound: arb  # at least the mass of each of them
-    least: arb  # at most the mass of each of them
     log_area: float  # log2 of the envelope's area on the cell, and of how much of it is rejected at most:
     log_rejected: float  # these only say where to refine
 
@@ -52,9 +51,9 @@ class FamilyCell:
         return self.last - self.first + 1
 
 
-def sample_product(core: Core, masses: Masses, envelope: Sequence[FamilyCell] | None = None) -> tuple[int, int]:
-    """Draw (family, x) in proportion to its mass, by an envelope of all candidates: one that is there, or a new one."""
-    cells = refined(masses, first_cells(masses), REJECTION_RATE) if envelope is None else envelope
+def sample_product(core: Core, masses: Masses) -> tuple[int, int]:
+    """Draw (family, x) in proportion to its mass, by an envelope of all candidates."""
+    cells = refined(masses, first_cells(masses), REJECTION_RATE)
     if len(cells) == 1 and cells[0].width == 1:
         return cells[0].family, 0
     scale = TOTAL_BITS - int(max(c.log_area for c in cells))
@@ -90,10 +89,7 @@ def first_cells(masses: Masses) -> list[FamilyCell]:
 
 
 def refined(masses: Masses, cells: list[FamilyCell], rate: float) -> list[FamilyCell]:
-    """Bisect the cells that reject most until the envelope's rejection rate is at most `rate`.
-
-    A rate of REJECTION_RATE or more may end higher, where there are many cells.
-    """
+    """Bisect the cells that reject most until the envelope's rejection rate is `rate`, or more where cells are many."""
     heap = [(-c.log_rejected, i, c) for i, c in enumerate(cells)]
     heapify(heap)
     made = len(heap)
@@ -114,8 +110,7 @@ def _fine(cells: Sequence[FamilyCell], rate: float) -> bool:
     unit = max(c.log_area for c in cells)
     areas = np.exp2(np.array([c.log_area for c in cells]) - unit)
     rejected = np.exp2(np.array([c.log_rejected for c in cells]) - unit)
-    most = max(rate, 1 - CELLS_BY_PROPOSAL / len(cells)) if rate >= REJECTION_RATE else rate
-    return bool(rejected.sum() <= most * areas.sum())
+    return bool(rejected.sum() <= max(rate, 1 - CELLS_BY_PROPOSAL / len(cells)) * areas.sum())
 
 
 def _family(masses: Masses, family: int, size: int) -> FamilyCell:
@@ -137,9 +132,7 @@ def _cell(masses: Masses, family: int, first: int, last: int, base: arb, rise: a
         fall = masses.fall(family, first, BITS)
         bound, width = fall * rise, math.log2(last - first + 1)
         least = masses.fall(family, last, BITS) * base if first < last else bound
-        return FamilyCell(
-            family, first, last, base, rise, bound, least, log2(bound) + width, log2(bound - least) + width
-        )
+        return FamilyCell(family, first, last, base, rise, bound, log2(bound) + width, log2(bound - least) + width)
 
 
 def log2(ball: arb) -> float:

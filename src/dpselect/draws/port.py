@@ -58,24 +58,6 @@ class Masses(Protocol):
         ...
 
 
-class Layers(Masses, Protocol):
-    """Masses whose candidates are layers: rise(f, x) answers, between two losses L < L' (None: no end).
-
-    With p(L) = e^(-rate L), permute-and-flip accepts an answer with probability the sum of p(L) - p(L') over the
-    layers that hold it, which follow one another. The fall of a layer is p(L) - p(L') times one constant; at least
-    one answer has loss 0.
-    """
-
-    @property
-    def rate(self) -> Fraction:
-        """The loss is multiplied by this in the exponent."""
-        ...
-
-    def layer(self, family: int, x: int) -> tuple[int, int | None]:
-        """Return L and L'."""
-        ...
-
-
 class Draws(Protocol):
     """Draws from exactly stated distributions, independent of one another.
 
@@ -119,13 +101,6 @@ class Draws(Protocol):
 
     def sample_product(self, masses: Masses) -> tuple[int, int]:
         """Sample (family, x) with probability proportional to fall(family, x) * rise(family, x)."""
-        ...
-
-    def flip(self, layers: Layers) -> tuple[int, int]:
-        """Sample a layer (family, x) such that a uniform answer in it is distributed as the choice of permute-and-flip.
-
-        Permute-and-flip makes one Bernoulli draw for each answer and takes a uniform one of those that succeed.
-        """
         ...
 
     def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:

@@ -244,10 +244,9 @@ class Engine(Protocol):
         """Refuse a source whose sets of users cannot be asked for, before a row is read and before anything is paid."""
         ...
 
-    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> Sets:
+    def contributions(self, *, progress: Progress | None = None) -> Sets:
         """The distinct items of every user, as numbers; labels can be asked for until the engine is closed.
 
-        With a domain only its items, by the labels that `item_names` gives them; those without a row are not there.
         Users are those with at least one row that counts. A contribution bound is not applied: a set union samples
         by itself. Users and items come in their own order (users of prepared data in that of their numbers), so where
         their rows stood changes nothing. An engine keeps them on disk where they are many, or refuses those that memory

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -12,10 +11,13 @@ from typing import TYPE_CHECKING
 from dpselect._ground.parameters import shown
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
+from dpselect.release.panels import Mark
 from dpselect.release.table import Bars, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+
+    from dpselect.release.picture import Picture
 
 FREE = "A forecast: no data was read and no budget was spent."
 
@@ -99,19 +101,17 @@ class Forecast(Tabular):
         }
         return {**columns, "epsilon": [shown(row.epsilon) for row in self.rows]}
 
-    def plot(self, path: str | os.PathLike[str] | None = None, *, theme: str = "light") -> Figure:
-        """A line for each method against epsilon, as a matplotlib figure; saved where a path is given.
+    def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
+        """Three charts of a line for each method against epsilon, which a notebook shows and `save` writes as SVG.
 
-        `theme` is light or dark. The figure's `alt` says in words what it shows.
+        `ax` draws them on three of Matplotlib's axes too.
         """
-        from dpselect.release import line_plots
-        from dpselect.release.picture import themed
+        from dpselect.forecast.picture import Point, picture
 
-        lines = {
-            line: [(float(r.epsilon), r.items, r.error, r.smallest_count) for r in self.rows if r.line == line]
-            for line in dict.fromkeys(row.line for row in self.rows)
-        }
-        return line_plots.forecast(lines, FREE, path, themed(theme))
+        lines: dict[str, list[Point]] = {}
+        for row in self.rows:
+            lines.setdefault(row.line, []).append(Point(row.epsilon, row.items, row.error, row.smallest_count))
+        return picture(lines, FREE).on(ax)
 
     # ---- for people ---------------------------------------------------------------------------------------
 
@@ -128,9 +128,9 @@ class Forecast(Tabular):
         return notebook.html(self._leaflet(), None)
 
     def _leaflet(self) -> Leaflet:
-        bars = Bars(
-            "items", [(r.items, max(0.0, r.items - r.items_spread), r.items + r.items_spread) for r in self.rows]
-        )
+        ends = [(max(0.0, r.items - r.items_spread), r.items + r.items_spread) for r in self.rows]
+        marks = [Mark(bar=r.items, low=low, high=high) for r, (low, high) in zip(self.rows, ends, strict=True)]
+        bars = Bars("items", marks)
         return Leaflet(Table(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", said=FREE)
 
     def _shown(self) -> dict[str, list[object]]:

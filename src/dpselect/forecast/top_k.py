@@ -17,12 +17,12 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.forecast.population import Population, expected_counts, smallest_likely
+from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
-from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.top_k_plan import Plan
-from dpselect.queries.top_k_planning import DISCOVER, HITTING_SET
+from dpselect.queries.top_k_planning import DISCOVER
 
 RUNS = 20
 RUNS_OF_NOISE = 5  # each of them draws a noise for every one of k_bar + 1 counts
@@ -60,11 +60,7 @@ class TopKForecast:
 def applying(*, known: bool, bounded: bool) -> list[str]:
     """The methods that apply: `bounded` says that users' items are."""
     rows = methods.methods("top_k", domain=known)
-    return [
-        one.name
-        for one in rows
-        if one.name not in (DISCOVER, HITTING_SET) and (bounded or one.bound is not NeedsBound.REQUIRED)
-    ]
+    return [one.name for one in rows if one.name != DISCOVER and (bounded or one.bound is not NeedsBound.REQUIRED)]
 
 
 def top_k_rows(
@@ -137,7 +133,7 @@ def threshold(plan: Plan, counts: Int64) -> float | None:
         return after(counts, s.terms.k_bar) + s.height
     if isinstance(s, LimitedDomainSparse):
         return float(after(counts, s.terms.k_bar) + s.terms.height)
-    if isinstance(s, LimitedDomainLaplace | LimitedDomainGaussian):
+    if isinstance(s, LimitedDomainLaplace):
         return float(after(counts, k_bar_of(s)) + s.height)
     return None
 

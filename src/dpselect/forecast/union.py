@@ -216,7 +216,6 @@ def by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> F
         seen[codes] += 1 / RUNS
         found.append(len(codes))
         lost.append(1 - float(users[codes].sum()) / (float(users.sum()) or 1.0))
-    height = getattr(mechanism, "threshold", None)
     return ForecastRow(
         method=method,
         epsilon=epsilon,
@@ -225,7 +224,6 @@ def by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> F
         smallest_count=smallest_likely(users, seen),
         error=float(np.mean(lost)),
         error_spread=float(np.std(lost, ddof=1)),
-        threshold=None if height is None else float(height),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ from dpselect.release.release import Release
 SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
 OF_ALL = "The record is not clean. Somebody to whom all data sets are open is told what is wrong."
+LISTED = 1_000  # characters of a parameter that lists of questions have too
 NO_DATA = "There is no such data set, or it is not open to you."
 
 
@@ -55,6 +57,11 @@ class Answer:
     def json(self) -> bytes:
         """As a file of it, written once."""
         return self.release.to_json().encode("utf-8", "backslashreplace")
+
+
+def _listed(body: Mapping[str, Json]) -> dict[str, Json]:
+    """A question as lists have it: without long parameters, or one person's would fill everybody's lists."""
+    return {name: value for name, value in body.items() if len(json.dumps(value)) <= LISTED}
 
 
 class Gateway:
@@ -90,6 +97,8 @@ class Gateway:
 
     def start(self) -> None:
         """Begin to run questions; first those that a server left that died."""
+        import dpselect.engines.duckdb.engine  # noqa: F401 # a third of a second, in no question's window
+
         sys.setswitchinterval(SWITCH)
         self._runner.recover()
         self._sources.start()
@@ -191,7 +200,7 @@ class Gateway:
         """One's own questions, newest first, after the one of that number; for the owner those that wait for them."""
         before = None if after is None else self._job(person, after).asked_at
         found = self._jobs.of(person.name, before, max(1, min(limit, 500)))
-        found = [job for job in found if job.data in self._open_to(person)]
+        found = [replace(job, body=_listed(job.body)) for job in found if job.data in self._open_to(person)]
         if person.role is Role.OWNER:
             found += [job for job in self._jobs.in_state(JobState.APPROVAL) if job.data in self._open_to(person)]
         return [job.to_dict() for job in found]
@@ -245,7 +254,13 @@ class Gateway:
         """All answers that a person may read, newest first."""
         found = self._jobs.answers(list(self._open_to(person)), limit)
         return [
-            {"id": one.id, "data": one.data, "question": one.body, "asked_at": moment(one.asked_at), "by": one.by}
+            {
+                "id": one.id,
+                "data": one.data,
+                "question": _listed(one.body),
+                "asked_at": moment(one.asked_at),
+                "by": one.by,
+            }
             for one in found
         ]
 

@@ -157,8 +157,9 @@ class Intake:
     def _tick(self, question: AskedQuestion) -> float:
         """How long after its beginning it ends, by its parameters and by what the owner declared."""
         data, query = question.settings, question.query
-        seconds = work.bound(query, question.where, question.item, data, len(question.during or (1,)))
-        found = work.window(seconds, float(data.tick), self._server.workers)
+        periods = 1 if question.periods is None else len(question.periods.all)
+        most = work.bound(query, question.where, question.item, data, periods)
+        found = work.window(most, float(data.tick), self._server.workers)
         if found > max(data.longest, data.tick):
             must = f"take at most {float(data.longest):g} s by what the owner declared of the data"
             hint = "ask of fewer groups or items, or with a shorter filter"

@@ -12,14 +12,16 @@ from math import ceil
 
 from dpselect._ground.domain import Listed, Span
 from dpselect.engines import row_filter
-from dpselect.engines.filters.cost import RowCost
+from dpselect.engines.filters.cost import BYTES, RowCost
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
 from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
 from dpselect.queries.query import Query
 
+THREADS = 2
+"""Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
 ONE_USER = 10_000
-"""Rows of one user, of which an answer has room for MARGIN times as many."""
+"""Rows of one user: an answer has room for MARGIN times as many, or for all of them at the longest texts."""
 MARGIN = 10
 
 ITEM = 1e-5  # seconds for an item of a domain, looked up, counted and drawn from
@@ -40,35 +42,47 @@ class EngineWork:
 
 
 FILES = EngineWork(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=5e-9)
-POSTGRES = EngineWork(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=5e-9)
+POSTGRES = EngineWork(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=1e-8)
 SPARK = EngineWork(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
 _TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users", "chosen")
 
 
-def bound(query: Query, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> float:
-    """Seconds of one processor; a user has rows in each of the periods."""
+@dataclass(frozen=True)
+class Bound:
+    """Seconds of one processor at most."""
+
+    here: float  # in this interpreter
+    rows: float  # in the engine
+
+    @property
+    def seconds(self) -> float:
+        """Both together."""
+        return self.here + self.rows
+
+
+def bound(query: Query, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
+    """What a question takes at most; a user has rows in each of the periods."""
     engine, sizes, most = _engine(data), data.sizes, (data.max_rows_per_user or ONE_USER) * periods
     cost = RowCost() if where is None else row_filter.parse(where).cost
     of_row = engine.row * _passes(query, item) + engine.operator * cost.operators
-    of_byte = engine.byte + engine.letter * cost.readings
+    looked_at = engine.letter * cost.readings
 
     def work(rows: int, text: int) -> float:
-        return rows * of_row + text * of_byte
+        return rows * of_row + text * (engine.byte + looked_at)
 
-    return (
-        engine.start
-        + _draws(query, data)
-        + work(sizes.all_rows, sizes.all_bytes)
-        + MARGIN * work(most, most * BYTES_OF_A_ROW)
-    )
+    longest = work(most, most * BYTES_OF_A_ROW) + most * (BYTES - BYTES_OF_A_ROW) * looked_at
+    margin = max(MARGIN * work(most, most * BYTES_OF_A_ROW), longest)
+    rows = work(sizes.all_rows, sizes.all_bytes) + margin
+    return Bound(here=engine.start + _draws(query, data), rows=rows)
 
 
-def window(seconds: float, tick: float, workers: int) -> float:
-    """The first of 1, 2, 4, 8 ... ticks in which so much work is done while all other workers are at theirs.
+def window(most: Bound, tick: float, workers: int) -> float:
+    """The first of 1, 2, 4, 8 ... ticks in which so much work is done while everybody else is at theirs.
 
-    They share one interpreter, however many processors there are.
+    Workers and the threads that price questions share one interpreter, however many processors there are.
     """
-    return tick * 2.0 ** (max(1, ceil(seconds * workers / tick)) - 1).bit_length()
+    seconds = most.here * (workers + THREADS) + most.rows * workers
+    return tick * 2.0 ** (max(1, ceil(seconds / tick)) - 1).bit_length()
 
 
 def _engine(data: DataSettings) -> EngineWork:
@@ -79,7 +93,7 @@ def _engine(data: DataSettings) -> EngineWork:
 def _passes(query: Query, item: Key) -> int:
     """How many times the work of a plain top k is done on each row."""
     more = sum(getattr(query, name, None) not in (None, False) for name in _TWICE)
-    sets = query.verb == "union" or query.of_pairs or getattr(query, "method", None) in ("discover", "hitting-set")
+    sets = query.verb == "union" or query.of_pairs or getattr(query, "method", None) == "discover"
     columns = len(item) - 1 if isinstance(item, tuple) else 0
     return 1 + more + columns + (3 if sets else 0)
 

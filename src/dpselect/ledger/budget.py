@@ -17,7 +17,7 @@ from dpselect._ground.parameters import Number, percent, rounded_down, rounded_u
 from dpselect._ground.periods import periods_of
 from dpselect._ground.privacy import ApproxDP, Neighbors, Privacy
 from dpselect._ground.processes import here, refuse_copy
-from dpselect.accounting.promise import SET_ASIDE, Promise, how_many
+from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
 from dpselect.accounting.taken import Taken
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError, came
@@ -116,7 +116,7 @@ class Budget:
         return rounded_part(1 - self._promise.part(self._taken.total))
 
     def left_for(self, query: Priced | Release) -> int:
-        """How many more questions like this one can be asked, if each costs its ceiling.
+        """How many more questions like this one can be asked at least, whatever their answers cost.
 
         It may also be a release that this budget paid: then questions like the one that it answers are meant.
         """
@@ -125,7 +125,7 @@ class Budget:
         asked = self.at_usual_delta(priced(query))
         self.check(asked.price.neighbors)
         promise, taken = self._promise_for(asked), self._taken
-        return how_many(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
+        return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
 
     def share_of(self, query: Priced) -> float:
         """Which part of the budget a question costs at most, from 0 to 1: 0.012 are 1.2 percent."""
@@ -149,7 +149,7 @@ class Budget:
 
     def _left_at(self, price: Price) -> int:
         taken = self._taken
-        return how_many(self._promise, price, settled=taken.settled, pending=taken.pending)
+        return at_least(self._promise, price, settled=taken.settled, pending=taken.pending)
 
     def __repr__(self) -> str:
         said = ApproxDP(self._promise.epsilon, self._promise.delta)
@@ -310,7 +310,7 @@ class LedgerBudget(Budget):
         return float(max(one.part(one.ceiling(Ceiling.of(query.price_at(one.order)))) for one in standings))
 
     def left_for(self, query: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
-        """How many more questions like this one can be asked, if each costs its ceiling; the ledger is asked.
+        """How many more questions like this one can be asked at least, if nobody else asks; the ledger is asked.
 
         Of data that have periods: `during` those, or in each in which anything was asked. A release that this account
         paid stands for the question that it answers.
@@ -430,9 +430,7 @@ def _account(data: str, analyst: str) -> Account:
 
 def _like_it(more: int) -> str:
     """How many more such questions fit; there may be room for others, since an answer may cost less than it held."""
-    return (
-        f"at least {more:,} more like it surely fit{'s' if more == 1 else ''}" if more else "no more like it fits now"
-    )
+    return f"at least {more:,} more like it fit{'s' if more == 1 else ''} now" if more else "no more like it fits now"
 
 
 REPEATED = "nothing: this is the stored answer to the same question"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,7 +28,9 @@ from dpselect.ledger.tables import build, check_form
 from dpselect.ledger.terms import data_text
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+
+    from dpselect.release.picture import Picture
 
 _FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
 _FOR_RIGHTS = "ask its owner for the right to write to it"
@@ -397,21 +398,15 @@ class Ledger:
             return audit(self._opened(), head)
 
     def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        analyst: str | None = None,
-        data: str | None = None,
-        theme: str = "light",
-    ) -> Figure:
-        """The part of each budget that is used after every entry, as a matplotlib figure; saved where a path is given.
+        self, *, analyst: str | None = None, data: str | None = None, ax: Axes | Iterable[Axes] | None = None
+    ) -> Picture:
+        """The part of each budget that is used after every entry, as steps; `save` writes the picture as SVG.
 
-        Of all data and analysts, or of those that are named. `theme` is light or dark. The figure's `alt` says in words
-        what it shows.
+        Of all data and analysts, or of those that are named. `ax` draws it on Matplotlib's axes too.
         """
-        from dpselect.ledger.spending import plot
+        from dpselect.ledger.spending import spending
 
-        return plot(self.entries(), path, analyst=analyst, data=data, theme=theme)
+        return spending(self.entries(), analyst=analyst, data=data).on(ax)
 
     # ---- lifetime -----------------------------------------------------------------------------------------
 

@@ -1,32 +1,50 @@
-"""The spending of a ledger as a picture: the part of each budget that is used after every entry."""
+"""The spending of budgets as a picture: the part of each that is used after every entry of a ledger."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpselect.ledger.audit import Sums
-from dpselect.release.line_plots import Spent, spending
-from dpselect.release.picture import themed
+from dpselect.release.panels import Axis, Chart, Line
+from dpselect.release.picture import Picture
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from dpselect.ledger.entry import Entry
     from dpselect.ledger.standing import Standing
 
 
-def plot(
-    entries: Iterable[Entry],
-    path: str | os.PathLike[str] | None,
-    *,
-    analyst: str | None,
-    data: str | None,
-    theme: str,
-) -> Figure:
+@dataclass(frozen=True)
+class Spent:
+    """After an entry of a ledger: its number, its day, the part of a budget that is used."""
+
+    entry: int
+    day: str
+    part: float
+
+
+def picture(lines: Mapping[str, Sequence[Spent]], what: str = "entry of the ledger") -> Picture:
+    """A line of steps for each budget, against the numbers of `what`."""
+    points = [point for of_line in lines.values() for point in of_line]
+    days = sorted({point.day for point in points})
+    when = f", from {days[0]} to {days[-1]}" if len(days) > 1 else f", of {days[0]}" if days else ""
+    entries = sorted({point.entry for point in points})
+    across = Axis.of(f"{what}{when}", map(float, entries))
+    whole = [(at, said) for at, said in across.ticks if at == round(at)]
+    across = Axis(across.name, across.low, across.high, whole)
+    drawn = [
+        Line(name, [(one.entry, 100 * one.part) for one in of_line], steps=True) for name, of_line in lines.items()
+    ]
+    chart = Chart(drawn, across, Axis.of("percent of the budget used", [0, 100]))
+    ends = {name: f"{100 * of_line[-1].part:.0f} % used." for name, of_line in lines.items() if of_line}
+    told = " ".join(f"{name}: {end}" if name else end for name, end in ends.items())
+    title = "How much of each budget is used"
+    return Picture(title, [chart], [], f"{title}{when}. {told or 'Nothing was spent.'}")
+
+
+def spending(entries: Iterable[Entry], *, analyst: str | None, data: str | None) -> Picture:
     """A line for the data and one for every analyst; in each period, where the data have periods."""
-    look = themed(theme)
 
     def meant(entry: Entry) -> bool:
         return analyst in (None, entry.account.analyst) and data in (None, entry.account.dataset)
@@ -39,7 +57,7 @@ def plot(
         whose = {f"everybody on {standing.data.dataset!r}": everybody, str(entry.account): 1 - standing.left}
         for name, used in whose.items():
             lines.setdefault(f"{name}{when}", []).append(Spent(entry.number, entry.at[:10], float(used)))
-    return spending(lines, path, look)
+    return picture(lines)
 
 
 def _standings(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str, Standing | None]]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpselect._ground.parameters import percent, rounded_down, rounded_up
 from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Limits
-from dpselect.accounting.promise import Promise, how_many
+from dpselect.accounting.promise import Promise, at_least
 from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, Account
@@ -151,8 +151,8 @@ class Standing:
         return max(Fraction(0), min(limits.failure - used.total.delta for limits, used in self.limits))
 
     def left_for(self, price: Price | Charge) -> int:
-        """How many more questions of this price fit, if each costs its ceiling."""
-        return how_many(
+        """How many more questions of this price fit at least, whatever their answers cost."""
+        return at_least(
             self.data.promise,
             Ceiling.of(price).price,
             settled=self.all.spent.sums,

@@ -11,86 +11,75 @@ if TYPE_CHECKING:
 
     from dpselect.mechanisms.choose.by_group import ChoiceByGroup
     from dpselect.mechanisms.choose.exponential import ExponentialMechanism
-    from dpselect.mechanisms.choose.noisy_histogram import NoisyHistogram
     from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
-    from dpselect.mechanisms.choose.report_noisy_max import ReportNoisyMax
     from dpselect.mechanisms.histogram import HistogramGaussian, HistogramLaplace
     from dpselect.mechanisms.joint.canonical_set import CanonicalSet
-    from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip
-    from dpselect.mechanisms.joint.sequence import JointSequence
-    from dpselect.mechanisms.joint.set import JointSet
     from dpselect.mechanisms.port import Mechanism
+    from dpselect.mechanisms.published.count_laplace import CountLaplace
+    from dpselect.mechanisms.published.gamma import GammaMechanism
+    from dpselect.mechanisms.published.joint_sequence import JointSequence
+    from dpselect.mechanisms.published.joint_set import JointSet
+    from dpselect.mechanisms.published.noisy_histogram import NoisyHistogram
+    from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace
+    from dpselect.mechanisms.published.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
+    from dpselect.mechanisms.published.policy import PolicyGaussian, PolicyLaplace
+    from dpselect.mechanisms.published.report_noisy_max import ReportNoisyMax
+    from dpselect.mechanisms.published.weighted_laplace import WeightedLaplace
     from dpselect.mechanisms.quantile import Quantile
     from dpselect.mechanisms.quantile_by_group import QuantileByGroup
     from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles
-    from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
+    from dpselect.mechanisms.set_union.count import TruncatedGeometric
     from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
-    from dpselect.mechanisms.set_union.greedy import GreedyGeometric, GreedyLaplace
-    from dpselect.mechanisms.set_union.policy import PolicyGaussian, PolicyLaplace
+    from dpselect.mechanisms.set_union.greedy import GreedyGeometric
     from dpselect.mechanisms.set_union.port import SetUnion
     from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
-    from dpselect.mechanisms.set_union.shaped import ShapedPolicy, ShapedWeighted
-    from dpselect.mechanisms.set_union.sips import SIPS
-    from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
+    from dpselect.mechanisms.set_union.weighted import WeightedGaussian
     from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup
     from dpselect.mechanisms.top_k.discover import DiscoverThenPeel
-    from dpselect.mechanisms.top_k.gamma import GammaMechanism
-    from dpselect.mechanisms.top_k.hitting_set import GreedyHittingSet, HittingSet
     from dpselect.mechanisms.top_k.limited_domain import ChosenKBar, LimitedDomain
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-    from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace
-    from dpselect.mechanisms.top_k.one_shot_laplace import ApproxOneShotLaplace, OneShotLaplace
     from dpselect.mechanisms.top_k.peeling import Peeling
     from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 
 _HOMES = {
-    "ApproxOneShotLaplace": "top_k.one_shot_laplace",
+    "ApproxOneShotLaplace": "published.one_shot_laplace",
     "CanonicalSet": "joint.canonical_set",
     "ChoiceByGroup": "choose.by_group",
     "ChosenKBar": "top_k.limited_domain",
     "CountGaussian": "set_union.count_gaussian",
-    "CountLaplace": "set_union.count",
+    "CountLaplace": "published.count_laplace",
     "DiscoverThenPeel": "top_k.discover",
     "ExponentialMechanism": "choose.exponential",
-    "GammaMechanism": "top_k.gamma",
+    "GammaMechanism": "published.gamma",
     "GreedyGeometric": "set_union.greedy",
-    "GreedyHittingSet": "top_k.hitting_set",
-    "GreedyLaplace": "set_union.greedy",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
-    "HittingSet": "top_k.hitting_set",
-    "JointPermuteAndFlip": "joint.permute_and_flip",
-    "JointSequence": "joint.sequence",
-    "JointSet": "joint.set",
+    "JointSequence": "published.joint_sequence",
+    "JointSet": "published.joint_set",
     "LimitedDomain": "top_k.limited_domain",
     "LimitedDomainByGroup": "top_k.by_group",
-    "LimitedDomainGaussian": "top_k.noisy_limited_domain",
-    "LimitedDomainLaplace": "top_k.noisy_limited_domain",
+    "LimitedDomainLaplace": "published.noisy_limited_domain",
     "LimitedDomainSparse": "top_k.sparse_limited_domain",
     "Mechanism": "port",
     "NoisyCounts": "top_k.noisy_counts",
-    "NoisyHistogram": "choose.noisy_histogram",
-    "OneShotLaplace": "top_k.one_shot_laplace",
+    "NoisyHistogram": "published.noisy_histogram",
+    "OneShotLaplace": "published.one_shot_laplace",
     "Peeling": "top_k.peeling",
     "PermuteAndFlip": "choose.permute_and_flip",
-    "PolicyGaussian": "set_union.policy",
-    "PolicyLaplace": "set_union.policy",
+    "PolicyGaussian": "published.policy",
+    "PolicyLaplace": "published.policy",
     "Quantile": "quantile",
     "QuantileByGroup": "quantile_by_group",
     "RecursiveQuantiles": "recursive_quantiles",
     "RenyiShaped": "set_union.renyi_shaped",
-    "ReportNoisyMax": "choose.report_noisy_max",
-    "SIPS": "set_union.sips",
+    "ReportNoisyMax": "published.report_noisy_max",
     "SetUnion": "set_union.port",
-    "ShapedPolicy": "set_union.shaped",
-    "ShapedWeighted": "set_union.shaped",
     "TruncatedGeometric": "set_union.count",
     "WeightedGaussian": "set_union.weighted",
-    "WeightedLaplace": "set_union.weighted",
+    "WeightedLaplace": "published.weighted_laplace",
 }
 
 __all__ = [
-    "SIPS",
     "ApproxOneShotLaplace",
     "CanonicalSet",
     "ChoiceByGroup",
@@ -101,17 +90,12 @@ __all__ = [
     "ExponentialMechanism",
     "GammaMechanism",
     "GreedyGeometric",
-    "GreedyHittingSet",
-    "GreedyLaplace",
     "HistogramGaussian",
     "HistogramLaplace",
-    "HittingSet",
-    "JointPermuteAndFlip",
     "JointSequence",
     "JointSet",
     "LimitedDomain",
     "LimitedDomainByGroup",
-    "LimitedDomainGaussian",
     "LimitedDomainLaplace",
     "LimitedDomainSparse",
     "Mechanism",
@@ -128,8 +112,6 @@ __all__ = [
     "RenyiShaped",
     "ReportNoisyMax",
     "SetUnion",
-    "ShapedPolicy",
-    "ShapedWeighted",
     "TruncatedGeometric",
     "WeightedGaussian",
     "WeightedLaplace",

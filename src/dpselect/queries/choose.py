@@ -25,11 +25,12 @@ from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import settle
 from dpselect.queries.at_price import at_price
 from dpselect.queries.choose_by import chosen_by_group
+from dpselect.queries.likeness import likeness
 from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import INNER, OF_VALUES, Ready, cut_by, sampled
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA
+from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item, Release, Statement
 from dpselect.release.scale import USERS, Scale
 
@@ -150,12 +151,11 @@ class ChooseQuery(OfValues):
         if found is not None:
             groups = found.groups(np.arange(len(found.sizes)))
             chosen = chosen_by_group(self.mechanism, found, names, draws)
-        used = {"k": 1, "choice": type(self.mechanism).__name__, "epsilon_per_pick": self.mechanism.epsilon}
         return self.table.released(
             groups,
             [(label,) for label in chosen],
-            statement=self.table.statement("ChoiceByGroup", used, (self.sentence,), self.scale),
-            accuracy=accuracy.best_of(self.mechanism.gap(BETA, len(names)), self.scale),
+            statement=self.statement(),
+            accuracy=self.near(len(names)),
             secure=draws.secure,
         )
 
@@ -164,13 +164,28 @@ class ChooseQuery(OfValues):
         label = next(iter(self.mechanism(values, draws=draws)))
         label = int(label) if isinstance(label, np.integer) else label
         among = sum(values.sizes) if isinstance(values, Histogram) else len(values)  # type: ignore[arg-type]
-        good = accuracy.best_of(self.mechanism.gap(BETA, int(among)), None if self.of_scores else self.scale)
-        used = {"k": 1, **self.scale.parameters}
-        statement = Statement.of(
-            self.price, type(self.mechanism).__name__, used, (self.sentence, *self.scale.sentences)
-        )
-        items = (Item(label, 1, None),)
-        return Release(items=items, privacy=statement, secure=draws.secure, accuracy=good)
+        items, good = (Item(label, 1, None),), self.near(int(among))
+        return Release(items=items, privacy=self.statement(), secure=draws.secure, accuracy=good)
+
+    def like(self, release: Release) -> Release:
+        """An answer with what is planned of it; where scores, or a column, say how many candidates, it does not."""
+        domain = cast("Domain | None", self.domain)
+        candidates, good = None if domain is None else most_items(domain), release.accuracy
+        if candidates is not None:
+            good = self.near(candidates) if self.table is None else self.table.near(self.near(candidates))
+        return likeness(release, self.statement(), good)
+
+    def statement(self) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        name = type(self.mechanism).__name__
+        if self.table is not None:
+            used = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
+            return self.table.statement("ChoiceByGroup", used, (self.sentence,), self.scale)
+        return Statement.of(self.price, name, {"k": 1, **self.scale.parameters}, (self.sentence, *self.scale.sentences))
+
+    def near(self, candidates: int) -> Accuracy:
+        """How good the one is that is chosen of so many."""
+        return accuracy.best_of(self.mechanism.gap(BETA, candidates), None if self.of_scores else self.scale)
 
     @property
     def scale(self) -> Scale:
@@ -211,12 +226,11 @@ def choose(
 
     Guarantee: epsilon-DP for one user against `neighbors`. `sensitivity` is how far one user can move any score;
     `monotonic=True` says that one more user moves all scores the same way (add-remove only) and halves the price.
-    `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index
-    is chosen), or a Histogram. `method` is
-    "exponential", "permute-and-flip" (never worse in expectation at this epsilon, dearer in composition) or
-    "noisy-max". With `budget` it is paid, as for a Dataset, also by `share`; scores have no fingerprint, so a stored
-    answer is found again only where the budget's `snapshot` names their state. Raises ParameterError before any score
-    is looked at.
+    `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index is
+    chosen), or a Histogram. `method` is "exponential" or "permute-and-flip" (never worse in expectation at this
+    epsilon, dearer in composition). With `budget` it is paid, as for a Dataset, also by `share`; scores have no
+    fingerprint, so a stored answer is found again only where the budget's `snapshot` names their state. Raises
+    ParameterError before any score is looked at.
 
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']

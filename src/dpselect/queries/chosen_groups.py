@@ -13,7 +13,7 @@ from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price
 from dpselect.engines.port import Engine
 from dpselect.queries.query import Query, Ready
-from dpselect.queries.union import bound_at, placed
+from dpselect.queries.union import bound_at, one_of, placed
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
 from dpselect.release.release import Item, Release
 
@@ -125,20 +125,30 @@ class ChosenGroups(Generic[Asking]):
 
         return answer
 
+    def like(self, release: Release) -> Release:
+        """An answer with what is planned of it: the bound is a part of it."""
+        most = one_of(self.bounds, release.privacy.parameters.get("max_groups_per_user"))
+        return self._said(self.given(most).like(release))
+
     def _told(self, release: Release, query: Asking) -> Release:
         """The answer of the question with the bound, as one to the question without it."""
-        said = release.privacy
-        most = said.parameters["max_groups_per_user"]
-        chosen = (
-            f"max_groups_per_user = {most} was chosen privately, for {BOUND_SHARE} of epsilon, so that about 9 of "
-            f"10 users are in no more groups; it may be larger, and {self.bounds[-1]} is the most."
-        )
-        parameters = {**said.parameters, "epsilon_of_max_groups": self.epsilon}
-        statement = replace(said, epsilon=self.total, parameters=parameters, sentences=(*said.sentences, chosen))
         items = release.items
         if self.of_pairs and not query.of_pairs:
             items = tuple(_alone(item) for item in items)
-        return replace(release, items=items, privacy=statement)
+        return replace(self._said(release), items=items)
+
+    def _said(self, release: Release) -> Release:
+        """The answer, which says what chose its bound."""
+        said = release.privacy
+        most = said.parameters["max_groups_per_user"]
+        chosen = (
+            f"max_groups_per_user = {most} was chosen privately, for {BOUND_SHARE} of epsilon, so that 9 of 10 users "
+            f"are in no more groups, as far as its noise allows: with a few thousand users it is mostly luck, and "
+            f"{self.bounds[-1]} is the most."
+        )
+        parameters = {**said.parameters, "epsilon_of_max_groups": self.epsilon}
+        statement = replace(said, epsilon=self.total, parameters=parameters, sentences=(*said.sentences, chosen))
+        return replace(release, privacy=statement)
 
 
 def _added(price: Price) -> Fraction:

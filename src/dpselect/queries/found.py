@@ -37,8 +37,7 @@ def users_for(mechanism: Any, chance: float, items: int) -> int | None:
     if isinstance(mechanism, RenyiShaped):
         likely = all(curve.chances[-1] >= chance for _, curve in mechanism.shares[-1])
         return max(1, mechanism.users_for(chance, items)) if likely else None
-    law = mechanism.laws[-1] if hasattr(mechanism, "laws") else mechanism.law
-    share, cutoff = mechanism.share(items), getattr(mechanism, "cutoff", None)
+    law, share, cutoff = mechanism.law, mechanism.share(items), getattr(mechanism, "cutoff", None)
 
     def enough(users: int) -> bool:
         weight = users * share if cutoff is None else min(users * share, cutoff)

@@ -19,9 +19,10 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
 from dpselect.mechanisms.port import settle
+from dpselect.queries.likeness import likeness
 from dpselect.queries.query import Query, Ready, cut_by, sampled
 from dpselect.release import accuracy, formatting
-from dpselect.release.accuracy import BETA
+from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.release.scale import Scale
 
@@ -113,7 +114,7 @@ class HistogramQuery(Query):
     def select(self, counts: Histogram, draws: Draws) -> Release:
         """The answer for the counts of all items, each a group of its own."""
         noisy, items = self.mechanism(counts.counts, draws=draws), len(counts.sizes)
-        width, scale = self.mechanism.width(BETA, items), self.scale
+        width = self.mechanism.width(BETA, items)
         rows = tuple(
             Item(counts.label(place, 0), None, count, *accuracy.interval(count, width))
             for place, count in enumerate(noisy)
@@ -124,8 +125,19 @@ class HistogramQuery(Query):
             counted=True,
             privacy=self._statement(items),
             secure=draws.secure,
-            accuracy=accuracy.counts_of_all(width, self.mechanism.width(BETA), scale),
+            accuracy=self._near(items),
         )
+
+    def like(self, release: Release) -> Release:
+        """An answer with what is planned of it: it has all items of the domain."""
+        items = max(1, len(release))
+        width = self.mechanism.width(BETA, items)
+        said, near = self._statement(items), self._near(items)
+        return likeness(release, said, near, kind=Kind.SET, counted=True, width=width)
+
+    def _near(self, items: int) -> Accuracy:
+        """How near the counts of so many items are."""
+        return accuracy.counts_of_all(self.mechanism.width(BETA, items), self.mechanism.width(BETA), self.scale)
 
     @property
     def scale(self) -> Scale:

@@ -70,15 +70,19 @@ class InGroups:
             for group, answer in zip(groups, answers, strict=True)
             for rank, value in enumerate(answer, 1)
         )
-        good = replace(accuracy, sentences=tuple(f"In a group: {said}" for said in accuracy.sentences))
         return Release(
             items=items,
             kind=kind,
             privacy=statement,
             secure=secure,
-            accuracy=good if self.finder is None else self.finder.accuracy + good,
+            accuracy=self.near(accuracy),
             groups=Groups(self.by, tuple(Group(group, Ended.FULL) for group in groups)),
         )
+
+    def near(self, each: Accuracy) -> Accuracy:
+        """From how many users on a group is found, and how good the answer of each is."""
+        good = replace(each, sentences=tuple(f"In a group: {said}" for said in each.sentences))
+        return good if self.finder is None else self.finder.accuracy + good
 
     def statement(
         self, mechanism: str, used: Mapping[str, object], sentences: Sequence[str], scale: Scale

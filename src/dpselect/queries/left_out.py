@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from dpselect._ground.domain import Column, Listed, Size, Span, domain_of, most_items
-from dpselect._ground.parameters import MOST_LISTED, Progress
-from dpselect.draws import Draws
+from dpselect._ground.parameters import MOST_LISTED
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came, naming
 from dpselect.queries.query import Ready
@@ -27,14 +26,14 @@ def left_out(given: object) -> Listed | Column:
 def without(items: Listed | Column, engine: Engine, answer: Callable[[Engine], Ready]) -> Ready:
     """The answer of an engine that leaves out these items, and says so."""
     engine.leave_out(items)
-    ready, said = answer(engine), _said(items)
+    ready = answer(engine)
+    return lambda draws, progress: left_out_of(ready(draws, progress), items)
 
-    def told(draws: Draws, progress: Progress | None) -> Release:
-        release = ready(draws, progress)
-        statement = release.privacy
-        return replace(release, privacy=replace(statement, sentences=(*statement.sentences, said)))
 
-    return told
+def left_out_of(release: Release, items: Listed | Column) -> Release:
+    """The answer, which says that these items were left out."""
+    statement = release.privacy
+    return replace(release, privacy=replace(statement, sentences=(*statement.sentences, _said(items))))
 
 
 def _said(items: Listed | Column) -> str:

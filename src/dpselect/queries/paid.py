@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 from dpselect._ground import parameters
@@ -12,7 +13,7 @@ from dpselect.draws import Draws
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.ledger.question import question
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.queries.query import Query
+from dpselect.queries.query import Query, asked_with
 from dpselect.release.release import Release
 
 
@@ -37,15 +38,16 @@ def paid(
     check_call(draws)
     parameters.flag("fresh", fresh)
     warn_if_weak(query.ceiling)
-    paying = budget_of(budget)
+    paying, said = budget_of(budget), query.outline()
     if "logging" in sys.modules:
         from dpselect.queries.logged import log_question
 
         log_question(query, paying)
     if paying is None:
-        return query.select(values, secure(draws))
+        return asked_with(said, query.select(values, secure(draws)))
     paying.check(query.price.neighbors)
 
     asked = {**query.key, "secure": draws is None or draws.secure}
     known = question(query.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
-    return known.told(paying.pay(query, known, lambda: query.select(values, secure(draws)), fresh=fresh))
+    answer = partial(query.select, values)
+    return known.told(paying.pay(query, known, lambda: asked_with(said, answer(secure(draws))), fresh=fresh))

@@ -21,6 +21,7 @@ from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 from dpselect.queries.at_price import at_price
+from dpselect.queries.likeness import likeness
 from dpselect.queries.of_groups import FIELDS, settle_groups
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.query import Ready, cut_by
@@ -193,6 +194,12 @@ class QuantileQuery(OfValues):
             secure=draws.secure,
             kind=Kind.VALUES,
         )
+
+    def like(self, release: Release) -> Release:
+        """An answer with what is planned of it."""
+        good = self.near if self.table is None else self.table.near(self.near)
+        told = likeness(release, self.statement(), good, kind=Kind.VALUES)
+        return told if self.asked is None else self.asked.told(told)
 
     @property
     def near(self) -> Accuracy:

@@ -6,16 +6,17 @@ answer cost. It holds no data and no connection: making one, or comparing two, r
 
 from __future__ import annotations
 
+import datetime
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Column, Domain, Listed, Size, Span, most_items
+from dpselect._ground.domain import MOST_COUNTED, MOST_ITEMS, Column, Domain, Listed, Size, Span, most_items
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ApproxDP, Privacy, Steps
 from dpselect.accounting.two_prices import Price, ceiling, of_outcome
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.totals import Totals
     from dpselect.queries.within import AskedAccuracy
     from dpselect.release.formatting import Json
+    from dpselect.release.of_rows import OfRows
     from dpselect.release.release import Release
     from dpselect.texts.text import Words
 
@@ -38,6 +40,9 @@ Ready = Callable[[Draws, Progress | None], "Release"]
 
 INNER = {"inner": True}  # of a field that JSON does not have
 OF_VALUES = {"inner": True, "of_values": True}  # of one that only a question about the caller's own values may set
+LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
+ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
+AT_MOST = "at most "
 VERBS = {
     "top_k": "top_k:TopKQuery",
     "union": "union:UnionQuery",
@@ -99,6 +104,13 @@ class Query(ABC):
     @abstractmethod
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it. What the schema of the data does not fit is refused now; no row is read yet."""
+
+    @abstractmethod
+    def like(self, release: Release) -> Release:
+        """The answer with what is planned of one like it: its statement, how good it is, and its kind.
+
+        No data are needed. What depends on an outcome, such as a bound that was chosen, is read from the answer.
+        """
 
     @property
     def of_pairs(self) -> bool:
@@ -189,22 +201,36 @@ class Query(ABC):
     @staticmethod
     def from_dict(found: Mapping[str, Json]) -> Query:
         """The question that `to_dict` wrote, or that somebody else wrote by docs/queries.md: checked as any other."""
-        if not isinstance(found, Mapping):
-            raise ParameterError("query", "be an object with a verb", came(found))
-        verb = parameters.one_of("verb", found.get("verb"), VERBS)
-        make = kind(verb)
-        known = make.parameters()
-        given: dict[str, object] = {}
-        for name, value in found.items():
-            if name == "verb":
-                continue
-            if name not in known:
-                raise ParameterError("query", f"hold parameters of {verb}", came(name), parameters.near(name, known))
-            given[name] = _parsed(name, value)
-        missing = [one.name for one in _open(make) if one.default is MISSING and one.name not in given]
-        if missing:
-            raise ParameterError(missing[0], f"be given for {verb}", "nothing")
-        return make.made(given)
+        return _read(found, lambda make: make.parameters(), _parsed)
+
+    def outline(self, rows: OfRows | None = None) -> dict[str, Json]:
+        """What is asked, as a release says it: all that a plan depends on, of lists the length and of no item its name.
+
+        `rows` says whose rows it is about, where they are those of a data set.
+        """
+        written: dict[str, Json] = {"verb": self.verb}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.init and one.name != "words" and value != one.default:
+                written[one.name] = _counted(value) if one.name in LISTS else _plain(one.name, value)
+        words: Words | None = getattr(self, "words", None)
+        if words is not None:
+            written["ngrams"] = [words.shortest, words.longest]
+        return written if rows is None else {**written, "rows": rows.to_dict()}
+
+    @staticmethod
+    def from_outline(found: Mapping[str, Json]) -> tuple[Query, OfRows | None]:
+        """A question that is planned as the one of which this is the outline, and whose rows that was about."""
+        from dpselect.release.of_rows import OfRows
+
+        def known(make: type[Query]) -> list[str]:
+            return [*make.parameters(), *(one.name for one in fields(make) if one.init)]
+
+        if "rows" not in found:
+            return _read(found, known, _any), None
+        rows = OfRows.from_dict(found["rows"])
+        query = _read({name: value for name, value in found.items() if name != "rows"}, known, _any)
+        return (query if rows.counted_in_each is None else query.once_in_each(rows.counted_in_each)), rows
 
     @classmethod
     def parameters(cls) -> list[str]:
@@ -222,6 +248,65 @@ def kind(verb: str) -> type[Query]:
     module, _, name = VERBS[verb].partition(":")
     found: type[Query] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
     return found
+
+
+def asked_with(outline: Mapping[str, Json], release: Release) -> Release:
+    """The answer, which says what was asked."""
+    return replace(release, question=outline)
+
+
+def _read(
+    found: Mapping[str, Json],
+    parameters_of: Callable[[type[Query]], Sequence[str]],
+    parsed: Callable[[str, Json], object],
+) -> Query:
+    if not isinstance(found, Mapping):
+        raise ParameterError("query", "be an object with a verb", came(found))
+    verb = parameters.one_of("verb", found.get("verb"), VERBS)
+    make = kind(verb)
+    known = parameters_of(make)
+    given: dict[str, object] = {}
+    for name, value in found.items():
+        if name == "verb":
+            continue
+        if name not in known:
+            raise ParameterError("query", f"hold parameters of {verb}", came(name), parameters.near(name, known))
+        given[name] = parsed(name, value)
+    missing = [one.name for one in _open(make) if one.default is MISSING and one.name not in given]
+    if missing:
+        raise ParameterError(missing[0], f"be given for {verb}", "nothing")
+    return make.made(given)
+
+
+def _counted(value: object) -> Json:
+    """A list as its length, or what that is at most; a column of another source, which has an unknown one, as its name.
+
+    Some items a column may take for equal: of several types, or numbers that are written in several ways.
+    """
+    if isinstance(value, Column):
+        return {"column": value.column}
+    if isinstance(value, Span):
+        return {"start": value.start, "stop": value.stop}
+    if isinstance(value, Listed):
+        alone = {type(item) for item in value.items if item is not None} in ALONE
+        return most_items(value) if alone else f"{AT_MOST}{most_items(value)}"
+    if isinstance(value, Size):
+        return value.items
+    return len(value) if isinstance(value, Sized) else None
+
+
+def _any(name: str, value: Json) -> object:
+    """A list of any items of the length that an outline names."""
+    if name not in LISTS or value is None:
+        return _parsed(name, value)
+    if isinstance(value, dict):
+        return Column("", str(value["column"])) if set(value) == {"column"} else _parsed(name, value)
+    if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
+        value = int(value.removeprefix(AT_MOST)[:40])
+    if name == "domain":
+        number = parameters.whole(name, value, least=1, most=MOST_ITEMS)
+        return Span(0, number) if number <= MOST_COUNTED else Size(number)
+    return tuple(range(parameters.whole(name, value, least=0, most=MOST_COUNTED)))
 
 
 def cut_by(most: int | None, listed: Domain | None) -> int | None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import methods, parameters
-from dpselect._ground.domain import Domain, domain_of
+from dpselect._ground.domain import Column, Domain, domain_of, most_items
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Privacy, Steps
@@ -84,7 +84,7 @@ class TopKQuery(Query):
         where = " without a domain" if domain is None else " with a domain"
         method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
         if self.in_engine and (self.by is not None or method not in (AUTO, DISCOVER)):
-            hint = "the others need no items of users, but for hitting-set and groups, which need them in memory"
+            hint = "the others need no items of users, but for groups, which need them in memory"
             raise ParameterError("in_engine", f"be left out for all but {DISCOVER}", came(self.in_engine), hint)
         weights = {name: getattr(self, name) for name in ("by_weight", "at_most", "weight_unit")}
         if any(value is not None for value in weights.values()):
@@ -210,9 +210,31 @@ class TopKQuery(Query):
         if self.measuring:
             from dpselect.queries.top_k_measures import measured
 
-            most = None if self.plan.of_sets else self.max_items_per_user
-            answer = measured(answer, self.measuring, engine, self.known, most)
+            answer = measured(answer, self.measuring, engine, self.known, self._most_measured)
         return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
+
+    def like(self, release: Release) -> Release:
+        """An answer with what is planned of it."""
+        if self.chosen is not None:
+            told = self.chosen.like(release)
+        else:
+            candidates = None if self.known is None else most_items(self.known)
+            told = self.plan.like(release, candidates or 1)
+            if isinstance(self.known, Column):
+                told = replace(told, accuracy=release.accuracy)  # how many candidates there were is not in it
+        if self.exclude is not None:
+            from dpselect.queries.left_out import left_out_of
+
+            told = left_out_of(told, self.exclude)  # type: ignore[arg-type] # __post_init__ has read it
+        if self.measuring and not isinstance(self.known, Column):
+            from dpselect.queries.top_k_measures import near_measures
+
+            told = near_measures(told, self.measuring, self._most_measured)
+        return told if self.asked is None else self.asked.told(told)
+
+    @property
+    def _most_measured(self) -> int | None:
+        return None if self.plan.of_sets else self.max_items_per_user
 
     def _without(self, engine: Engine) -> Ready:
         """Of all items but those that shall not come back."""

@@ -19,8 +19,9 @@ from dpselect.engines.port import Engine
 from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.queries.likeness import likeness
 from dpselect.queries.query import Ready, cut_by
-from dpselect.queries.top_k_plan import Plan, fresh_counts
+from dpselect.queries.top_k_plan import Plan, fresh_counts, near_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, whole
 from dpselect.release.groups import Group, Groups
@@ -91,9 +92,14 @@ class TopByGroup(Plan):
             counted=self.counter is not None,
             privacy=self.statement(),
             secure=draws.secure,
-            accuracy=self._good() + told.accuracy + self._good_of_groups(),
+            accuracy=self._good(),
             groups=shown,
         )
+
+    def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - k_bar of them are looked at
+        """An answer with what this plan says of it."""
+        of_groups = None if self.of_groups is None else self.of_groups.width(BETA)
+        return likeness(release, self.statement(), self._good(), of_groups=of_groups, **self.counting)
 
     def _shown(self, found: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
         """The groups with an item, in their order; of listed groups all. Their numbers of users where asked for."""
@@ -113,11 +119,12 @@ class TopByGroup(Plan):
         return [] if self.of_groups is None else found.users(places).tolist()
 
     def _good(self) -> accuracy.Accuracy:
-        """How good the items of a group are."""
+        """How good the items of a group are, their counts and its number of users."""
         terms = self.selector.each.terms
         good = accuracy.ranking(whole(terms.gap(BETA)), scale=self.scale)
         good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1, self.scale)
-        return replace(good, sentences=tuple(f"In a group: {said}" for said in good.sentences))
+        good = replace(good, sentences=tuple(f"In a group: {said}" for said in good.sentences))
+        return good + near_counts(self.counter, self.scale) + self._good_of_groups()
 
     @property
     def _of_users(self) -> Scale:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpselect._ground import methods, parameters
+from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE
@@ -26,11 +26,12 @@ from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.queries.found import found_by
-from dpselect.queries.top_k_plan import Plan, fresh_counts, noise
-from dpselect.queries.union import SAID, bound_at, chosen_bound, placed
+from dpselect.queries.likeness import likeness
+from dpselect.queries.top_k_plan import Plan, fresh_counts, near_counts, noise
+from dpselect.queries.union import added_in_engine, bound_at, chosen_bound, one_of, placed
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, whole
+from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.measured import of_measures
 from dpselect.release.release import Ended, Item, Release, Statement
 
@@ -39,12 +40,7 @@ if TYPE_CHECKING:
     from dpselect.queries.query import Ready
 
 METHOD = "discover"
-TOGETHER = "hitting-set"
 REASON = "No domain is given, so part of the price finds items that enough users share, and the rest ranks the best."
-TOGETHER_REASON = (
-    "Part of the price finds items that enough users share. Of these each pick takes one that reaches many users whom "
-    "none before it has reached, so that together they reach most."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +52,6 @@ class Discovery:
     delta: Fraction
     most: int | None
     counted: bool
-    method: str = METHOD
     in_engine: bool = False
     measures: tuple[Measure, ...] = ()
 
@@ -85,10 +80,7 @@ class Discovery:
     def mechanism(self, most: int) -> DiscoverThenPeel:
         """For users of at most `most` items in the union."""
         left = self.epsilon - self.for_bound
-        found: DiscoverThenPeel = methods.named("top_k", self.method).make(
-            k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most
-        )
-        return found
+        return DiscoverThenPeel(k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,11 +115,6 @@ class FoundTop(Plan):
         return Price(asked.epsilon, renyi, asked.delta, added=asked.epsilon)
 
     @property
-    def ranks(self) -> bool:
-        """Are items chosen by all their users? If not, by those whom no item before has reached."""
-        return self.method == METHOD
-
-    @property
     def of_sets(self) -> bool:
         """Counts alone do not tell who shares which items."""
         return True
@@ -137,9 +124,27 @@ class FoundTop(Plan):
         asked, sets = self.selector, aggregate
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
+        each = self._price_of_pick(mechanism, len(found))
+        codes = best(asked.k, found, users_of(sets, found), each, draws)
+        return self._released(mechanism, len(found), each, sets.labels(codes), users_of(sets, codes), draws)
+
+    def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - they are discovered
+        """An answer with what this plan says of it; the bound, and how many were found, are parts of the answer."""
+        asked, size, mechanism = self.selector, len(release), self._mechanism_of(release)
+        stated = release.privacy.parameters.get("discovered")
+        found = size if size < asked.k or not isinstance(stated, int) else max(size, stated)
         each = self._price_of_pick(mechanism, found)
-        codes = mechanism.best(sets, found, each, draws)
-        return self._released(mechanism, found, each, sets.labels(codes), users_of(sets, codes), draws)
+        said = self._in_engine(self.statement(mechanism, found, each))
+        return self._like(release, said, self._near(mechanism, found, each), self._counter(size, each))
+
+    def _like(self, release: Release, said: Statement, near: Accuracy, counter: NoisyCounts | None) -> Release:
+        width, near = None if counter is None else counter.width(BETA), near + near_counts(counter, self.scale)
+        return likeness(release, said, near, counted=self.selector.counted, width=width, scale=self.scale)
+
+    def _mechanism_of(self, release: Release) -> DiscoverThenPeel:
+        """What gave the answer: where the bound was chosen, that of its bound."""
+        most = release.privacy.parameters.get("max_items_per_user")
+        return self.ready or self.selector.mechanism(one_of(BOUNDS, most))
 
     def asked_of(self, engine: Engine) -> Ready | None:
         """Where users' items stay in the engine: it adds up the weights of the union, then users of what was found."""
@@ -150,7 +155,6 @@ class FoundTop(Plan):
 
     def _of_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Release:
         """The answer for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
-        assert self.ranks, "a hitting set needs to know who has which items"
         asked, mechanism = self.selector, self.ready
         if mechanism is None:
             users_at, chooser = placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), bound_chooser(asked.for_bound, BOUNDS)
@@ -159,26 +163,31 @@ class FoundTop(Plan):
         names = pairs.names()
         users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
         found = np.arange(len(names), dtype=np.int64)
-        each = self._price_of_pick(mechanism, found)
+        each = self._price_of_pick(mechanism, len(names))
         places = best(asked.k, found, users, each, draws)
-        release = self._released(mechanism, found, each, [names[place] for place in places], users[places], draws)
-        if not asked.in_engine:
-            return release
-        said = release.privacy
-        sentences = (*said.sentences, SAID)
-        return replace(
-            release, privacy=replace(said, parameters={**said.parameters, "in_engine": True}, sentences=sentences)
-        )
+        labels = [names[place] for place in places]
+        release = self._released(mechanism, len(names), each, labels, users[places], draws)
+        return replace(release, privacy=self._in_engine(release.privacy))
 
-    def _price_of_pick(self, mechanism: DiscoverThenPeel, found: Int64) -> Fraction:
+    def _in_engine(self, said: Statement) -> Statement:
+        """What is promised, and where weights were added up."""
+        return added_in_engine(said) if self.selector.in_engine else said
+
+    def _price_of_pick(self, mechanism: DiscoverThenPeel, found: int) -> Fraction:
         """The epsilon of a pick, where so many items were found."""
         asked = self.selector
-        return mechanism.epsilon_per_pick(picks(asked.k, found), min(asked.k, len(found)) * asked.noises)
+        return mechanism.epsilon_per_pick(made(asked.k, found), min(asked.k, found) * asked.noises)
+
+    def _counter(self, size: int, each: Fraction) -> NoisyCounts | None:
+        """What tells the counts of so many items, where they were asked for."""
+        if not self.selector.counted or not size:
+            return None
+        return NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE)
 
     def _released(
         self,
         mechanism: DiscoverThenPeel,
-        found: Int64,
+        found: int,
         each: Fraction,
         labels: Sequence[object],
         users: Int64,
@@ -186,27 +195,25 @@ class FoundTop(Plan):
     ) -> Release:
         """The answer with these items of those that were found, and their numbers of users."""
         asked, size = self.selector, len(labels)
-        counter = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if asked.counted and size else None
-        told = fresh_counts(counter, users.tolist(), draws, self.scale)
+        told = fresh_counts(self._counter(size, each), users.tolist(), draws, self.scale)
         items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
-        statement = self.statement(mechanism, len(found), each)
-        among = " in the periods that are asked about" if self.scale.gains else ""
-        good = found_by(mechanism.union, mechanism.max_items_per_user, among=among)
-        if (made := picks(asked.k, found)) and len(found) > 1:
-            gap = gaps.exponential(each, gaps.others(len(found)), gaps.each(BETA, made))
-            good += (
-                accuracy.ranking(whole(gap), discovered=True, scale=self.scale)
-                if self.ranks
-                else accuracy.reaching(whole(gap), discovered=True, scale=self.scale)
-            )
         return Release(
             items=items,
             ended=Ended.FULL if size == asked.k else Ended.DISCOVERED,
             counted=asked.counted,
-            privacy=statement,
+            privacy=self.statement(mechanism, found, each),
             secure=draws.secure,
-            accuracy=good + told.accuracy,
+            accuracy=self._near(mechanism, found, each) + told.accuracy,
         )
+
+    def _near(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Accuracy:
+        """From how many users on an item is found, and how good the ranking of so many is."""
+        among = " in the periods that are asked about" if self.scale.gains else ""
+        good = found_by(mechanism.union, mechanism.max_items_per_user, among=among)
+        if found <= 1:
+            return good
+        gap = whole(gaps.exponential(each, gaps.others(found), gaps.each(BETA, made(self.selector.k, found))))
+        return good + accuracy.ranking(gap, what=accuracy.DISCOVERED, scale=self.scale)
 
     def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
         """What is promised, in numbers and in sentences. How many items were found is part of the answer."""
@@ -221,10 +228,10 @@ class FoundTop(Plan):
             **({"epsilon_of_bound": asked.for_bound} if asked.most is None else {}),
         }
         sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
-        how = "ranked by the numbers of all their users" if self.ranks else "chosen by all the items of every user"
-        how = "ranked by what they gained of all users" if self.scale.gains else how
+        how = "what they gained of all users" if self.scale.gains else "the numbers of all their users"
         sentences.append(
-            f"Items discovered: {found:,}; {self._ranked(found)} {how}: max_items_per_user limits the discovery only."
+            f"Items discovered: {found:,}; {self._ranked(found)} ranked by {how}: max_items_per_user limits the "
+            "discovery only."
         )
         if asked.counted:
             used["epsilon_per_count"] = each * COUNT_SHARE
@@ -237,11 +244,7 @@ class FoundTop(Plan):
 
     def _ranked(self, found: int) -> str:
         """Which of the items that were found are ranked."""
-        return (
-            f"{'the best ' if self.ranks else ''}{self.selector.k} of them are"
-            if found > self.selector.k
-            else "all of them are"
-        )
+        return f"the best {self.selector.k} of them are" if found > self.selector.k else "all of them are"
 
 
 def plan_discovery(
@@ -253,33 +256,32 @@ def plan_discovery(
     measures: tuple[Measure, ...] = (),
     k_bar: int | None,
     max_items_per_user: int | None,
-    method: str = METHOD,
     in_engine: bool = False,
     why: str = "",
 ) -> FoundTop:
     """Check every parameter. What can be refused without data is refused here."""
     if k_bar is not None:
-        raise ParameterError("k_bar", f"be left out for {method}, which has no cut-off", k_bar)
-    if method == TOGETHER and (counts or measures):
-        hint = "ask for a top k of the same items, or a histogram of them"
-        raise ParameterError("counts" if counts else "measures", f"be left out for {method}", "asked for", hint)
+        raise ParameterError("k_bar", f"be left out for {METHOD}, which has no cut-off", k_bar)
     asked = Discovery(
         k=parameters.listed("k", k),
         epsilon=epsilon,
         delta=parameters.probability("delta", delta),
         most=max_items_per_user,
         counted=counts,
-        method=method,
         in_engine=in_engine,
         measures=measures,
     )
     left = asked.epsilon - asked.for_bound
     if not fits(left, asked.delta, asked.most):
         hint = "lower max_items_per_user, or take limited-domain"
-        raise without_curve(epsilon, left, asked.delta, asked.most, method, hint)
+        raise without_curve(epsilon, left, asked.delta, asked.most, METHOD, hint)
     ready = None if asked.most is None else asked.mechanism(asked.most)
-    reason = TOGETHER_REASON if method == TOGETHER else REASON + why
-    return FoundTop(method=method, selector=asked, ready=ready, privacy=asked.privacy, reason=reason)
+    return FoundTop(method=METHOD, selector=asked, ready=ready, privacy=asked.privacy, reason=REASON + why)
+
+
+def made(k: int, found: int) -> int:
+    """How many picks rank the best k of so many items."""
+    return picks(k, np.arange(min(found, k + 1)))
 
 
 def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:

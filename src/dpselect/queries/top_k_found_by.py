@@ -11,24 +11,22 @@ import numpy as np
 from dpselect._ground import parameters
 from dpselect._ground.domain import most_items
 from dpselect._ground.parameters import Progress
-from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
-from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks
-from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best
 from dpselect.queries.found import IN_ONE, found_by
 from dpselect.queries.query import Ready, cut_by
 from dpselect.queries.top_k_by import LISTED, UNLISTED, AskedGroups
-from dpselect.queries.top_k_discovery import FoundTop, plan_discovery
-from dpselect.queries.top_k_plan import fresh_counts
+from dpselect.queries.top_k_discovery import FoundTop, made, plan_discovery
+from dpselect.queries.top_k_plan import fresh_counts, near_counts
 from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import BOUNDS, bound_chooser
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
+from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.groups import Group, Groups, told_apart
 from dpselect.release.release import Ended, Item, Release, Statement
 from dpselect.release.scale import USERS
@@ -78,16 +76,14 @@ class FoundTopByGroup(FoundTop):
         users = numbers_of_users(sets)
         named = [one if isinstance(one, tuple) else (one,) for one in listed]
         shown = {told_apart(values): values for values in named or (one.group for one in found.values())}
-        sizes = [len(one.codes) for one in found.values()]
-        each = self._each(mechanism, sizes)
-        counter = NoisyCounts(k=asked.k, epsilon_per_count=each * COUNT_SHARE) if asked.counted else None
+        largest = sorted((len(one.codes) for one in found.values()), reverse=True)[: self.groups]
+        each = self._each(mechanism, largest)
+        counter = self._counter(asked.k, each)
         items: list[Item] = []
-        said = NOTHING
         for one in (found[which] for which in shown if which in found):
             places = {code: place for place, code in enumerate(one.codes.tolist())}
             ranked = best(asked.k, one.codes, users[one.codes], each, draws)
             told = fresh_counts(counter, users[ranked].tolist(), draws, self.scale)
-            said = told.accuracy
             items += [
                 Item(one.items[places[code]], rank, *numbers, one.group)
                 for rank, (code, numbers) in enumerate(zip(ranked.tolist(), told.of, strict=True), 1)
@@ -99,11 +95,24 @@ class FoundTopByGroup(FoundTop):
             items=tuple(items),
             ended=Ended.FULL if groups and all(group.complete for group in groups) else Ended.DISCOVERED,
             counted=asked.counted,
-            privacy=self.stated_of(mechanism, sizes, each),
+            privacy=self.stated_of(mechanism, len(codes), largest, each),
             secure=draws.secure,
-            accuracy=self._good(mechanism, sizes, each) + said,
+            accuracy=self._good(mechanism, largest, each) + near_counts(counter if items else None, self.scale),
             groups=Groups(self.asked.by, groups),
         )
+
+    def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - they are discovered
+        """An answer with what this plan says of it; the bound, and how many were found, are parts of the answer."""
+        k, used, mechanism = self.selector.k, release.privacy.parameters, self._mechanism_of(release)
+        shown, stated = sorted(release.found, reverse=True)[: self.groups], used.get("discovered_by_group")
+        told = (*(stated if isinstance(stated, tuple) else ()), *shown)
+        largest = [_found(size, more, k) for size, more in zip(shown, told, strict=False)]
+        full = max(release.found, default=0) >= k
+        found = _found(len(release), used.get("discovered"), 0) if full else len(release)
+        each = self._each(mechanism, largest)
+        counter = self._counter(k, each) if len(release) else None
+        said = self.stated_of(mechanism, found, largest, each)
+        return self._like(release, said, self._good(mechanism, largest, each), counter)
 
     def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[object, Found]:
         """The pairs found, group by group; codes are in the order of pairs, so groups are in theirs."""
@@ -119,40 +128,41 @@ class FoundTopByGroup(FoundTop):
             for which, (group, pairs) in members.items()
         }
 
-    def _each(self, mechanism: DiscoverThenPeel, found: Sequence[int]) -> Fraction:
+    def _each(self, mechanism: DiscoverThenPeel, largest: Sequence[int]) -> Fraction:
         """The epsilon of a pick: the groups with most found items, as many as a user may count in, share what is left.
 
         How many were found is part of the answer of the union, so the share may rest on it.
         """
-        largest = sorted(found, reverse=True)[: self.groups]
         k = self.selector.k
-        made = sum(picks(k, np.arange(items)) for items in largest)
-        return mechanism.epsilon_per_pick(made, sum(min(k, items) for items in largest) if self.selector.counted else 0)
+        counted = sum(min(k, items) for items in largest) if self.selector.counted else 0
+        return mechanism.epsilon_per_pick(sum(made(k, items) for items in largest), counted)
 
     def _group(self, values: Values, found: int) -> Group:
         return Group(values, Ended.FULL if found >= self.selector.k else Ended.DISCOVERED)
 
-    def _good(self, mechanism: DiscoverThenPeel, found: Sequence[int], each: Fraction) -> Accuracy:
+    def _good(self, mechanism: DiscoverThenPeel, largest: Sequence[int], each: Fraction) -> Accuracy:
         """From how many users on a pair is found, and how good the ranking of a group is."""
-        good = found_by(mechanism.union, mechanism.max_items_per_user, among=IN_ONE)
-        largest = max(found, default=0)
-        if largest <= 1:
-            return good
-        made = picks(self.selector.k, np.arange(largest))
-        gap = gaps.exponential(each, gaps.others(largest), gaps.each(BETA, made))
-        ranked = accuracy.ranking(whole(gap), discovered=True, scale=self.scale)
-        return good + replace(ranked, sentences=tuple(f"In a group: {said}" for said in ranked.sentences))
+        good, most = found_by(mechanism.union, mechanism.max_items_per_user, among=IN_ONE), max(largest, default=0)
+        if most > 1:
+            gap = gaps.exponential(each, gaps.others(most), gaps.each(BETA, made(self.selector.k, most)))
+            ranked = accuracy.ranking(whole(gap), what=accuracy.DISCOVERED, scale=self.scale)
+            good += replace(ranked, sentences=tuple(f"In a group: {said}" for said in ranked.sentences))
+        return good
 
     def _ranked(self, found: int) -> str:  # noqa: ARG002 - it is so for any number
         """Which of the pairs that were found are ranked."""
         return f"of each group the best {self.selector.k} are"
 
-    def stated_of(self, mechanism: DiscoverThenPeel, found: Sequence[int], each: Fraction) -> Statement:
+    def stated_of(self, mechanism: DiscoverThenPeel, found: int, largest: Sequence[int], each: Fraction) -> Statement:
         """What is promised, in numbers and in sentences."""
-        said = self.statement(mechanism, sum(found), each)
-        largest = sorted(found, reverse=True)[: self.groups]
+        said = self.statement(mechanism, found, each)
         used = {**said.parameters, "max_groups_per_user": self.groups, "discovered_by_group": tuple(largest)}
         return replace(said, parameters=used)
+
+
+def _found(shown: int, stated: object, full: int) -> int:
+    """How many were found where so many are shown: more, as it is stated, where those are as many as may be shown."""
+    return max(shown, stated) if shown >= full and isinstance(stated, int) else shown
 
 
 def plan_found_by_group(

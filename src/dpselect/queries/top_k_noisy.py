@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
-from dpselect.mechanisms.top_k import noisy_limited_domain
-from dpselect.mechanisms.top_k.noisy_limited_domain import LimitedDomainGaussian, LimitedDomainLaplace, k_bar_of
+from dpselect.mechanisms.published import noisy_limited_domain
+from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.queries.likeness import likeness
 from dpselect.queries.top_k_plan import Counts, Plan
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA
+from dpselect.release.accuracy import BETA, NOTHING, Accuracy
 from dpselect.release.release import Ended, Item, Release, Statement
 
 
@@ -20,7 +21,7 @@ from dpselect.release.release import Ended, Item, Release, Statement
 class NoisyTop(Plan):
     """At most k items above a noisy bottom. `counts` says whether their counts were asked for: they cost nothing."""
 
-    selector: LimitedDomainLaplace | LimitedDomainGaussian
+    selector: LimitedDomainLaplace
     counts: bool
 
     @property
@@ -46,11 +47,7 @@ class NoisyTop(Plan):
         rows = top_rows(aggregate, self.k_bar + 1)
         picks, noisy = s.picks_with_counts(rows, draws)
         width = s.width(BETA)
-        told = Counts.none(len(noisy))
-        if self.counts:
-            told = Counts.within(noisy, width, accuracy.counts_together(width, self.scale))
-        good = accuracy.ranking(noisy_limited_domain.gap(s, BETA), scale=self.scale)
-        good += accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
+        told = Counts.within(noisy, width, NOTHING) if self.counts else Counts.none(len(noisy))
         labels = list(rows.names(picks)) if picks else []
         return Release(
             items=tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels)),
@@ -58,8 +55,19 @@ class NoisyTop(Plan):
             counted=self.counts,
             privacy=self.statement(),
             secure=draws.secure,
-            accuracy=good + told.accuracy,
+            accuracy=self.near(),
         )
+
+    def near(self) -> Accuracy:
+        """How good the items are, and their counts."""
+        good = accuracy.ranking(noisy_limited_domain.gap(self.selector, BETA), scale=self.scale)
+        good += accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
+        return good + accuracy.counts_together(self.width(), self.scale) if self.counts else good
+
+    def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - k_bar of them are looked at
+        """An answer with what this plan says of it."""
+        width, counted = self.width(), self.counts
+        return likeness(release, self.statement(), self.near(), counted=counted, width=width, scale=self.scale)
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""

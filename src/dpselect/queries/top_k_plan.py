@@ -20,6 +20,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.queries.likeness import likeness
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, Number, whole
 from dpselect.release.release import Ended, Item, Release, Statement
@@ -65,6 +66,12 @@ class Plan(ABC):
         """No item that comes back has fewer users than the k-th best by more, `TIMES` times of 100; None: not known."""
         return None
 
+    @property
+    def counting(self) -> dict[str, Any]:
+        """Have items counts, between ends how far apart, and what they are counted in."""
+        width = None if self.counter is None else self.counter.width(BETA)
+        return {"counted": self.counter is not None, "width": width, "scale": self.scale}
+
     def width(self) -> int:
         """All counts that were asked for lie within so many users of what they count at once, `TIMES` times of 100."""
         return 0 if self.counter is None else self.counter.width(BETA, self.counter.k)
@@ -92,6 +99,10 @@ class Plan(ABC):
     @abstractmethod
     def select(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Release:
         """The answer for counts, or for the items of every user."""
+
+    @abstractmethod
+    def like(self, release: Release, candidates: int) -> Release:
+        """An answer with what this plan says of it, of a domain of so many items where there is one."""
 
     def asked_of(self, engine: Engine) -> Ready | None:  # noqa: ARG002 - most ask what the data of all methods have
         """How an engine answers it, where that is a question of its own."""
@@ -128,13 +139,18 @@ class Counts:
         return cls([(scale.value(n), *accuracy.interval(n, width, scale)) for n in noisy], said)
 
 
+def near_counts(counter: NoisyCounts | None, scale: Scale = USERS) -> Accuracy:
+    """How near counts with noise of their own are, where they were asked for."""
+    return accuracy.NOTHING if counter is None else accuracy.counts_apart(counter.width(BETA), scale)
+
+
 def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws, scale: Scale = USERS) -> Counts:
     """Counts with noise of their own, where they were asked for."""
     if counter is None:
         return Counts.none(len(counts))
     width = counter.width(BETA)
     noisy = counter(counts, draws=draws) if counts else []
-    return Counts.within(noisy, width, accuracy.counts_apart(width, scale), scale)
+    return Counts.within(noisy, width, near_counts(counter, scale), scale)
 
 
 def noise(rate: Fraction, scale: Scale = USERS) -> str:
@@ -153,6 +169,15 @@ class Picks(Plan):
     @abstractmethod
     def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
         """The picks of an answer, and how good they are."""
+
+    @abstractmethod
+    def near(self, candidates: int) -> Accuracy:
+        """How good the picks are."""
+
+    def like(self, release: Release, candidates: int) -> Release:
+        """An answer with what this plan says of it."""
+        near = self.near(candidates) + near_counts(self.counter, self.scale)
+        return likeness(release, self.stated(*self.said()), near, **self.counting)
 
     def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts."""
@@ -198,9 +223,11 @@ class PeeledTop(Picks):
     def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
         """Among all items of the domain."""
         among = candidates(histogram)
-        picks = self.selector.picks(among, draws)
-        gap = whole(self.selector.gap(BETA, among.count))
-        return (picks, among.scores, among.names), accuracy.ranking(gap, scale=self.scale)
+        return (self.selector.picks(among, draws), among.scores, among.names), self.near(among.count)
+
+    def near(self, candidates: int) -> Accuracy:
+        """By how much an item is below another at most."""
+        return accuracy.ranking(whole(self.selector.gap(BETA, candidates)), what=accuracy.OF_DOMAIN, scale=self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,9 +252,12 @@ class UnknownTop(Picks):
     def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
         """Among the first k_bar items."""
         rows = top_rows(histogram, self.k_bar + 1)
+        return (self.selector.picks(rows, draws), rows.counts, rows.names), self.near(self.k_bar)
+
+    def near(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+        """By how much an item is below another at most, and what is not missing."""
         good = accuracy.ranking(whole(self.selector.terms.gap(BETA)), scale=self.scale)
-        good += accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
-        return (self.selector.picks(rows, draws), rows.counts, rows.names), good
+        return good + accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)

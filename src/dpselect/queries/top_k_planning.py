@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground import methods, parameters
 from dpselect._ground.domain import Domain, most_items, refuse_more
 from dpselect._ground.methods import AUTO
-from dpselect._ground.privacy import Neighbors, PureDP, Steps
+from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 DISCOVER, LIMITED, PEELING = "discover", "limited-domain", "peeling"
 SPARSE = "limited-domain-sparse"
-HITTING_SET = "hitting-set"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
 LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
 MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
@@ -81,10 +80,6 @@ class Wanted:
         bound, why, domain = self.max_items_per_user, "", self.domain
         if domain is not None:
             self._check_known(domain)
-            if method == HITTING_SET:
-                from dpselect.queries.top_k_hitting import plan_hitting
-
-                return plan_hitting(self.k, domain, epsilon=epsilon, delta=delta, most=bound, noises=self.noises)
             if method == AUTO:
                 best = best_set_method(parameters.listed("k", self.k), epsilon, delta)
                 method, why = (PEELING, IN_ORDER) if self.ranked else (best, NO_ORDER[best])
@@ -100,7 +95,7 @@ class Wanted:
                 why += BOUND_HELPS
             if self.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
                 method, why = DISCOVER, ""  # gains are small beside numbers of users, and a union needs only these
-        if method in (DISCOVER, HITTING_SET):
+        if method == DISCOVER:
             from dpselect.queries.top_k_discovery import plan_discovery
 
             return plan_discovery(
@@ -111,7 +106,6 @@ class Wanted:
                 measures=self.measures,
                 k_bar=self.k_bar,
                 max_items_per_user=bound,
-                method=method,
                 in_engine=self.in_engine,
                 why=why,
             )
@@ -176,10 +170,9 @@ class Wanted:
         if not self.noises:
             return SetTop(method=method, selector=selector, privacy=selector.privacy, reason=reason)
         moved = self._moved(selector.k)
-        value = type(selector.privacy.steps[0].value)
 
         def plan(x: Fraction) -> tuple[Steps, ...]:
-            return (Steps(value(x), 1), Steps(PureDP(x / moved), moved * self.noises))
+            return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved), moved * self.noises))
 
         x = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)

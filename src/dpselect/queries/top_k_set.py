@@ -9,13 +9,13 @@ from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
-from dpselect.mechanisms.joint.permute_and_flip import JointPermuteAndFlip, Loss
 from dpselect.mechanisms.joint.ranked import ranked
-from dpselect.mechanisms.joint.sequence import JointSequence
-from dpselect.mechanisms.joint.set import JointSet
-from dpselect.queries.top_k_plan import Plan, fresh_counts
+from dpselect.mechanisms.published.joint_sequence import JointSequence
+from dpselect.mechanisms.published.joint_set import JointSet
+from dpselect.queries.likeness import likeness
+from dpselect.queries.top_k_plan import Plan, fresh_counts, near_counts
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, whole
+from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.release import Item, Kind, Release, Statement
 
 
@@ -23,7 +23,7 @@ from dpselect.release.release import Item, Kind, Release, Statement
 class SetTop(Plan):
     """k items of a known domain in one draw."""
 
-    selector: JointSet | CanonicalSet | JointPermuteAndFlip | JointSequence
+    selector: JointSet | CanonicalSet | JointSequence
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best: no more than by the loss of the set."""
@@ -41,19 +41,32 @@ class SetTop(Plan):
             order.sort(key=lambda i: -(told.of[i][0] or 0))
         places = [place + 1 if sequence else None for place in range(len(order))]
         items = tuple(Item(labels[i], place, *told.of[i]) for i, place in zip(order, places, strict=True))
-        gap = whole(self.selector.gap(BETA, among.items))
-        canonical = isinstance(self.selector, CanonicalSet) or getattr(self.selector, "loss", "") == Loss.CANONICAL
-        good = accuracy.of_set(gap, self.scale)
-        if not canonical:
-            good = accuracy.by_place(gap, ranked=sequence, scale=self.scale)
         return Release(
             items=items,
-            kind=Kind.RANKING if sequence else Kind.SET,
+            kind=self.kind,
             counted=self.counter is not None,
             privacy=self.statement(),
             secure=draws.secure,
-            accuracy=good + told.accuracy,
+            accuracy=self.near(among.items),
         )
+
+    @property
+    def kind(self) -> Kind:
+        """Does the order of its items say something?"""
+        return Kind.RANKING if isinstance(self.selector, JointSequence) else Kind.SET
+
+    def near(self, candidates: int) -> Accuracy:
+        """How good the items are, and their counts."""
+        gap = whole(self.selector.gap(BETA, candidates))
+        if isinstance(self.selector, CanonicalSet):
+            good = accuracy.of_set(gap, self.scale)
+        else:
+            good = accuracy.by_place(gap, ranked=self.kind is Kind.RANKING, scale=self.scale)
+        return good + near_counts(self.counter, self.scale)
+
+    def like(self, release: Release, candidates: int) -> Release:
+        """An answer with what this plan says of it."""
+        return likeness(release, self.statement(), self.near(candidates), kind=self.kind, **self.counting)
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,10 +23,12 @@ from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.port import Engine
 from dpselect.mechanisms.gaps import gaussian_width
+from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.queries.found import IN_ONE, found_by
+from dpselect.queries.likeness import likeness
 from dpselect.queries.query import Ready
 from dpselect.queries.union_counts import accuracy_of, level_with_counts, said_of
 from dpselect.queries.union_price import union_price
@@ -65,6 +67,17 @@ class UnionQuery(UnionTerms):
             return found if by is None else in_groups(found, tuple(by), plainly)
 
         return said
+
+    def like(self, release: Release) -> Release:
+        """An answer with what is planned of it: a bound that was chosen is a part of the answer."""
+        most = one_of(BOUNDS, release.privacy.parameters.get("max_items_per_user")) if self.chosen else self.most
+        told = Run(self, most, self.mechanisms(most), secure(None), None).like(release)
+        told = replace(told, privacy=added_in_engine(told.privacy)) if self.in_engine else told
+        if self.exclude is not None:
+            from dpselect.queries.left_out import left_out_of
+
+            told = left_out_of(told, self.exclude)  # type: ignore[arg-type] # __post_init__ has read it
+        return told if self.asked is None else self.asked.told(told)
 
     def _without(self, engine: Engine) -> Ready:
         """Of all items but those that shall not come back."""
@@ -157,18 +170,14 @@ class Run:
         """All of it, in an order that says nothing: by noisy count where there is one, then by name."""
         items = [item for level in levels for item in level.values()]
         items.sort(key=lambda item: (-(item.count or 0), plainly(item.item)))
-        statement = self.statement()
+        sizes = None
         if lengths is not None:
             sizes = {length: len(level) for length, level in zip(lengths, levels, strict=True)}
-            said = ", ".join(f"{size:,} of {length}" for length, size in sizes.items())
-            parameters = {**statement.parameters, "items_by_length": sizes}
-            sentences = (*statement.sentences, f"Items by number of tokens: {said}.")
-            statement = replace(statement, parameters=parameters, sentences=sentences)
         return Release(
             items=tuple(items),
             kind=Kind.SET,
             counted=self.query.counts,
-            privacy=statement,
+            privacy=self.statement(sizes),
             secure=self.draws.secure,
             accuracy=self.accuracy(),
         )
@@ -189,8 +198,26 @@ class Run:
         """Which users are counted: each for a few of the items that came back, or of all that they have."""
         return Scale(items=self.most, here=not self.query.counts_decide, period=self.query.period)
 
-    def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
+    def like(self, release: Release) -> Release:
+        """An answer with what is said of it. How many items of each length a text has is a part of the answer."""
+        stated, sizes = release.privacy.parameters.get("items_by_length"), None
+        if self.query.words is not None:
+            words, told = self.query.words, stated if isinstance(stated, Mapping) else {}
+            lengths = map(str, range(words.shortest, words.longest + 1))
+            sizes = {one: told[one] for one in lengths if isinstance(told.get(one), int)}
+            sizes = sizes if sum(sizes.values()) == len(release) else {}
+        said, counted = self.statement(sizes), self.query.counts
+        return likeness(release, said, self.accuracy(), kind=Kind.SET, counted=counted, ends=self._ends)
+
+    def _ends(self, count: int) -> list[tuple[float | None, float | None]]:
+        """The interval of a count, at each level."""
+        levels = range(self.query.first, len(self.query.parts))
+        if self.query.counts_decide:
+            return [self.mechanisms[place].interval(count, BETA) for place in levels]
+        return [accuracy.interval(count, self._width(place)) for place in levels]
+
+    def statement(self, sizes: Mapping[str, int] | None = None) -> Statement:
+        """What is promised, in numbers and in sentences; `sizes` says how many items a text has of each length."""
         t, last = self.query, self.mechanisms[-1]
         name = chosen_method(t, self.most)
         used: dict[str, object] = {"method": name, "max_items_per_user": self.most}
@@ -222,6 +249,10 @@ class Run:
             used |= self.scale.parameters
             sentences += self.scale.sentences
         sentences += [f"Mind: {text}" for text in weak_points(t.price.epsilon, t.price.delta)]
+        if sizes is not None:
+            used["items_by_length"] = sizes
+            counted = ", ".join(f"{size:,} of {length}" for length, size in sizes.items())
+            sentences.append(f"Items by number of tokens: {counted}.")
         return Statement.of(t.price, type(last).__name__, used, tuple(sentences))
 
 
@@ -289,6 +320,16 @@ def _items(number: int, kind: str) -> str:
     return f"{number} {kind} item{'' if number == 1 else 's'}"
 
 
+def one_of(bounds: Sequence[int], chosen: object) -> int:
+    """A bound that an answer says was chosen; one that none can be stands for all others."""
+    return chosen if isinstance(chosen, int) and chosen in bounds else bounds[0]
+
+
+def added_in_engine(said: Statement) -> Statement:
+    """What is promised, and that the engine added the weights up."""
+    return replace(said, parameters={**said.parameters, "in_engine": True}, sentences=(*said.sentences, SAID))
+
+
 SAID = (
     "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
     "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
@@ -310,9 +351,7 @@ def union_of_pairs(pairs: PairsElsewhere, query: UnionTerms, draws: Draws, progr
     told = zip(labels, counts, strict=True)
     items = dict(enumerate(Item(label, None, n, *interval(n, width)) for label, n in told))
     release = run.release([items])
-    said = release.privacy
-    parameters = {**said.parameters, "in_engine": True}
-    return replace(release, privacy=replace(said, parameters=parameters, sentences=(*said.sentences, SAID)))
+    return replace(release, privacy=added_in_engine(release.privacy))
 
 
 def placed(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:

@@ -31,6 +31,7 @@ from dpselect.texts.text import Words, level_shares
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
 ONE_ITEM = "truncated-geometric"
+WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
 WITH_COUNTS = "count-gaussian"  # what decides there is a noisy count, which may be shown
 WITH_POPULAR = "greedy-geometric"
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
@@ -92,7 +93,7 @@ class UnionTerms(Query):
         if popular and method == AUTO:
             method = WITH_POPULAR
         if popular and not methods.named("union", method).popular:
-            raise ParameterError("method", "be greedy-laplace or greedy-geometric where popular is given", came(method))
+            raise ParameterError("method", f"be {WITH_POPULAR} where popular is given", came(method))
         most, chosen = _bound(method, self.max_items_per_user, self.counts)
         shares = None if self.shares is None else parts
         settle(self, delta=delta, failure=delta, method=method, popular=popular or None, shares=shares)
@@ -274,7 +275,7 @@ class UnionTerms(Query):
         elif self.method == "renyi-shaped":
             epsilon, delta = self.for_union
             if not has_curve(epsilon, delta, MOST_ITEMS):
-                hint = "give max_items_per_user, or take sips"
+                hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
                 raise without_curve(self.total, epsilon, delta, None, "renyi-shaped", hint)
         elif self.method != AUTO:
             self.mechanisms(1)
@@ -383,4 +384,4 @@ def best_method(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
     """By epsilon, delta and the bound alone; measured in docs/set-union.md."""
     if most == 1:
         return ONE_ITEM
-    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS) else "sips"
+    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS) else WITHOUT_CURVE

@@ -73,7 +73,7 @@ WORDS: dict[str, dict[str, str]] = {
     "choose": {
         "domain": "the candidates",
         "epsilon": "the price",
-        "method": "`exponential`, `permute-and-flip` or `noisy-max`",
+        "method": "`exponential` or `permute-and-flip`",
         "neighbors": "`add-remove` or `replace-one`",
         "max_items_per_user": BOUND,
         "delta": "only beside `by`; 1e-6 by default where groups are to be found, else 0",

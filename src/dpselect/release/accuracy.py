@@ -55,6 +55,9 @@ OF_NOTHING = (SHORT, " is found if ", " to be found ")  # what is said of what i
 NONE, NO_OTHER = "none could be told", "no other could be told"
 
 
+DISCOVERED, OF_DOMAIN = "A discovered item", "An item of the domain"
+
+
 def whole(gap: Fraction) -> int:
     """Counts are whole: a gap that is below t is at most the largest whole number below t."""
     return max(0, gap.__ceil__() - 1)
@@ -67,27 +70,19 @@ def best_of(gap: Fraction, scale: Scale | None) -> Accuracy:
     """Of one that was chosen; no scale is that of the caller's own scores."""
     if scale is not None:
         most = scale.said(whole(gap))
-        return Accuracy((f"No other item has over {most} more than this one.",), {"gap": whole(gap)})
+        return Accuracy((f"No other item of the domain has over {most} more than this one.",), {"gap": whole(gap)})
     return Accuracy((f"No other score is over {formatting.price(gap)} higher than that of this one.",), {"gap": gap})
 
 
-def ranking(gap: int, *, discovered: bool = False, scale: Scale = USERS) -> Accuracy:
-    """Of items best first, of all that there are or of those that were discovered."""
-    what = "A discovered item" if discovered else "An item"
+def ranking(gap: int, *, what: str = "An item", scale: Scale = USERS) -> Accuracy:
+    """Of items best first: of all that there are, of a domain, or of those that were discovered."""
     said = f"{what} that is left out, or stands below another, has at most {scale.said(gap)} more than that other."
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def reaching(gap: int, *, discovered: bool, scale: Scale = USERS) -> Accuracy:
-    """Of items each of which was chosen for the users whom none before it reached."""
-    what = "discovered" if discovered else "other"
-    said = f"No {what} item would have reached over {scale.said(gap)} more whom none of those above it reaches."
-    return Accuracy((said,), {"gap": gap})
-
-
 def of_set(gap: int, scale: Scale = USERS) -> Accuracy:
-    """Of a set of items."""
-    said = f"An item that is left out has at most {scale.said(gap)} more than any one here."
+    """Of a set of items of a domain."""
+    said = f"{OF_DOMAIN} that is left out has at most {scale.said(gap)} more than any one here."
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 

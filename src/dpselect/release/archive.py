@@ -34,6 +34,7 @@ def archived(release: Release) -> str:
             "unit": statement.unit,
             "accuracy": [list(accuracy.sentences), typed.named(accuracy.numbers)],
             **({} if release.groups is None else {"groups": _groups(release.groups)}),
+            **({} if release.question is None else {"question": dict(release.question)}),
         },
         ensure_ascii=False,
         separators=(",", ":"),
@@ -64,6 +65,7 @@ def restored(text: str) -> Release:
         secure=found["secure"],
         accuracy=Accuracy(tuple(said), typed.names(numbers)),
         groups=_read_groups(found["groups"]) if "groups" in found else None,
+        question=found.get("question"),
     )
 
 

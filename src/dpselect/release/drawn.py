@@ -1,48 +1,196 @@
-"""Which plot a release has: bars of its counts, upright for a whole domain, a panel a group, quantiles."""
+"""Which picture a release has: bars of its counts, dots or steps of quantiles, ranks with how sure they are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from dpselect.release import distribution_plots, formatting, plots, value_plots
-from dpselect.release.accuracy import Accuracy
-from dpselect.release.distribution import Distribution
-from dpselect.release.groups import Groups
-from dpselect.release.picture import Place, themed
-from dpselect.release.statement import Item, Statement
+from dpselect.release import formatting
+from dpselect.release.distribution import Distribution, percent
+from dpselect.release.panels import Axis, Chart, Line, Mark, Rows, from_zero, number
+from dpselect.release.picture import Picture
+from dpselect.release.scale import score_of, unit_of
+from dpselect.release.statement import NOT_SECURE, Item, Kind, Statement
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from dpselect.release.accuracy import Accuracy
+    from dpselect.release.groups import Groups
+
+MOST_ROWS, MOST_PANELS, MOST_IN_PANEL = 50, 12, 10
+NAMED = 5  # rows that the words of a picture name
+SURE = "95 times of 100"
 
 
-def of_counts(
-    items: Sequence[Item], groups: Groups | None, words: plots.Words, path: Place | None, theme: str, *, upright: bool
-) -> Figure:
-    """The noisy counts of items, or of those of each group."""
-    look = themed(theme)
-    bars = [plots.Bar(formatting.text(one.item), one.count or 0, one.low, one.high) for one in items]
-    if groups is not None:
-        return plots.small_multiples(groups.panels(items, bars), words, path, look)
-    return (plots.upright if upright else plots.bars)(bars, words, path, look)
+class _Answer(Protocol):
+    """What is drawn of a release."""
+
+    @property
+    def items(self) -> Sequence[Item]: ...
+    @property
+    def privacy(self) -> Statement: ...
+    @property
+    def secure(self) -> bool: ...
+    @property
+    def kind(self) -> Kind: ...
+    @property
+    def counted(self) -> bool: ...
+    @property
+    def accuracy(self) -> Accuracy: ...
+    @property
+    def groups(self) -> Groups | None: ...
 
 
-def of_quantiles(
-    items: Sequence[Item],
-    groups: Groups | None,
-    asked: Sequence[float],
-    privacy: Statement,
-    good: Accuracy,
-    path: Place | None,
-    theme: str,
-) -> Figure:
-    """The values of all quantiles, or of those of each group; of many the distribution."""
-    drawn = Distribution.of((one.item for one in items), privacy.parameters) if groups is None else None
-    if drawn is not None:
-        gap = good.numbers.get("gap")
-        off = gap if isinstance(gap, int) else None
-        return distribution_plots.steps(drawn, off, privacy.promise, path, themed(theme))
-    values = [float(Fraction(str(one.item))) for one in items]
-    panels = {"": values} if groups is None else groups.panels(items, values)
-    return value_plots.rows(list(panels.items()), asked, privacy.promise, path, themed(theme))
+def picture(release: _Answer) -> Picture | None:
+    """Of a release; None where it has neither numbers nor a bound that all its items share."""
+    asked = release.privacy.parameters.get("q")
+    if release.kind is Kind.VALUES and isinstance(asked, tuple):
+        return _quantiles(release, [float(q) for q in asked])
+    if release.counted:
+        return _counts(release)
+    return _ranks(release) if "gap" in release.accuracy.numbers and release.items else None
+
+
+def _ranked(release: _Answer) -> bool:
+    """Do the items come in an order that says something?"""
+    return release.kind is not Kind.SET
+
+
+def _of_domain(release: _Answer) -> bool:
+    """Are these the counts of a whole domain?"""
+    return release.privacy.mechanism.startswith("Histogram")
+
+
+def _whole(release: _Answer, title: str, panels: Sequence[Rows | Chart], below: Sequence[str], alt: str) -> Picture:
+    """The picture with what stands below all pictures."""
+    first = [] if release.secure else [NOT_SECURE]
+    if len(panels) > 1 and isinstance(panels[0], Rows):
+        first.append("Each panel has a scale of its own.")
+    return Picture(title, panels, [*first, *filter(None, below), f"{release.privacy.promise}."], f"{title}. {alt}")
+
+
+# ---- items ------------------------------------------------------------------------------------------------
+
+
+def _counts(release: _Answer) -> Picture:
+    """Bars from 0, with whiskers where there are intervals."""
+    marks = [
+        _mark(
+            release,
+            place,
+            said="" if one.count is None else f"{one.count:,}",
+            bar=one.count,
+            low=one.low,
+            high=one.high,
+        )
+        for place, one in enumerate(release.items)
+    ]
+    which = "The whiskers hold all numbers" if _of_domain(release) else "Each whisker holds its number"
+    below = f"{which} without noise{' at once' if _of_domain(release) else ''} {SURE}."
+    whiskers = any(mark.high is not None for mark in marks)
+    title = f"Noisy {score_of(release.privacy.parameters)}s: {unit_of(release.privacy.parameters)}"
+    return _items(release, title, marks, None, below if whiskers else "")
+
+
+def _ranks(release: _Answer) -> Picture:
+    """A dot for each item, and how far above it whatever it is compared with may be at most: all share that bound."""
+    gap = float(Fraction(str(release.accuracy.numbers["gap"])))
+    marks = [_mark(release, place, dots=(0.0,), high=gap) for place in range(len(release.items))]
+    across = Axis("more than the item of the row", -gap / 2 or -1, gap or 1, [(0, "0"), (gap, number(gap))])
+    title = f"{'Ranks' if _ranked(release) else 'Items'}, and how sure they are"
+    found = _items(release, title, marks, across, release.accuracy.told[0])
+    return replace(found, alt=f"{found.alt} {release.accuracy.told[0]}")
+
+
+def _mark(release: _Answer, place: int, **shown: object) -> Mark:
+    """The row of an item."""
+    item = release.items[place]
+    rank = f"{item.rank:,}" if _ranked(release) and item.rank is not None else ""
+    return Mark(formatting.text(item.item), rank=rank, **shown)  # type: ignore[arg-type]
+
+
+def _items(release: _Answer, title: str, marks: Sequence[Mark], across: Axis | None, below: str) -> Picture:
+    """A row for each item, in a panel for each group."""
+    order = (
+        "In the domain's order" if _of_domain(release) else "Best first" if _ranked(release) else "In no order of rank"
+    )
+    if release.groups is None:
+        groups, most = {"": list(marks)}, MOST_ROWS
+    else:
+        groups, most = release.groups.panels(release.items, marks), MOST_IN_PANEL
+    drawn = {name: of_group[:most] for name, of_group in list(groups.items())[:MOST_PANELS]}
+    panels = [
+        Rows(name, some, across or from_zero(unit_of(release.privacy.parameters), some)) for name, some in drawn.items()
+    ]
+    alt = " ".join(_said(_short(name) or order, some, len(groups[name])) for name, some in drawn.items())
+    if len(drawn) < len(groups):
+        more = f"The first {len(drawn):,} of {len(groups):,} groups are drawn."
+    else:
+        cut = max((len(groups[name]) for name, some in drawn.items() if len(some) < len(groups[name])), default=0)
+        more = f"The first {most:,} of {cut:,} items are drawn." if cut else ""
+    empty = [Rows("", [], from_zero("", []))]
+    return _whole(release, title, panels or empty, [below, more], f"{alt or 'Nothing came back.'} {more}".rstrip())
+
+
+def _said(order: str, marks: Sequence[Mark], among: int) -> str:
+    """Some rows in words."""
+    if not marks:
+        return "Nothing came back."
+    told = [_row(mark) for mark in marks[:NAMED]]
+    last = f", and {among - len(told):,} more" if among > len(told) else ""
+    if last and len(marks) == among and marks[-1].rank:
+        last += f", the last {_row(marks[-1], whisker=False)}"
+    return f"{order}: {', '.join(told)}{last}."
+
+
+def _row(mark: Mark, *, whisker: bool = True) -> str:
+    between = f" ({number(mark.low)} to {number(mark.high)})" if mark.low is not None and mark.high is not None else ""
+    return f"{_short(mark.label)} {mark.said}".rstrip() + (between if whisker else "")
+
+
+def _short(label: str) -> str:
+    return formatting.brief(label)
+
+
+# ---- quantiles --------------------------------------------------------------------------------------------
+
+
+def _quantiles(release: _Answer, asked: Sequence[float]) -> Picture:
+    """A row of dots, one for each group; of many the distribution."""
+    values = [float(Fraction(str(one.item))) for one in release.items]
+    drawn = Distribution.of((one.item for one in release.items), release.privacy.parameters)
+    if release.groups is None and drawn is not None:
+        return _distribution(release, drawn)
+    groups = {"": values} if release.groups is None else release.groups.panels(release.items, values)
+    some = list(groups.items())[:MOST_ROWS] if values else []
+    marks = [Mark(name, ", ".join(map(number, of_group)), dots=of_group) for name, of_group in some]
+    which = f"quantile{'' if len(asked) == 1 else 's'} {', '.join(map(number, asked))}"
+    bounds = release.privacy.parameters.get("bounds")
+    ends = [float(Fraction(str(end))) for end in bounds] if isinstance(bounds, tuple) else values
+    told = " ".join(f"{_short(mark.label)}{': ' if mark.label else ''}{mark.said}." for mark in marks)
+    more = f"The first {len(some):,} of {len(groups):,} groups are drawn." if len(some) < len(groups) and some else ""
+    alt = f"Dots at the noisy {which}. {told or 'Nothing came back.'} {more}".rstrip()
+    return _whole(release, f"Noisy {which}", [Rows("", marks, Axis.of("value", ends))], [more], alt)
+
+
+def _distribution(release: _Answer, drawn: Distribution) -> Picture:
+    """Steps of the share of users up to each value, and the shares between round numbers."""
+    bins = drawn.bins()
+    steps = [(float(value), float(100 * share)) for value, share in zip(drawn.values, drawn.shares, strict=True)]
+    held = [(float(one.low), float(100 * one.share)) for one in bins]
+    held.append((float(bins[-1].high), held[-1][1]))
+    across = Axis.of("value", [x for x, _ in held])
+    panels = [
+        Chart([Line("", steps, steps=True)], across, Axis.of("% of users at or below", [0, 100])),
+        Chart(
+            [Line("", held, steps=True, filled=True)], across, Axis.of("% of users within", [0, *(y for _, y in held)])
+        ),
+    ]
+    gap = release.accuracy.numbers.get("gap")
+    off = f"{SURE}, by counted values, no step is over {gap:,} users from its rank." if isinstance(gap, int) else ""
+    left, right = percent(drawn.shares[0]), percent(1 - drawn.shares[-1])
+    beyond = f"{left} of users lie below the first quantile and {right} above the last; neighbours are joined evenly."
+    title = f"{len(drawn.values):,} noisy quantiles as a distribution"
+    alt = f"Steps of the share of users up to each, and bars of shares. {drawn.words}"
+    return _whole(release, title, panels, [off, beyond], alt)

@@ -12,6 +12,8 @@ from dpselect.accounting.groups import of_group
 from dpselect.release.release import Release
 from dpselect.release.statement import Statement
 
+NOT_ENDED = "not ended: rows that come later are not counted."
+
 
 def in_periods(release: Release, periods: Periods, now: datetime.datetime | None = None) -> Release:
     """The release with a statement per user in one period. The clock decides nothing but what is said of it."""
@@ -57,4 +59,4 @@ def _open(periods: Periods, now: datetime.datetime) -> tuple[str, ...]:
         return ()
     those = replace(periods, all=tuple(one for one in periods.all if one.name in names))
     have = "has" if len(names) == 1 else "have"
-    return (f"{those.text} {have} not ended: rows that come later are not counted.",)
+    return (f"{those.text} {have} {NOT_ENDED}",)

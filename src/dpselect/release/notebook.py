@@ -9,19 +9,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
 from dpselect.release import formatting
-from dpselect.release.table import Bars, cell
+from dpselect.release.panels import Axis, from_zero
+from dpselect.release.svg import bar
+from dpselect.release.table import cell
 
 if TYPE_CHECKING:
+    from dpselect.release.panels import Mark
     from dpselect.release.table import Leaflet, Table
 
 LONGEST = 200  # characters of a label or a line that a notebook shows; `print` shows all
 WIDE, HIGH = 120, 14  # of a bar
-COLOUR = "#5b8fc4"  # of bars: it can be seen on white and on black
 
 # Notebooks and documentation pages have styles for all tables, which two classes more than theirs outweigh.
 STYLE = re.sub(
@@ -125,7 +127,7 @@ def _head(name: str, shown: Table) -> str:
 
 def _rows(shown: Table, first: int, last: int, row_head: str) -> Iterator[str]:
     """The rows of one group."""
-    scale = _scale(shown.bars)
+    axis = from_zero("", shown.bars.marks if shown.bars else ())
     for place in range(first, last):
         cells = ""
         for name, values in shown.columns.items():
@@ -135,7 +137,7 @@ def _rows(shown: Table, first: int, last: int, row_head: str) -> Iterator[str]:
                 left = name in shown.left
                 cells += _cell(values[place], "rowgroup" if left else "", left=left, rows=last - first)
             if shown.bars is not None and name == shown.bars.beside:
-                cells += f"<td>{_bar(shown.bars.values[place], scale)}</td>"
+                cells += f"<td>{_bar(shown.bars.marks[place], axis)}</td>"
         yield f"<tr>{cells}</tr>"
 
 
@@ -159,19 +161,9 @@ def _beside(shown: Table, name: str) -> bool:
     return shown.bars is not None and shown.bars.beside == name
 
 
-def _scale(bars: Bars | None) -> float:
-    """Units of a drawing for one of what is counted: all rows share it."""
-    largest = max((max(one or 0 for one in ends) for ends in bars.values), default=0) if bars else 0
-    return (WIDE - 2) / largest if largest > 0 else 0.0
-
-
-def _bar(ends: Sequence[float | None], scale: float) -> str:
-    """A bar from 0 on, and a whisker. The numbers are in the cells beside it, so who hears the table misses nothing."""
-    value, low, high = (None if one is None else round(1 + max(0.0, one) * scale, 1) for one in ends)
-    if value is None:
+def _bar(mark: Mark, axis: Axis) -> str:
+    """A bar and a whisker. The numbers are in the cells beside it, so who hears the table misses nothing."""
+    if mark.bar is None:
         return ""
-    shapes = f'<rect x="1" y="3" width="{value - 1:g}" height="8" rx="1" fill="{COLOUR}"/>'
-    if low is not None and high is not None:
-        path = f"M{low:g} 7H{high:g}M{low:g} 4v6M{high:g} 4v6"
-        shapes += f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="1.2"/>'
+    shapes = bar(mark, lambda value: 1 + axis.part(value) * (WIDE - 2), HIGH / 2, HIGH - 6)
     return f'<svg width="{WIDE}" height="{HIGH}" viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true">{shapes}</svg>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
@@ -12,20 +12,19 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, column_of, unit_of
-from dpselect.release.statement import Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
+from dpselect.release.scale import GROUP_USERS, column_of, score_of, unit_of
+from dpselect.release.statement import NOT_SECURE, Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
 from dpselect.release.table import HEAD, Bars, Leaflet, Table, Tabular
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
     from dpselect.release.groups import Groups
+    from dpselect.release.picture import Picture
 
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
 GOOD = f"how good it is (each line {TIMES} times of 100):"
-NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
-TOGETHER = ("HittingSet", "GreedyHittingSet")  # whose items were chosen for the users that each adds
 MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
 
@@ -37,7 +36,8 @@ class Release(Tabular, Generic[Label_co]):
     `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
     found), and `ended` why there are no more. `secure` is False where the draws were made for tests. `charged` is the
     receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has those that are
-    shown, and the items come group after group. A release is a sequence of its items.
+    shown, and the items come group after group. `question` is what was asked, from which the price and all that is
+    said of the answer can be planned anew (`check`). A release is a sequence of its items.
     """
 
     items: tuple[Item[Label_co], ...]
@@ -49,6 +49,7 @@ class Release(Tabular, Generic[Label_co]):
     charged: Receipt | None = None
     accuracy: Accuracy = NOTHING
     groups: Groups | None = None
+    question: Mapping[str, Json] | None = None
 
     def __iter__(self) -> Iterator[Item[Label_co]]:
         return iter(self.items)
@@ -175,23 +176,20 @@ class Release(Tabular, Generic[Label_co]):
         users = {self._group_users: groups.users_of(self.items)} if groups.counted else {}
         return {**groups.to_columns(self.items, self._names), **columns, **users}
 
-    def plot(self, path: Place | None = None, *, theme: str = "light") -> Figure:
-        """The noisy counts as bars, a matplotlib figure that a notebook shows; saved where a path is given.
+    def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
+        """The picture of the answer, which a notebook shows and `save` writes as SVG.
 
-        By group, a small panel for each; of a histogram upright bars in the domain's order; of quantiles a row of
-        dots, one for each group, and of nine or more the steps of their distribution with bars below. `theme` is light
-        or dark. The figure's `alt` says in words what it shows.
+        Bars of the noisy counts, a panel for each group; of quantiles a row of dots, one for each group, and of nine or
+        more the steps of their distribution; of a top k without counts its ranks, with the bound that they share. `ax`
+        draws it on Matplotlib's axes too, one for each panel.
         """
-        from dpselect.release import drawn, plots
+        from dpselect.release import drawn
 
-        if self._asked:
-            asked = [float(q) for q in self._asked]
-            return drawn.of_quantiles(self.items, self.groups, asked, self.privacy, self.accuracy, path, theme)
-        if not self.counted:
+        found = drawn.picture(self)
+        if found is None:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
-        words = plots.Words(self.unit, self._count, self.ranked, self.privacy.promise, together=self.of_domain)
-        return drawn.of_counts(self.items, self.groups, words, path, theme, upright=self.of_domain)
+        return found.on(ax)
 
     # ---- for people ---------------------------------------------------------------------------------------
 
@@ -245,7 +243,11 @@ class Release(Tabular, Generic[Label_co]):
         """For a person. A group's values are shown once."""
         names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
-        bars = Bars(self._column, [(i.count, i.low, i.high) for i in self.items]) if self.counted else None
+        bars = None
+        if self.counted:
+            from dpselect.release.panels import Mark
+
+            bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
         if self.groups is None:
             return Table(columns, left=() if self._asked else self._names, bars=bars)
         from dpselect.release.groups import told_apart
@@ -279,8 +281,6 @@ class Release(Tabular, Generic[Label_co]):
             return f"The numbers of {self.unit} of all {items} of the domain, with noise."
         if self.kind is Kind.SET:
             return f"{items}{' that enough users share' if wanted is None else ''}, in no order of rank."
-        if self.privacy.mechanism in TOGETHER and len(self) > 1:
-            return f"{items} that together reach many users, each chosen for those whom none above it reaches."
         by = "" if self.weight is None else f"by {self._column.replace('_', ' ')}s, "
         return f"{items}, {by}best first." if len(self) > 1 else f"{items}: {formatting.brief(self.items[0].item)}."
 
@@ -289,7 +289,10 @@ class Release(Tabular, Generic[Label_co]):
         lines = []
         if not self.items:
             fewer = ", fewer k" if self.privacy.parameters.get("k") is not None else ""
-            lines.append(f"what to look at: the filter and the column of items, a larger epsilon or delta{fewer}")
+            lines.append(
+                "what to look at: what `dpselect inspect` says of the rows, the filter and the column of items, "
+                f"a larger epsilon or delta{fewer}"
+            )
         if not self.secure:
             lines.append(NOT_SECURE)
         return lines
@@ -326,9 +329,7 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def _count(self) -> str:
-        if self.compared is not None:
-            return "gain"
-        return "count" if self.weight is None else "sum"
+        return score_of(self.privacy.parameters)
 
     @property
     def unit(self) -> str:

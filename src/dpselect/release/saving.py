@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,19 +14,20 @@ from dpselect.errors import OutputError
 from dpselect.release import formatting
 from dpselect.release.new_file import NewFile, is_device
 
-FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # with which a text begins that spreadsheets run
+FORMULA = re.compile(r"(^|;)(?=[\s'\"]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])")
+"""Where a text begins that spreadsheets run; semicolons separate cells where a comma is for decimals."""
 
 
 def csv_text(columns: Mapping[str, Sequence[object]], *, escape: bool) -> str:
     """Comma-separated values with a head; what is missing is an empty field.
 
     `escape` puts an apostrophe before a text that a spreadsheet would run, whatever apostrophes it begins with already:
-    so no two texts are written as one.
+    so no two texts are written as one. A text may begin after a semicolon too.
     """
 
     def written(cell: object) -> object:
-        formula = escape and isinstance(cell, str) and cell.lstrip("'").startswith(FORMULA)
-        return f"'{cell}" if formula else formatting.plain(cell)
+        found = formatting.plain(cell)
+        return FORMULA.sub(r"\1'", found) if escape and isinstance(cell, str) and isinstance(found, str) else found
 
     rows: list[str] = []  # which end so that a text with either half of a line's end is quoted
     writer = csv.writer(SimpleNamespace(write=rows.append), lineterminator="\r\n")

@@ -104,6 +104,10 @@ class Scale:
         exact = steps * self.totals.unit
         return int(exact) if self.totals.unit.denominator == 1 else float(exact)
 
+    def steps(self, value: float) -> int:
+        """The whole score that comes nearest to a number for a reader."""
+        return round(Fraction(value) / (1 if self.totals is None else self.totals.unit))
+
     def said(self, steps: int) -> str:
         """So many users, or so much of the weight."""
         if self.totals is None:
@@ -151,6 +155,13 @@ def column_of(score: str, parameters: Mapping[str, object]) -> str:
     ('count', 'counted_users')
     """
     return f"counted_{'users' if score == 'count' else score}" if COUNTED in parameters else score
+
+
+def score_of(parameters: Mapping[str, object]) -> str:
+    """What a score is called, by the parameters of a statement."""
+    if "compared_with" in parameters:
+        return "gain"
+    return "sum" if isinstance(parameters.get("by_weight"), str) else "count"
 
 
 def unit_of(parameters: Mapping[str, object]) -> str:

@@ -43,6 +43,7 @@ def to_dict(
     charged: Receipt | None,
     accuracy: Accuracy,
     groups: Groups | None,
+    question: Mapping[str, Json] | None,
 ) -> dict[str, Json]:
     """The fields of a release in JSON types only."""
     exact: dict[str, Json] = {
@@ -64,6 +65,8 @@ def to_dict(
         "privacy": privacy.to_dict(),
         "secure": secure,
     }
+    if question is not None:
+        found["question"] = dict(question)
     if counted:
         bounds = formatting.plain(privacy.parameters.get(COUNTED))
         found["count_of"] = {"what": unit_of(privacy.parameters), **(bounds if isinstance(bounds, dict) else {})}
@@ -121,7 +124,15 @@ def _fields(found: Mapping[str, Any]) -> dict[str, Any]:
         "charged": None if charged is None else Receipt(_text(charged[0]), typed.names(charged[1])),
         "accuracy": Accuracy(_sentences(found["accuracy"]["statement"]), typed.names(exact["accuracy"])),
         "groups": groups,
+        "question": _question(found.get("question")),
     }
+
+
+def _question(asked: object) -> dict[str, Json] | None:
+    """What was asked, as it stands there: whoever plans it reads it."""
+    if asked is not None and not isinstance(asked, dict):
+        raise TypeError("no question")
+    return asked
 
 
 def _groups(found: Mapping[str, Any]) -> Groups | None:

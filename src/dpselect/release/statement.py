@@ -25,6 +25,9 @@ else:
     Label_co = TypeVar("Label_co", covariant=True)  # defaults come with Python 3.13; only type checkers ask for it
 
 
+NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
+
+
 class Kind(StrEnum):
     """What the items of a release are to each other."""
 

@@ -19,6 +19,8 @@ from dpselect.release import formatting
 if TYPE_CHECKING:
     import polars
 
+    from dpselect.release.panels import Mark
+
 HEAD = 20  # rows of a long table that are shown
 LONG = 30  # rows; a table up to here is shown whole
 WIDEST, NARROWEST = 100, 40  # columns of a terminal that text is broken at
@@ -27,10 +29,10 @@ WIDEST_ITEM = 60  # a longer one is shown whole; it only does not push the count
 
 @dataclass(frozen=True)
 class Bars:
-    """Small bars that a notebook draws beside a column: each a number and, where they are known, its ends."""
+    """Small bars that a notebook draws beside a column."""
 
     beside: str
-    values: Sequence[tuple[float | None, float | None, float | None]]
+    marks: Sequence[Mark]
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Table:
 
     def first(self, rows: int) -> Table:
         """Its first rows."""
-        bars = self.bars and replace(self.bars, values=self.bars.values[:rows])
+        bars = self.bars and replace(self.bars, marks=self.bars.marks[:rows])
         columns = {name: cells[:rows] for name, cells in self.columns.items()}
         return replace(self, columns=columns, starts=self.starts[:rows], bars=bars)
 

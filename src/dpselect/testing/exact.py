@@ -23,9 +23,8 @@ from dpselect.draws.bernoullis import checked
 from dpselect.draws.certified import CertifiedDraws
 from dpselect.draws.core import SLACK_BITS
 from dpselect.draws.gaussian_tails import Tail
-from dpselect.draws.port import Layers, Masses, MonotoneProbability, Noise
+from dpselect.draws.port import Masses, MonotoneProbability, Noise
 from dpselect.draws.weights import Weights
-from dpselect.testing.flip_law import flip_law
 from dpselect.testing.noisy_law import noisy_max_law
 from dpselect.testing.noisy_top_law import noisy_top_law
 
@@ -128,11 +127,6 @@ class ExactDraws:
             return [mass / total for mass in found]
 
         return every[self._follow(shares)]
-
-    def flip(self, layers: Layers) -> tuple[int, int]:
-        """Follow every layer, by the integral over the common height."""
-        every = [(f, x) for f, size in enumerate(layers.sizes) for x in range(size)]
-        return every[self._follow(lambda: flip_law(layers, every))]
 
     def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
         """Follow every order of groups, by nested integrals, and each group's members without replacement."""

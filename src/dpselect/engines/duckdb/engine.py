@@ -279,10 +279,8 @@ class DuckDBEngine(DuckDBQuestionsByGroup):
     def check_sets(self) -> None:
         """Nothing to refuse: sets of users come from every source."""
 
-    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> Sets:
+    def contributions(self, *, progress: Progress | None = None) -> Sets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
-        if domain is not None:
-            return self._sets_in(domain, progress)
         coded = self._scan.coded(self._counting(None)) if self._every_item else None
         if coded is None:
             return self._sets(self._rows, progress)
@@ -293,20 +291,6 @@ class DuckDBEngine(DuckDBQuestionsByGroup):
             lambda: coded_sets(self._workspace, lambda: nullcontext(rows), names, self._keys[1].label),
             progress=progress,
         )
-
-    def _sets_in(self, domain: Known, progress: Progress | None) -> Sets:
-        """Of the items of a domain those that users have."""
-        from dpselect.engines.count_groups import number_of
-
-        self.check(domain)
-
-        @contextmanager
-        def rows() -> Iterator[str]:
-            with self._rows() as source:
-                yield self._in(domain, source)
-
-        label = number_of(text=is_text(self._item_type)) if isinstance(domain, Span) else None
-        return self._sets(rows, progress, label)
 
     def _rows(self) -> AbstractContextManager[str]:
         """The rows that count, read anew, or as they were kept."""

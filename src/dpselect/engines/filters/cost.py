@@ -20,6 +20,10 @@ BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
 HASHED = 5
 """Constants from which on IN looks them up; of fewer DuckDB makes as many comparisons, each with a copy."""
+SHORT = 64
+"""Bytes of a constant with which a text is compared at the cost of an operator."""
+LISTED = 50
+"""Constants behind IN that may be compared one by one at the cost of an operator; more must be looked up."""
 POWERS = 300
 """Powers of ten that a double has."""
 RANGE, READ = 100, 97  # those of a column, and those of a text that was read as a number
@@ -47,7 +51,12 @@ class RowCost:
 
     def plus(self, other: RowCost, times: int = 1) -> RowCost:
         """This one, and another so many times."""
-        return RowCost(*(one + times * more for one, more in zip(astuple(self), astuple(other), strict=True)))
+        return RowCost(
+            self.operators + times * other.operators,
+            self.letters + times * other.letters,
+            self.readings + times * other.readings,
+            self.constants + times * other.constants,
+        )
 
 
 @dataclass(frozen=True)
@@ -118,7 +127,7 @@ def _constant(node: Constant) -> _Part:
     powers = RANGE
     if isinstance(value, int | float | Decimal) and value:
         powers = abs(int(f"{value:e}".partition("e")[2])) + 1
-    return _Part(RowCost(constants=1 + letters // 64), 1 + letters // BYTES, powers)
+    return _Part(RowCost(constants=1 + letters // SHORT), 1 + letters // BYTES, powers)
 
 
 def _operation(node: Operation, parts: Sequence[_Part]) -> _Part:
@@ -169,8 +178,14 @@ def _weight(node: Operation) -> Weight:
     if sort == "BETWEEN":
         return Weight(base.operators, 2 * _reads(parts), base.copies)
     if sort in ("=", "<>") and any(isinstance(part, Constant) for part in parts):
-        return base  # texts are equal only where they are as long, and a constant is not longer than the filter
+        return Weight(1, max(map(_long, parts)))  # texts are compared only where they are as long
     return Weight(1, _reads(parts)) if sort in ("=", "<>", "<", "<=", ">", ">=") else base
+
+
+def _long(part: Node) -> int:
+    """How many readings it takes to compare a text with this one, where that is a long constant."""
+    length = len(part.value.encode()) if isinstance(part, Constant) and isinstance(part.value, str) else 0
+    return -(-length // BYTES) if length > SHORT else 0
 
 
 def _reads(parts: Sequence[Node]) -> int:

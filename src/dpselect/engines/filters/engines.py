@@ -77,6 +77,7 @@ DUCKDB = Spelling(
     like=_like_duckdb,
     rounded="CAST(CAST({} AS VARCHAR) AS DOUBLE)",  # its own division of large decimals is not the nearest double
     matches="regexp_full_match({}, [])",
+    listed="(SELECT unnest([{}]))",  # a list that it hands to a scan, as NOT IN, is compared one by one
     functions=_SHARED
     | _TRANSLATED
     | {"BYTES": "strlen({0})"}

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpselect.engines.filters import values
 from dpselect.engines.filters.casts import cast
-from dpselect.engines.filters.cost import POWERS
+from dpselect.engines.filters.cost import LISTED, POWERS
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, refuse
@@ -67,7 +67,12 @@ class Writer:
         listed: dict[bool, list[str]] = {True: [], False: []}
         for part, sql in zip(node.parts[1:], others, strict=True):
             listed[isinstance(part, Constant)].append(sql)
-        tests = [f"{first} IN ({', '.join(listed[True])})"] if listed[True] else []
+        form = "({})"
+        if len(listed[True]) > LISTED:
+            form = self.spelling.listed
+            if values.is_small(parts[0]):  # PostgreSQL looks up numbers of one size alone
+                first = f"CAST({first} AS {self.spelling.integer})"
+        tests = [f"{first} IN {form.replace('{}', ', '.join(listed[True]))}"] if listed[True] else []
         return _boolean(" OR ".join([*tests, *(f"{first} = {sql}" for sql in listed[False])]))
 
     def _between(self, _: Operation, parts: Sequence[Value]) -> Value:

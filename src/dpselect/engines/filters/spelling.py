@@ -35,6 +35,7 @@ class Spelling:
     rounded: str = "CAST({} AS DOUBLE)"  # an exact number of many digits as the nearest double
     matches: str = ""  # does {} match the pattern []?
     whole: str = "{}"  # a pattern, as one for the whole text
+    listed: str = "({})"  # many constants behind IN, which are looked up
 
     def function(self, name: str, *parts: str) -> str:
         """One of the functions; {0} is what it works on, {1} and {2} are constants."""

@@ -122,6 +122,11 @@ def to_double(value: Value, spelling: Spelling) -> Value:
     return Value("double", sql, value.shown, low=-value.scale, high=len(str(value.most)) - value.scale + 1)
 
 
+def is_small(value: Value) -> bool:
+    """Is it a whole number that may have less than 64 bits?"""
+    return value.kind == "exact" and not value.scale and value.most is not None and value.most < 2**63
+
+
 def digits(most: int, scale: int) -> int:
     """The digits of a decimal type that holds such numbers."""
     return max(len(str(most)), scale, 1)

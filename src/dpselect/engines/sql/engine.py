@@ -6,7 +6,6 @@ It counts as the DuckDB engine does, to the bit; only which items a bounded user
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -32,7 +31,7 @@ from dpselect.aggregates.unbounded import Points
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.engines import row_filter, row_periods
-from dpselect.engines.count_groups import histogram_of, number_of, spanned
+from dpselect.engines.count_groups import histogram_of, spanned
 from dpselect.engines.filters.engines import SPELLINGS
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions, sets
@@ -255,14 +254,9 @@ class SqlEngine(QuestionsByGroup):
     def check_sets(self) -> None:
         """Nothing to refuse: sets of users come from every table."""
 
-    def contributions(self, domain: Known | None = None, *, progress: Progress | None = None) -> UserSets:
+    def contributions(self, *, progress: Progress | None = None) -> UserSets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
-        if domain is not None:
-            self.check(domain)
-        item = self._item
-        if isinstance(domain, Span):
-            item = replace(item, named="i", label=number_of(text=item.is_text))
-        return sets.user_sets(self._database, self._in(domain), item, progress)
+        return sets.user_sets(self._database, self._rows, self._item, progress)
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
         """The distinct items of every user, kept in the database: weights are added up there."""

@@ -10,10 +10,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.gateway import pictures
 from dpselect.gateway.pages import errors, snippets, tables, words
 from dpselect.gateway.pages.rendering import origin, page
 from dpselect.gateway.settings.values import Role
+from dpselect.release import drawn
 
 MOST_BESIDE = 4  # columns of a table that has a picture at its side
 MOST = 50  # rows of a list
@@ -29,7 +29,7 @@ async def show(request: Request) -> Response:
         return errors.of_details(request, errors.told(request, error))
     job = await _job(gateway, person, request.query_params.get("question"), number)
     release, body, url = answer.release, answer.question, origin(request, gateway)
-    drawn, table = pictures.drawings(release), tables.of(release, body)
+    picture, table = drawn.picture(release) if release.items else None, tables.of(release, body)
     return page(
         request,
         "answer.html",
@@ -42,10 +42,10 @@ async def show(request: Request) -> Response:
         sure=words.sure(release),
         promise=words.promise(release),
         job=job,
-        pictures=[(one, Markup(pictures.inline(one, f"picture-{at}"))) for at, one in enumerate(drawn)],
+        picture=Markup(picture.html(style=False)) if picture else None,
         table=table,
-        beside=len(drawn) == 1 and len(table.heads) <= MOST_BESIDE,
-        forms={name: said for name, said in FORMS.items() if drawn or name != "svg"},
+        beside=picture is not None and len(picture.panels) == 1 and len(table.heads) <= MOST_BESIDE,
+        forms={name: said for name, said in FORMS.items() if picture or name != "svg"},
         python=snippets.python(url, body),
         python_answer=snippets.python_answer(url, number),
         curl_answer=snippets.curl_answer(url, number),

@@ -61,7 +61,7 @@ async def record(request: Request) -> Response:
         request,
         "record.html",
         record=found,
-        picture=over_time(found["used"], "record"),
+        picture=over_time(found["used"]),
         tables=list(_tables(found)),
         twin=f"/v1/record/{quote(data)}",
     )

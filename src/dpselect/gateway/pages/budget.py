@@ -11,10 +11,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.gateway import pictures
 from dpselect.gateway.pages.promises import odds
 from dpselect.gateway.pages.rendering import page
 from dpselect.gateway.settings.values import Role
+from dpselect.ledger.spending import Spent, picture
 
 LAST = 500  # questions that the picture of a quota is made from
 Row = Mapping[str, Any]
@@ -27,14 +27,11 @@ async def show(request: Request) -> Response:
     own = person.role is Role.ANALYST
     jobs = await run_in_threadpool(gateway.jobs, person, None, LAST) if own else []
     names = list(dict.fromkeys(row["data"] for row in rows))
-    accounts = [
-        _account(name, [row for row in rows if row["data"] == name], jobs, f"left-{place}")
-        for place, name in enumerate(names, 1)
-    ]
+    accounts = [_account(name, [row for row in rows if row["data"] == name], jobs) for name in names]
     return page(request, "budget.html", accounts=accounts, own=own, twin="/v1/budget")
 
 
-def _account(name: str, rows: Sequence[Row], jobs: Sequence[Row], drawn: str) -> dict[str, Any]:
+def _account(name: str, rows: Sequence[Row], jobs: Sequence[Row]) -> dict[str, Any]:
     """One data set: its periods, and what is promised of each."""
     promise = rows[0]["promise"]
     periods = list(dict.fromkeys(row["period"] for row in rows))
@@ -43,25 +40,28 @@ def _account(name: str, rows: Sequence[Row], jobs: Sequence[Row], drawn: str) ->
         "promise": promise,
         "odds": odds(Fraction(str(promise["epsilon"])), Fraction(str(promise["delta"]))),
         "periods": [(period, [row for row in rows if row["period"] == period]) for period in periods],
-        "picture": _drawn(_of_quota(jobs, name), drawn),
+        "picture": _of_quota(jobs, name),
     }
 
 
-def _of_quota(jobs: Sequence[Row], name: str) -> list[tuple[str, float]]:
-    """What was left after each question that somebody paid, the oldest first, of the period that was asked last."""
+def _of_quota(jobs: Sequence[Row], name: str) -> Markup | None:
+    """What was used after each question that somebody paid, the oldest first, of the period that was asked last."""
     paid = [job for job in jobs if job["data"] == name and job["cost"] and job["cost"]["left"] is not None]
     last = paid[0]["question"].get("during") if paid else None
     same = [job for job in reversed(paid) if job["question"].get("during") == last]
-    return [(str(job["asked_at"]), float(job["cost"]["left"])) for job in same]
+    spent = [
+        Spent(place, str(job["asked_at"])[:10], 1 - float(job["cost"]["left"])) for place, job in enumerate(same, 1)
+    ]
+    return _drawn(spent, "question")
 
 
-def over_time(used: Sequence[Row], name: str) -> Markup | None:
-    """What is left of a promise after each entry of the record, of the period that was used last."""
-    last = used[-1]["period"] if used else None
-    return _drawn([(str(one["when"]), 1 - float(one["used"])) for one in used if one["period"] == last], name)
+def over_time(used: Sequence[Row]) -> Markup | None:
+    """What is used of a promise after each entry of the record, of the period that was used last."""
+    same = [one for one in used if one["period"] == used[-1]["period"]]
+    return _drawn(
+        [Spent(one["number"], str(one["when"])[:10], float(one["used"])) for one in same], "entry of the ledger"
+    )
 
 
-def _drawn(points: Sequence[tuple[str, float]], name: str) -> Markup | None:
-    if len(points) < 2:
-        return None
-    return Markup(pictures.inline(pictures.left(points), name))
+def _drawn(spent: Sequence[Spent], what: str) -> Markup | None:
+    return Markup(picture({"": spent}, what).html(style=False)) if len(spent) > 1 else None

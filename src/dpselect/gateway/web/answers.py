@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpselect.gateway.gateway import Answer
 from dpselect.gateway.pages.words import asked, came_back
@@ -38,23 +38,22 @@ def _parquet(answer: Answer) -> bytes:
 
 
 def _svg(answer: Answer) -> bytes:
-    from dpselect.gateway import pictures
-
-    drawn = pictures.file(answer.release, asked(answer.question))
-    return drawn.encode("utf-8", "backslashreplace")
+    drawn = replace(answer.release.plot(), title=asked(answer.question))
+    return drawn.svg().encode("utf-8", "backslashreplace")
 
 
 def _html(answer: Answer) -> bytes:
     """What came back, its picture, and the release as a notebook shows it, on a page of its own."""
-    from dpselect.gateway import pictures
+    from dpselect.release import drawn
 
     title, said = html.escape(asked(answer.question)), came_back(answer.release, answer.question)
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head += '<meta name="color-scheme" content="light dark"></head>'
     words = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
-    drawn = pictures.file(answer.release, asked(answer.question)) if pictures.drawings(answer.release) else ""
-    body = f"<body><main><h1>{title}</h1>{words}{drawn}{answer.release._repr_html_()}</main></body></html>"
+    picture = drawn.picture(answer.release) if answer.release.items else None
+    shown = picture.html() if picture else ""
+    body = f"<body><main><h1>{title}</h1>{words}{shown}{answer.release._repr_html_()}</main></body></html>"
     return (head + body).encode("utf-8", "backslashreplace")
 
 

@@ -14,9 +14,9 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
 from dpselect.gateway.problems import Refused
+from dpselect.gateway.work import THREADS
 
-THREADS = 8  # that read and price questions: a price may take seconds
-EACH = 2  # of them for one person
+EACH = 1  # thread that reads and prices questions, for one person: a price may take seconds
 LINE = 100  # requests of one person that wait for a thread
 HELD = 50  # connections on which one person waits for questions to end
 V = TypeVar("V")

@@ -18,6 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 
 from dpselect.gateway.problems import KINDS, problem
 from dpselect.gateway.settings.values import ServerSettings
+from dpselect.release import svg
 from dpselect.release.notebook import STYLE_DIGEST
 
 Scope = MutableMapping[str, Any]
@@ -26,8 +27,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-POLICY = (  # the one style of a page itself is that of a release
-    f"default-src 'none'; style-src 'self' {STYLE_DIGEST}; script-src 'self'; img-src 'self' data:; "
+POLICY = (  # the styles of a page itself are those of a release and of its picture
+    f"default-src 'none'; style-src 'self' {STYLE_DIGEST} {svg.DIGEST}; script-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {

@@ -107,13 +107,14 @@ RELEASE = of(
         "accuracy": {**of({"times_of_100": NUMBER, "statement": TEXTS}), "additionalProperties": True},
         "privacy": STATEMENT,
         "secure": FLAG,
+        "question": OPEN,
         "by": TEXTS,
         "groups": listed(GROUP),
         "users": FLAG,
         "charged": OPEN,
         "exact": OPEN,
     },
-    *("count_of", "by", "groups", "users", "charged"),
+    *("count_of", "question", "by", "groups", "users", "charged"),
 )
 PROBLEM = of(
     {

@@ -22,8 +22,8 @@ class ChoiceByGroup:
     """Choose one item of a known domain in each group of a list, each user counting in at most `max_groups_per_user`.
 
     Every group runs the same mechanism by itself, with fresh randomness, over the whole domain, also a group without
-    users: neither which groups there are nor which items must hang on the data. `method` is "exponential",
-    "permute-and-flip" or "noisy-max".
+    users: neither which groups there are nor which items must hang on the data. `method` is "exponential" or
+    "permute-and-flip".
 
     Guarantee: (epsilon, delta)-DP for the answers of all groups together, however many there are: the price is that of
         `max_groups_per_user` steps of the mechanism.

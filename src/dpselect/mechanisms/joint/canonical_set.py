@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import ceil
-from typing import ClassVar
 
 from flint import arb
 
-from dpselect._ground.privacy import BoundedRange
 from dpselect.draws import Draws
 from dpselect.draws.loss_levels import NEGLIGIBLE, power
 from dpselect.mechanisms.joint.port import JointMechanism
@@ -35,8 +33,6 @@ class CanonicalSet(JointMechanism):
         >>> CanonicalSet(k=2, epsilon=4)([900, 5, 600, 7]).tolist()
         [0, 2]
     """
-
-    step: ClassVar[type[BoundedRange]] = BoundedRange
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks: a class, then a set of it."""
@@ -82,16 +78,16 @@ class Classes:
         free = subset(draws, last - held - 2, self.among.k - held - 1)
         return [*range(held), *(held + 1 + r for r in free), last - 1]
 
-    def layer(self, family: int, x: int) -> tuple[int, int | None]:
+    def loss(self, family: int, x: int) -> int:
         """The loss c_(h + 1) - c_t of a class, 0 for the top set."""
         if family == len(self.sizes) - 1:
-            return 0, None
+            return 0
         held, last = self.place(family, x)
-        return int(self.among.top[held]) - self.among.count(last - 1), None
+        return int(self.among.top[held]) - self.among.count(last - 1)
 
     def fall(self, family: int, x: int, bits: int) -> arb:
         """exp(-rate loss)."""
-        return power(-self.rate * self.layer(family, x)[0], bits)
+        return power(-self.rate * self.loss(family, x), bits)
 
     def rise(self, family: int, x: int, bits: int) -> arb:
         """How many sets the class has: the k - h - 1 others are any of the t - h - 2 ranks between."""

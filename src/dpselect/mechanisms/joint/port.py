@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
+from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, neighbors, one_step
 from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input
@@ -19,9 +19,8 @@ from dpselect.mechanisms.port import secure, settle
 
 @dataclass(frozen=True, kw_only=True)
 class JointMechanism(ABC):
-    """Select k at once. The port of the joint mechanisms: each is final, and says its step and how it draws ranks."""
+    """Select k at once. The port of the joint mechanisms: each is final, and says how it draws ranks."""
 
-    step: ClassVar[type[BoundedRange | PureDP]]
     ordered: ClassVar[bool] = False  # a sequence is a ranking, a set has no order
 
     k: int
@@ -34,8 +33,8 @@ class JointMechanism(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """One step of this epsilon."""
-        return one_step(self.step(Fraction(self.epsilon)), self.neighbors)
+        """One bounded-range step of this epsilon."""
+        return one_step(BoundedRange(Fraction(self.epsilon)), self.neighbors)
 
     @property
     def rate(self) -> Fraction:

@@ -20,16 +20,17 @@ from dpselect.draws import Draws, MonotoneProbability, fresh_key
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.port import secure
-from dpselect.mechanisms.set_union.count import CountLaplace, TruncatedGeometric
+from dpselect.mechanisms.published.count_laplace import CountLaplace
+from dpselect.mechanisms.published.weighted_laplace import WeightedLaplace
+from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, largest, places
-from dpselect.mechanisms.set_union.sips import SIPS
-from dpselect.mechanisms.set_union.weighted import WeightedGaussian, WeightedLaplace
+from dpselect.mechanisms.set_union.weighted import WeightedGaussian
 
 FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw
 MOST_SHARES = 10**6  # a table of more is refused
 ONE_ROUND = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, TruncatedGeometric)
-GROUPED = (*ONE_ROUND, SIPS, RenyiShaped)
+GROUPED = (*ONE_ROUND, RenyiShaped)
 """The mechanisms whose users contribute whatever others contributed."""
 
 
@@ -65,8 +66,7 @@ def rounds_of(mechanism: Any) -> tuple[Round, ...]:
     shares = [mechanism.share(t) for t in range(1, most + 1)]
     unit = max(share.denominator for share in shares)  # all of them divide UNIT, a power of 2
     parts = np.array([int(share * unit) for share in shares], dtype=np.int64)
-    laws = mechanism.laws if isinstance(mechanism, SIPS) else (mechanism.law,)
-    return tuple(Round(shares=parts, unit=unit, law=law) for law in laws)
+    return (Round(shares=parts, unit=unit, law=mechanism.law),)
 
 
 def _of_shares(of_round: Sequence[Shares], most: int) -> Round:

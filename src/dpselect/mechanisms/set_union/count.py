@@ -1,4 +1,4 @@
-"""Counts with noise and a threshold: every user contributes 1 to each of their items."""
+"""Counts: every user contributes 1 to each of their items. And the best release where that is one item."""
 
 from __future__ import annotations
 
@@ -12,35 +12,7 @@ from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse
 from dpselect.mechanisms.set_union.release_laws import (
     geometric,
-    laplace_tail,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountLaplace(SetUnion):
-    """Release the items whose number of users plus Laplace noise is above a threshold.
-
-    Guarantee: (epsilon, delta)-DP.
-    Neighbors: add-remove.
-    Sensitivity: a user keeps a random `max_items_per_user` of their items and moves each count by 1.
-    Exactness: each item is one exact Bernoulli draw of P(count + noise > threshold); the threshold is proved,
-        rounded up.
-    Cost: one pass over the pairs, one draw an item.
-    Source: Korolova, Kenthapadi, Mishra and Ntoulas 2009, extended to many items as in Gopi et al. 2020; threshold as
-        on the page of set unions.
-    Example:
-        >>> from dpselect.aggregates.user_sets import UserSets
-        >>> CountLaplace(epsilon=1, delta="1e-9", max_items_per_user=1)(UserSets.of([["a"]] * 90 + [["b"]])).tolist()
-        [0]
-    """
-
-    max_items_per_user: int
-
-    def __post_init__(self) -> None:
-        epsilon, delta = parse(self)
-        most, counts = self.max_items_per_user, UserCounts()
-        law = laplace_tail(epsilon / most, delta, most, counts.share)
-        settle(self, weighting=counts, law=law, privacy=promise(epsilon, delta, "count, Laplace"))
 
 
 @dataclass(frozen=True)

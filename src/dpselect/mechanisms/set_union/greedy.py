@@ -18,55 +18,23 @@ from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse, up
-from dpselect.mechanisms.set_union.release_laws import Geometric, LaplaceTail, Shaped, geometric, laplace_tail
+from dpselect.mechanisms.set_union.release_laws import Geometric, geometric
 from dpselect.mechanisms.set_union.rounds import by_rank
-
-
-@dataclass(frozen=True, kw_only=True)
-class GreedyLaplace(SetUnion):
-    """Release the items whose weight plus Laplace noise is above a threshold; a user contributes 1 to one item.
-
-    That is the first of their items, in a random order of all items, whose weight is below the cutoff: the integer
-    nearest to the threshold and `alpha` scales of the noise, or one or two more where an item at it would be released
-    with a probability below 0.9. Items of `popular`, a public list, best first, come before all others.
-
-    Guarantee: (epsilon, delta)-DP, without any bound on the items of a user.
-    Neighbors: add-remove. `popular` must not come from the data.
-    Sensitivity: one user moves one final weight, all users together, by 1 (its page). With a cutoff that is no integer
-        this would be false, and many items could be new at once.
-    Exactness: weights are integers, and each item is one exact Bernoulli draw of P(weight + noise > threshold); the
-        threshold is proved, rounded up.
-    Cost: one sort of the pairs, one loop over users, one draw an item; `popular` asks for every item's label.
-    Source: Carvalho, Wang and Gondara 2022 (greedy updates without sampling). Ours: the integer cutoff and the proof.
-    Example:
-        >>> from dpselect.aggregates.user_sets import UserSets
-        >>> GreedyLaplace(epsilon=1, delta="1e-9", alpha=40)(UserSets.of(["a"] * 90 + ["b"])).tolist()
-        [0]
-    """
-
-    max_items_per_user: int | None = None
-    alpha: Number = 3
-    popular: tuple[Hashable, ...] = field(default=(), repr=False)
-
-    def __post_init__(self) -> None:
-        epsilon, delta = parse(self)
-        popular = _listed(self.popular)
-        law = laplace_tail(epsilon, delta, 1, lambda _: Fraction(1))
-        weighting = GreedyUpdate(likely(law, nearest(law.threshold + Fraction(self.alpha) / epsilon)), popular)
-        privacy = promise(epsilon, delta, "greedy, Laplace")
-        settle(self, popular=popular, weighting=weighting, law=law, privacy=privacy)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyGeometric(SetUnion):
     """Release each item with the largest probability that greedy updates allow; a user contributes 1 to one item.
 
-    As GreedyLaplace, and since one user moves one count by 1, truncated geometric selection is the best release there
-    is: no noise, no threshold, an item of one user is released with probability delta.
+    That is the first of their items, in a random order of all items, whose weight is below the cutoff: the integer
+    nearest to `alpha` / epsilon above the weight of an even chance, or one or two more where an item at it would be
+    released with a probability below 0.9. Items of `popular`, a public list, best first, come before all others. One
+    user moves one count by 1, for which truncated geometric selection is the best release there is.
 
     Guarantee: (epsilon, delta)-DP, without any bound on the items of a user.
     Neighbors: add-remove. `popular` must not come from the data.
-    Sensitivity: one user moves one final weight, all users together, by 1 (its page).
+    Sensitivity: one user moves one final weight, all users together, by 1 (its page). With a cutoff that is no integer
+        this would be false, and many items could be new at once.
     Exactness: weights are integers, and each item is one exact Bernoulli draw of the closed form.
     Cost: one sort of the pairs, one loop over users, one draw an item; `popular` asks for every item's label.
     Source: Carvalho, Wang and Gondara 2022 for the updates, Desfontaines, Voss and Gipson 2022 for the release. Ours:
@@ -84,7 +52,7 @@ class GreedyGeometric(SetUnion):
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
         popular, law = _listed(self.popular), geometric(epsilon, delta)
-        cutoff = nearest(Shaped(epsilon, delta).threshold + Fraction(self.alpha) / epsilon)
+        cutoff = nearest(even(epsilon, delta) + Fraction(self.alpha) / epsilon)
         weighting = GreedyUpdate(min(likely(law, cutoff), certain(law)), popular)
         privacy = promise(epsilon, delta, "greedy, truncated geometric")
         settle(self, popular=popular, weighting=weighting, law=law, privacy=privacy)
@@ -119,12 +87,18 @@ class GreedyUpdate:
         return compiled.over("greedy", ordered, *given, progress=progress), 1
 
 
+def even(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """About the weight of an even chance, ln(1 + (e^epsilon - 1) / (2 delta)) / epsilon, rounded up."""
+    with ctx.workprec(64):
+        return upper((enclose(epsilon).expm1() / enclose(2 * delta)).log1p() / enclose(epsilon))
+
+
 def nearest(weight: Fraction) -> Fraction:
     """A cutoff: the nearest integer, at least 1."""
     return up(Fraction(math.floor(weight + Fraction(1, 2))), 1)
 
 
-def likely(law: LaplaceTail | Geometric, cutoff: Fraction) -> Fraction:
+def likely(law: Geometric, cutoff: Fraction) -> Fraction:
     """The same cutoff, or one a little above where rounding has left items there unlikely (at a large epsilon)."""
     highest = cutoff + 2
     while cutoff < highest and not law.at(cutoff).ball(64) >= 0.9:

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from flint import arb, ctx
 
-from dpselect._ground.reals import Real, enclose, upper
+from dpselect._ground.reals import Real, enclose
 from dpselect.draws import MonotoneProbability
 from dpselect.errors import ParameterError
 
@@ -79,48 +79,11 @@ class GaussianTail:
 
 
 @dataclass(frozen=True)
-class Shaped:
-    """p(0) = 0, p' = min(epsilon p + d, epsilon (1 - p) + d); d = delta epsilon / (e^epsilon - 1).
-
-    p(w) = delta (e^(epsilon w) - 1) / (e^epsilon - 1) up to `half`, where it is 1/2; p(2 half - w) = 1 - p(w).
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-
-    def half(self) -> arb:
-        """ln(1 + (e^epsilon - 1) / (2 delta)) / epsilon."""
-        return ((enclose(self.epsilon).expm1() / enclose(2 * self.delta)).log1p()) / enclose(self.epsilon)
-
-    @cached_property
-    def threshold(self) -> Fraction:
-        """The weight of probability one half, rounded up."""
-        with ctx.workprec(MORE + 32):
-            return upper(self.half())
-
-    def at(self, weight: Fraction) -> Real:
-        """Convex below `half`, its mirror image above, 1 from 2 half on."""
-        return Formula(lambda: self._at(weight))
-
-    def _at(self, weight: Fraction) -> arb:
-        turn, w = self.half(), enclose(weight)
-        if w <= turn:
-            return self.low(w)
-        mirrored = 1 - self.low((2 * turn - w).max(arb(0)))
-        # Near the turn both branches are within the ball's reach of 1/2, so either may be the true one: enclose both.
-        return mirrored if w > turn else mirrored.union(self.low(w))
-
-    def low(self, w: arb) -> arb:
-        """The convex part."""
-        return enclose(self.delta) * (enclose(self.epsilon) * w).expm1() / enclose(self.epsilon).expm1()
-
-
-@dataclass(frozen=True)
 class Geometric:
     """The largest p on integers with p(0) = 0 that is (epsilon, delta)-DP from one number to the next.
 
-    p(n) = min(e^epsilon p(n - 1) + delta, 1 - e^-epsilon (1 - p(n - 1) - delta), 1): the first up to
-    `turn`, as `Shaped`, after which 1 - p falls towards -delta / (e^epsilon - 1) and stops at 0.
+    p(n) = min(e^epsilon p(n - 1) + delta, 1 - e^-epsilon (1 - p(n - 1) - delta), 1): the first up to `turn`, where it
+    is delta (e^(n epsilon) - 1) / (e^epsilon - 1); then 1 - p falls towards -delta / (e^epsilon - 1) and stops at 0.
     """
 
     epsilon: Fraction

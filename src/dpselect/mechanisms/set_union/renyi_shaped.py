@@ -122,7 +122,7 @@ class RenyiShaped:
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of the released items, ascending."""
-        rounds = [(partial(_weigh, shares=of_round), 1, largest(of_round)) for of_round in self.shares]
+        rounds = [(partial(_weigh, shares=of_round), largest(of_round)) for of_round in self.shares]
         return in_rounds(sets, self.max_items_per_user, rounds, draws, progress)
 
 
@@ -220,7 +220,7 @@ def _best_order(epsilon: Fraction, delta: Fraction, most: int) -> tuple[int, flo
 
     start = first_order(epsilon, delta * COMPOSED)
     if math.isinf(score(start)):
-        hint = "raise epsilon, lower max_items_per_user, or take SIPS, whose threshold needs no curve"
+        hint = "raise epsilon, lower max_items_per_user, or take WeightedGaussian, which needs no curve"
         raise ParameterError("epsilon", f"be larger for {most} items per user", str(epsilon), hint)
     order = best_order(score, start)
     return order, score(order)

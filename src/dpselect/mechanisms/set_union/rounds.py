@@ -87,21 +87,21 @@ def _at_most_1(name: str, value: object) -> Fraction:
 def in_rounds(
     sets: Sets,
     most: int,
-    rounds: Sequence[tuple[Callable[[Sets], Int64], int, MonotoneProbability]],
+    rounds: Sequence[tuple[Callable[[Sets], Int64], MonotoneProbability]],
     draws: Draws | None,
     progress: Progress | None,
 ) -> Int64:
-    """The codes of the released items, ascending, by rounds of (weights of bounded users, their unit, probabilities).
+    """The codes of the released items, ascending, by rounds of (weights of bounded users, probabilities).
 
     What is released leaves every user's set; in each round they keep a new random `most` of what is left.
     """
     draws = secure(draws)
     found = np.zeros(sets.size, dtype=np.bool_)
-    for r, (weigh, unit, law) in enumerate(rounds):
+    for r, (weigh, law) in enumerate(rounds):
         if progress:
             progress(r / len(rounds))
         sets = without(sets, found) if r else sets
-        found |= draws.bernoullis(weigh(bounded(sets, most, draws)), unit, law)
+        found |= draws.bernoullis(weigh(bounded(sets, most, draws)), 1, law)
     return np.flatnonzero(found).astype(np.int64)
 
 

@@ -119,30 +119,18 @@ class DiscoverThenPeel:
         rest: Rest
         if most == 1:
             union = TruncatedGeometric(epsilon=epsilon * share, delta=delta * share)
-            rest, privacy = self._apart(epsilon * (1 - share), delta * (1 - share)), promise(epsilon, delta, "basic")
+            rest, privacy = Apart(epsilon * (1 - share), delta * (1 - share)), promise(epsilon, delta, "basic")
         else:
             union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share)
             left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
-            rest, privacy = self._of_order(union.order, left), union.privacy
+            rest, privacy = Concentrated(left / union.order), union.privacy
         settle(self, union=union, rest=rest, privacy=privacy)
-
-    def _of_order(self, order: int, left: Fraction) -> Rest:
-        """What ranks by the rest of the Rényi budget of the order that is best for the union."""
-        return Concentrated(left / order)
-
-    def _apart(self, epsilon: Fraction, delta: Fraction) -> Rest:
-        """What ranks after truncated geometric selection, whose epsilon and delta add up with these."""
-        return Apart(epsilon, delta)
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of k items, best first; fewer if fewer were released."""
         draws = secure(draws)
         found = self.union(sets, draws=draws, progress=progress)
-        return self.best(sets, found, self.epsilon_per_pick(picks(self.k, found)), draws)
-
-    def best(self, sets: Sets, found: Int64, epsilon_per_pick: Fraction, draws: Draws) -> Int64:
-        """At most k of the items that were found, in rank order."""
-        return best(self.k, found, users_of(sets, found), epsilon_per_pick, draws)
+        return best(self.k, found, users_of(sets, found), self.epsilon_per_pick(picks(self.k, found)), draws)
 
     def divergence(self, order: int) -> Fraction | None:
         """The Rényi divergence of any order that union and ranking spend at most, but for delta; None if unknown."""

@@ -1,0 +1,125 @@
+"""Every method of a union and of a top k of an unknown domain beside each other, on the same data at the same price.
+
+delta = 1e-6. Unions: the mean number of items, and CPU of a call. A top k: recall in per cent, the share of the k
+places filled with an item that has at least as many users as the true k-th, of users who count for a few items each.
+Only figures are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from discover import DELTA, Data, loaded
+from measure import single_threaded, table
+
+from dpselect._ground import methods
+from dpselect.aggregates.histogram import Histogram
+from dpselect.mechanisms.set_union.rounds import bounded
+from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k_planning import best_unknown_method
+from dpselect.queries.union import UnionQuery, union_of
+from dpselect.queries.union_terms import best_method
+from dpselect.testing import SeededDraws
+
+BOUNDS = (1, 10, 100)
+
+
+def numbered(data: Data) -> Data:
+    """The same users, whose items are named by their codes: no engine is asked for names."""
+    data.sets = replace(data.sets, label=int, label_many=np.ndarray.tolist)
+    return data
+
+
+def union(data: Data, method: str, epsilon: str, most: int, runs: int, *, counts: bool) -> tuple[str, float]:
+    """How many items a method finds, and how long a call takes; with counts, how near most of these are, too."""
+    bound = None if methods.named("union", method).bound is methods.NeedsBound.NONE else most
+    asked = UnionQuery(epsilon=epsilon, delta=DELTA, method=method, max_items_per_user=bound, counts=counts)
+    draws, found, wide = SeededDraws(seed=1), [], []
+    union_of(data.sets, asked, draws, None)  # curves are made once
+    start = time.process_time()
+    for _ in range(runs):
+        release = union_of(data.sets, asked, draws, None)
+        found.append(len(release))
+        wide += [item.high - item.count for item in release.items if counts]
+    seconds = (time.process_time() - start) / runs
+    near = f" (within {statistics.median(wide):,.0f})" if wide else ""
+    return f"{statistics.mean(found):,.0f}{near}", seconds
+
+
+def unions(everything: list[Data], epsilon: str, runs: int, *, counts: bool) -> None:
+    """A row for each method, a column for each data set and bound; what `auto` takes is bold."""
+    cells = [(data, most) for data in everything for most in BOUNDS]
+    rows = []
+    for method in methods.names("union"):
+        row, seconds = [method], []
+        for data, most in cells:
+            if methods.named("union", method).bound is methods.NeedsBound.NONE and most != 1:
+                row.append("")
+                continue
+            told, taken = union(data, method, epsilon, most, runs, counts=counts)
+            row.append(f"**{told}**" if method == best_method(Fraction(epsilon), Fraction(DELTA), most) else told)
+            seconds.append(taken)
+        rows.append([*row, f"{statistics.mean(seconds):.2f} s"])
+    print(f"\nUnions{' with counts' if counts else ''}, epsilon = {epsilon}\n")
+    table(["method", *(f"{data.name}, {most}" for data, most in cells), "CPU"], rows)
+
+
+def recall(data: Data, k: int, epsilon: str, method: str, most: int | None, runs: int, *, counts: bool) -> str:
+    """Of one method, in per cent; with counts, how near they are."""
+    asked = TopKQuery(k=k, epsilon=epsilon, delta=DELTA, method=method, max_items_per_user=most, counts=counts)
+    draws, right, wide = SeededDraws(seed=1), [], []
+    for _ in range(runs):
+        if asked.plan.of_sets:
+            release = asked.plan.select(data.sets, draws)
+        else:
+            sets = bounded(data.sets, most, draws)
+            users = np.bincount(sets.codes, minlength=sets.size)
+            best = np.argsort(-users, kind="stable")[: 20 * k + 1001]
+            release = asked.plan.select(Histogram.from_items([int(code) for code in best], users[best]), draws)
+        found = np.array([data.counts[int(label)] for label in release.labels])
+        right.append(100 * np.count_nonzero(found >= data.falling[k - 1]) / k)
+        wide += [item.high - item.count for item in release.items if counts]
+    return f"{statistics.mean(right):.0f}" + (f" ({statistics.median(wide):,.0f})" if wide else "")
+
+
+def tops(everything: list[Data], epsilon: str, ks: list[int], runs: int, *, counts: bool) -> None:
+    """A row for each data set, bound and k, a column for each method."""
+    names = methods.names("top_k", domain=False)
+    rows = []
+    for data in everything:
+        for most in (3, 10, 30, 100):
+            for k in ks:
+                told = {name: recall(data, k, epsilon, name, most, runs, counts=counts) for name in names}
+                taken = best_unknown_method(k, Fraction(epsilon), Fraction(DELTA), most)
+                each = [f"**{told[name]}**" if name == taken else told[name] for name in names]
+                rows.append([data.name, most, k, *each])
+    print(f"\nTop k{' with counts' if counts else ''}, epsilon = {epsilon}: recall in per cent\n")
+    table(["data", "items per user", "k", *names], rows)
+
+
+def main() -> None:
+    """The tables that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["union", "top"])
+    parser.add_argument("--epsilons", default="1")
+    parser.add_argument("--ks", default="10,50")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--only", default="", help="only data whose name holds this")
+    options = parser.parse_args()
+    everything = [numbered(data) for data in loaded() if options.only in data.name and "heavy" not in data.name]
+    for epsilon in options.epsilons.split(","):
+        if options.what == "union":
+            unions(everything, epsilon, options.runs, counts=options.counts)
+        else:
+            tops(everything, epsilon, [int(k) for k in options.ks.split(",")], options.runs, counts=options.counts)
+
+
+if __name__ == "__main__":
+    single_threaded()
+    main()

@@ -1,0 +1,136 @@
+"""The question of a release, planned anew without data: is everything that the release says what the plan says?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dpselect._ground.domain import most_items
+from dpselect._ground.periods import END_OF_TIME
+from dpselect.checking.finding import Finding, fails, follows, stated
+from dpselect.queries.query import Query
+from dpselect.release import formatting
+from dpselect.release.in_periods import NOT_ENDED
+
+if TYPE_CHECKING:
+    from dpselect.release.formatting import Json
+    from dpselect.release.of_rows import OfRows
+    from dpselect.release.release import Release
+
+FEW = 5  # differences that are told one by one
+LARGEST = 10**300  # of a count or a sum, which is a float where its unit is not whole
+Interval = Any  # an item, a measure of it, or a group: with low and high
+UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what hostile values may end in
+
+
+def question_of(release: Release) -> tuple[Query, OfRows | None] | None:
+    """What was asked and whose rows it was about, None where it says nothing of it. ValueError for what is none."""
+    return None if release.question is None else Query.from_outline(release.question)
+
+
+def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
+    """Everything that was looked at; `found` is the release as its file has it."""
+    findings = list(_form(release))
+    try:
+        asked = question_of(release)
+        if asked is None:
+            return *findings, stated("it does not say what was asked, so nothing can be planned anew")
+        planned, alike = _planned(release, *asked), isinstance((release.question or {}).get("domain"), str)
+        if alike:  # how many items a column tells apart, on which the accuracy rests, is not in it
+            planned = replace(planned, accuracy=release.accuracy)
+        findings += _shape(release, asked[0], alike=alike)
+        places = list(differences(found, planned.to_dict()))
+    except UNFIT as error:
+        return *findings, fails(f"what it says was asked cannot be planned: {formatting.brief(str(error))}")
+    findings += [
+        fails(f"{place} is {_brief(here)}, and the plan has {_brief(there)}") for place, here, there in places[:FEW]
+    ]
+    if len(places) > FEW:
+        findings.append(fails(f"{len(places) - FEW:,} more places are not as planned"))
+    cost = f"{asked[0].verb} costs {planned.privacy.amounts}"
+    return tuple(findings) or (follows(f"planned anew, {cost} by {planned.privacy.mechanism}; all that it says is so"),)
+
+
+def _planned(release: Release, query: Query, rows: OfRows | None) -> Release:
+    """The release with all that the plan says. Which periods had not ended then is the clock's."""
+    planned = query.like(release)
+    if rows is None:
+        return planned
+    planned, last = rows.told(planned, now=END_OF_TIME), release.privacy.sentences[-1:]
+    if rows.periods is None or not "".join(last).endswith(NOT_ENDED):
+        return planned
+    said = planned.privacy
+    return replace(planned, privacy=replace(said, sentences=(*said.sentences, *last)))
+
+
+def differences(found: Json, told: Json, place: str = "") -> Iterator[tuple[str, Json, Json]]:
+    """Where the one is not the other, and what both have there."""
+    if isinstance(found, dict) and isinstance(told, dict):
+        for key in dict.fromkeys([*told, *found]):
+            yield from differences(found.get(key), told.get(key), f"{place}.{key}" if place else key)
+    elif isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
+        for at, (here, there) in enumerate(zip(found, told, strict=True)):
+            yield from differences(here, there, f"{place}[{at}]")
+    elif found != told or isinstance(found, bool) is not isinstance(told, bool):
+        yield place, found, told
+
+
+def _brief(value: Json) -> str:
+    return formatting.brief(value)
+
+
+# ---- its form -------------------------------------------------------------------------------------------------
+
+
+def _form(release: Release) -> Iterator[Finding]:
+    """What no answer can have, whatever was asked."""
+    if not release.secure:
+        yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
+    if any((item.count is None) is release.counted for item in release.items):
+        yield fails("some items have counts and some have none, or it says that it has none")
+    shown = () if release.groups is None else release.groups.shown
+    if release.groups is not None and any((one.users is None) is release.groups.counted for one in shown):
+        yield fails("some groups have numbers of users and some have none, or it says that it has none")
+    told: list[tuple[Interval, float | None]] = [(one, one.count) for one in release.items]
+    told += [(one, one.users) for one in shown]
+    told += [(one, one.value) for item in release.items for one in item.measures]
+    if not all(_within(one, number) for one, number in told):
+        yield fails("a number does not lie in its own interval, or is larger than any can be")
+
+
+def _within(one: Interval, number: float | None) -> bool:
+    """Does a noisy number lie between its ends? They are cut at 0 where no true number is beyond."""
+    if number is None or one.low is None or one.high is None:
+        return number is None and one.low is None and one.high is None
+    cut = (number < 0 and one.low == 0) or (number > 0 and one.high == 0)
+    return all(abs(each) < LARGEST for each in (number, one.low, one.high)) and (cut or one.low <= number <= one.high)
+
+
+def _shape(release: Release, query: Query, *, alike: bool) -> Iterator[Finding]:
+    """Is it an answer to this question, of as many items as were asked for?"""
+    groups, by = release.groups, getattr(query, "by", None)
+    if (None if groups is None else groups.columns) != by:
+        yield fails("it is not by the groups that were asked for")
+    most = _most(query)
+    if most is not None and max(release.found, default=0) > most:
+        yield fails(f"there are more items than the {most:,} that were asked for")
+    if (
+        most is not None
+        and not alike
+        and query.verb in ("choose", "histogram")
+        and groups is None
+        and len(release) != most
+    ):
+        yield fails(f"there are not the {most:,} items that were asked for")
+    if query.verb == "top_k" and groups is None and release.complete is not (len(release) == most):
+        yield fails("it says that it is complete and has too few items, or has all and says that it is not")
+
+
+def _most(query: Query) -> int | None:
+    """How many items an answer has at most, in groups each of them; None where there may be any number."""
+    if query.verb in ("top_k", "choose"):
+        return getattr(query, "k", 1)
+    if query.verb == "histogram":
+        return most_items(query.domain)  # type: ignore[attr-defined]
+    return len(query.q) if query.verb == "quantile" else None  # type: ignore[attr-defined]

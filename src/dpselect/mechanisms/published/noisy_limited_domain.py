@@ -1,0 +1,172 @@
+"""Limited domain with Laplace noise: items of a domain that nobody has to know, with their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from flint import ctx
+
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Privacy
+from dpselect._ground.reals import enclose, upper
+from dpselect.draws import Draws
+from dpselect.errors import ParameterError
+from dpselect.mechanisms.candidates import Answer, Input, Picks
+from dpselect.mechanisms.gaps import laplace_width
+from dpselect.mechanisms.port import promise, secure, settle
+from dpselect.mechanisms.top_k.limited_domain import default_k_bar, parse_k_bar
+from dpselect.mechanisms.top_k.top_rows import TopRows, largest, top_rows
+
+PRECISION = 128
+HIGHEST = 2**62  # heights and counts stay in 64 bits
+SAID = 2**200  # heights that are only reported may be larger
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedDomainLaplace:
+    """Select at most k items with noisy counts, of the k_bar with most users, for users of few items each.
+
+    As published; dpselect takes LimitedDomain or DiscoverThenPeel instead, because they find more at most bounds.
+
+    Every one of the k_bar counts and bottom get whole Laplace noise of scale max_items_per_user / epsilon. Bottom
+    stands `height` above the count after them. Items above bottom are released with their noisy counts, k at most.
+
+    Guarantee: (epsilon, delta)-DP, counts included. Not paid by what comes back: the whole price at any answer.
+    Neighbors: add-remove.
+    Sensitivity: one user moves at most `max_items_per_user` counts, each by 1; the data must have been bounded so. The
+        k_bar counts and the one after them move by that much together, whatever items change places (its page).
+    Exactness: exact discrete Laplace noise; `height` from the closed tail of the difference of two, rounded outward.
+    Cost: one pass to find k_bar + 1 rows, then about 20 random decisions for each.
+    Source: Durfee and Rogers 2019, Section 3 (the Laplace variant that it names); whole noise, the
+        threshold and the proof are on its page.
+    Example:
+        >>> LimitedDomainLaplace(k=2, k_bar=3, epsilon=4, delta="1e-6", max_items_per_user=1)([900, 600, 5, 2]).tolist()
+        [0, 1]
+    """
+
+    k: int
+    epsilon: Number
+    delta: Number
+    max_items_per_user: int
+    k_bar: int | None = None
+    height: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        _parse(self)
+        swaps = min(self.max_items_per_user, k_bar_of(self))
+        settle(self, height=1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
+
+    @property
+    def privacy(self) -> Privacy:
+        """One pure step for what neighbours share, and delta for what they do not (Kairouz et al. 2015)."""
+        return promise(Fraction(self.epsilon), Fraction(self.delta), "limited domain, Laplace")
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """At most k indices or labels, best first."""
+        return self.with_counts(counts, draws=draws)[0]
+
+    def with_counts(self, counts: Input, *, draws: Draws | None = None) -> tuple[Answer, list[int]]:
+        """At most k indices or labels, best first, and their noisy counts."""
+        rows = top_rows(counts, k_bar_of(self) + 1)
+        picks, noisy = self.picks_with_counts(rows, secure(draws))
+        return rows.names(picks), noisy
+
+    def picks_with_counts(self, rows: TopRows, draws: Draws) -> tuple[Picks, list[int]]:
+        """Rows whose noisy count is above noisy bottom as (row, 0), largest first, at most k; and their noisy counts.
+
+        Items without users are not listed: they are never released, so their noise need not be drawn.
+        """
+        k_bar = k_bar_of(self)
+        bottom = rows.after(k_bar) + self.height + self.noise(draws)
+        noisy = [int(count) + self.noise(draws) for count in rows.inside(k_bar)]
+        above = [row for row, count in enumerate(noisy) if count > bottom]
+        best = [above[place] for place in largest([noisy[row] for row in above], self.k, draws)]
+        return [(row, 0) for row in best], [noisy[row] for row in best]
+
+    @property
+    def rate(self) -> Fraction:
+        """Noise z has probability in proportion to e^(-rate |z|)."""
+        return Fraction(self.epsilon) / self.max_items_per_user
+
+    def noise(self, draws: Draws) -> int:
+        """Discrete Laplace noise of this rate."""
+        return draws.laplace(self.rate)
+
+    def width(self, beta: float) -> int:
+        """All counts, and bottom, lie within so many users of the true ones at once, but with probability beta."""
+        return laplace_width(self.rate, beta, k_bar_of(self) + 1)
+
+    def behind(self, beta: float, pairs: int) -> int:
+        """In so many pairs, a count plus this stays above another of equal noise, but with probability beta."""
+        return laplace_height(self.rate, pairs, Fraction(beta), SAID)
+
+
+def _parse(mechanism: LimitedDomainLaplace) -> None:
+    """Parameters become exact values, or a clear error before any data is touched."""
+    k = parameters.listed("k", mechanism.k)
+    settle(
+        mechanism,
+        k=k,
+        k_bar=parse_k_bar(k, mechanism.k_bar),
+        epsilon=parameters.epsilon("epsilon", mechanism.epsilon),
+        delta=parameters.probability("delta", mechanism.delta),
+        max_items_per_user=parameters.whole("max_items_per_user", mechanism.max_items_per_user, least=1),
+    )
+
+
+def k_bar_of(mechanism: LimitedDomainLaplace) -> int:
+    """Its k_bar, which `_parse` has settled."""
+    return default_k_bar(mechanism.k) if mechanism.k_bar is None else mechanism.k_bar
+
+
+def gap(mechanism: LimitedDomainLaplace, beta: float) -> int:
+    """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
+    return mechanism.behind(beta, mechanism.k * max(1, k_bar_of(mechanism) - 1))
+
+
+def reach(mechanism: LimitedDomainLaplace, beta: float) -> int:
+    """Fewer than k come back only if no other has more users, by more than this, than the item at rank k_bar + 1.
+
+    But with probability beta.
+    """
+    return mechanism.height + mechanism.behind(beta, mechanism.k)
+
+
+# ---- heights ----------------------------------------------------------------------------------------------
+# How far bottom must be above the last count, so that noise rarely lifts an item over it, rounded outward. With the
+# same noise on both, an item at most one above h_(k_bar + 1) exceeds bottom, at h_(k_bar + 1) + 1 + T, with
+# probability at most P(W > T), where W is the difference of two noises. `swaps` items can do so at once.
+
+
+def laplace_tail(rate: Fraction, t: int) -> Fraction:
+    """An upper bound, tight to many digits, on P(W > t), t >= 0, for two discrete Laplace noises.
+
+    With q = e^-rate, P(W = w) = ((1 - q) / (1 + q))^2 q^w (w + (1 + q^2) / (1 - q^2)) for w >= 0, summed from
+    n = t + 1 on.
+    """
+    with ctx.workprec(PRECISION):
+        a, n = enclose(rate), t + 1
+        q, p = (-a).exp(), -(-a).expm1()
+        inner = n + q / p + (1 + q**2) / -(-2 * a).expm1()
+        return upper(p / (1 + q) ** 2 * (-a * n).exp() * inner)
+
+
+def laplace_height(rate: Fraction, swaps: int, delta: Fraction, highest: int = HIGHEST) -> int:
+    """The least T >= 0 with swaps P(W > T) <= delta."""
+    return _least(lambda t: swaps * laplace_tail(rate, t) <= delta, highest)
+
+
+def _least(holds: Callable[[int], bool], highest: int) -> int:
+    high = 1
+    while not holds(high):
+        high *= 2
+        if high > highest:
+            raise ParameterError("epsilon", "be large enough for a threshold below 2^62", "a smaller value")
+    low = -1 if high == 1 else high // 2  # the least is above low, at most high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

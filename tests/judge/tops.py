@@ -1,0 +1,105 @@
+"""Answers that are no plain composition: noise on the largest counts, and a union whose items are then picked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from flint import arb
+
+from dpselect.checking.finding import Finding, fails, follows, stated
+from tests.judge import by_group, measures, tails
+from tests.judge.balls import at_most, ball, precision, told
+from tests.judge.numbers import Parameters, UnfitError
+from tests.judge.picks import of_steps
+from tests.judge.steps import Kind, Step
+
+COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
+MOST_ORDER = 10**6
+DISCOVERED = "DiscoverThenPeel"
+
+
+def noisy(said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
+    """Is bottom so high that noise rarely lifts an item that only one data set has above it?"""
+    most, height = said.whole("max_items_per_user"), said.whole("height")
+    swaps = min(most, said.whole("k_bar"))
+    if times := measures.noises(said):
+        epsilon -= measures.moved(said) * times * measures.price(said)
+    if epsilon <= 0:
+        return fails("the measures take all of epsilon")
+    with precision():
+        needs = swaps * tails.laplace_pair(epsilon / most, height - 1)
+        noise = f"Laplace noise of scale {told(most / epsilon)}"
+        text = f"with {noise}, bottom {height:,} users above the last count needs delta {told(needs)}"
+        return follows(text) if at_most(needs, delta) else fails(f"{text}, and has {told(delta)}")
+
+
+def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bool) -> Iterator[Finding]:
+    """The picks and counts of a ranking take no more than what its union leaves. The union itself is only stated."""
+    k, found, share = said.whole("k"), said.of.get("discovered"), said.number("union_share")
+    most = said.whole("max_items_per_user")
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0 or share >= 1:
+        raise UnfitError("discovered is no number of items, or union_share no part")
+    sizes = _sizes(said, found)
+    steps = [
+        Step(Kind.PICK, said.epsilon("epsilon_per_pick"), sum(max(0, min(k, size - 1)) for size in sizes)),
+        Step(Kind.PURE, said.epsilon("epsilon_per_count"), sum(min(k, size) for size in sizes))
+        if counted
+        else Step(Kind.PURE, Fraction(1), 0),
+    ]
+    if times := measures.noises(said):
+        steps.append(Step(Kind.PURE, measures.price(said), times * sum(min(k, size) for size in sizes)))
+    left = epsilon - by_group.for_bound(said)
+    if said.has("epsilon_of_bound"):
+        left -= said.epsilon("epsilon_of_bound")
+    if left <= 0:
+        yield fails("choosing max_items_per_user, or max_groups_per_user, takes all of epsilon")
+        return
+    if most > 1:
+        yield _ranked(steps, said, left, delta * COMPOSED, share)
+    else:
+        yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
+    yield stated("how the union found its items cannot be recomputed: its release curve is not in the release")
+
+
+def _sizes(said: Parameters, found: int) -> tuple[int, ...]:
+    """How many items were ranked: all that were found, or by group those of the groups that one user may count in."""
+    if not said.has("discovered_by_group"):
+        return (found,)
+    given, most = said.of["discovered_by_group"], said.whole("max_groups_per_user")
+    sizes = given if isinstance(given, tuple) else ()
+    if sizes is not given or not all(type(size) is int and 0 <= size <= found for size in sizes):
+        raise UnfitError("discovered_by_group are no sizes of groups")
+    if len(sizes) > most or sum(sizes) > found or (len(sizes) < most and sum(sizes) < found):
+        raise UnfitError("discovered_by_group are not the groups of one user")
+    return sizes
+
+
+def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:
+    """In one divergence of one order: a pick of e is e^2/8-zCDP, and a count of e is e^2/2-zCDP."""
+    order = _order(said, delta)
+    with precision():
+        left = _left(order, epsilon, delta, share)
+        rho = sum((one.epsilon**2 / (8 if one.kind is Kind.PICK else 2) * one.times for one in steps), Fraction(0))
+        taken = ball(order * rho)
+        counts = "counts and measures" if said.has(measures.MEASURES) else "counts"
+        told_of = sum(one.times for one in steps[1:])
+        text = (
+            f"{steps[0].times:,} picks and {told_of:,} {counts} have a divergence of {told(taken)} of order "
+            f"{order:,}, of which the union leaves them {told(left)}"
+        )
+        return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)
+
+
+def _order(said: Parameters, delta: Fraction) -> int:
+    order = said.whole("order")
+    if not 2 <= order <= MOST_ORDER or delta == 0:
+        raise UnfitError("order is no order, or delta 0")
+    return order
+
+
+def _left(order: int, epsilon: Fraction, delta: Fraction, share: Fraction) -> arb:
+    """The divergence of this order that gives (epsilon, delta), but for the union's part."""
+    a = ball(order)
+    whole = ball(epsilon) - (1 - 1 / a).log() + (ball(delta).log() + a.log()) / (a - 1)
+    return whole * ball(1 - share)

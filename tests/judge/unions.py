@@ -1,0 +1,194 @@
+"""Set unions: do the parts add up, and is the threshold what epsilon and delta ask for?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from flint import arb
+
+from dpselect.checking.finding import Finding, fails, follows, stated
+from tests.judge import tails
+from tests.judge.balls import at_most, ball, precision, told
+from tests.judge.numbers import Parameters, UnfitError
+
+PARTS = 2**30  # weights are whole multiples of 1 / PARTS
+MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats
+
+
+def findings(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Finding]:
+    """All that can be recomputed of a set union."""
+    items = said.epsilon("epsilon_of_items"), said.delta("delta_of_items")
+    yield _sum(said, items, epsilon, delta)
+    if said.of.get("counts_decided") is True:
+        yield _counts_that_decided(mechanism, said)
+    elif said.has("epsilon_of_counts") or said.has("deviation_of_counts"):
+        yield _counts(said)
+    if mechanism == "RenyiShaped":
+        yield stated(
+            f"the release curve of the union, which makes its items ({told(items[0])}, {told(items[1])})-DP, is not in "
+            "the release"
+        )
+        return
+    if mechanism not in THRESHOLDS:
+        yield stated(f"this version knows no union called {mechanism}")
+        return
+    last = _levels(said)[-1]  # levels of n-grams add up
+    yield _threshold(mechanism, said, items[0] * last, items[1] * last)
+
+
+def _sum(said: Parameters, items: tuple[Fraction, Fraction], epsilon: Fraction, delta: Fraction) -> Finding:
+    """Items, counts, and the choice of max_items_per_user add up."""
+    text, parts = "items", items
+    if said.has("epsilon_of_counts"):
+        parts = items[0] + said.epsilon("epsilon_of_counts"), items[1] + said.delta("delta_of_counts")
+        text = "items and counts"
+    bound = said.epsilon("epsilon_of_bound") if said.has("epsilon_of_bound") else Fraction(0)
+    rest = epsilon - parts[0] - bound
+    text += f" have an epsilon of {told(parts[0])} and a delta of {told(parts[1])}"
+    text += f", choosing max_items_per_user one of {told(bound)}" if bound else ""
+    if rest < 0 or parts[1] > delta:
+        return fails(f"{text}, which is more than what is promised")
+    if rest:
+        return fails(f"{text}; for what the rest of epsilon is, nothing says")
+    return follows(text)
+
+
+def _levels(said: Parameters) -> list[Fraction]:
+    """How the lengths of n-grams share the price."""
+    return said.shares("shares") if said.has("shares") else [Fraction(1)]
+
+
+def _counts(said: Parameters) -> Finding:
+    """Gaussian noise on the counts of what was released; the deviation is the largest of all levels."""
+    epsilon, delta = said.epsilon("epsilon_of_counts"), said.delta("delta_of_counts")
+    deviation, most = said.number("deviation_of_counts"), said.whole("max_items_per_user")
+    parts = _levels(said)
+    lengths = said.of.get("items_by_length")
+    if len(parts) > 1:
+        known = [str(length) for length in range(1, len(parts) + 1)]
+        names = [known.index(name) for name in lengths if name in known] if isinstance(lengths, dict) else []
+        if not names:
+            return stated("no length of n-grams was counted, so the noise of counts cannot be recomputed")
+        parts = parts[min(names) :]
+    part = min(parts) / sum(parts)
+    rho = most / (2 * deviation**2 * part) * (1 - Fraction(1, 2**50))  # a float's deviation is rounded
+    needs = tails.zcdp_delta(rho, epsilon)
+    text = f"counts with noise of deviation {told(deviation)}, {most:,} moved by one user, need delta {told(needs)}"
+    return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
+
+
+def _counts_that_decided(mechanism: str, said: Parameters) -> Finding:
+    """Counts that are shown as they decided have the noise that decided, and no other mechanism shows them."""
+    text = f"counts carry the noise that decided, of deviation {told(said.number('deviation_of_counts'))}"
+    if mechanism != "CountGaussian":
+        return fails(f"{text}, but nothing that {mechanism} decides by may be shown")
+    if said.of.get("in_engine"):
+        return fails(f"{text}, but what decided in an engine is nowhere known")
+    if said.number("deviation_of_counts") < said.number("deviation") * (1 - Fraction(1, 2**50)):
+        return fails(f"{text}, which is less than the {told(said.number('deviation'))} of the union")
+    return follows(text)
+
+
+# ---- thresholds -------------------------------------------------------------------------------------------
+
+
+def _threshold(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
+    threshold = said.number("threshold")
+    if mechanism == "GreedyGeometric" and said.number("cutoff").denominator != 1:
+        return fails("the cutoff of a greedy union is no whole number, so one user may bring many new items")
+    with precision():
+        wrong = THRESHOLDS[mechanism](said, threshold, epsilon, delta)
+    text = f"a threshold of {told(threshold)} users for ({told(epsilon)}, {told(delta)})"
+    if wrong:
+        return fails(f"{text} {wrong}")
+    return follows(f"{text} is no lower than what new items of one user ask for")
+
+
+Threshold = Callable[[Parameters, Fraction, Fraction, Fraction], str]
+"""What is wrong with a threshold for a union of this epsilon and delta; nothing where it is high enough."""
+
+
+def _tail(tail: tails.Tail, threshold: Fraction, delta: Fraction, most: int, share: Callable[[int], Fraction]) -> str:
+    t = tails.too_likely(tail, threshold, delta, most, share)
+    return f"lets {t:,} new item{'' if t == 1 else 's'} of one user appear too often" if t else ""
+
+
+def _count_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
+    most = said.whole("max_items_per_user")
+    return _tail(tails.laplace(epsilon / most), threshold, delta, most, lambda _: Fraction(1))
+
+
+def _count_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
+    most = said.whole("max_items_per_user")
+    if most > PARTS:
+        raise UnfitError("there are too many items of one user")
+    return _joint(said.number("deviation") * (1 + Fraction(1, 2**50)), threshold, epsilon, delta, most)
+
+
+def _joint(deviation: Fraction, threshold: Fraction, epsilon: Fraction, delta: Fraction, most: int) -> str:
+    """For every number of new items: how likely one appears, and the delta of the noise on the others."""
+    new = tails.gaussian(ball(deviation))(ball(threshold - 1))
+    todo = [(0, most)]
+    while todo:  # the first rises with the number, the second falls
+        a, b = todo.pop()
+        others = tails.gaussian_delta(ball(deviation) / arb(most - a).sqrt(), epsilon) if a < most else arb(0)
+        if -((-new).log1p() * b).expm1() + others <= ball(delta):
+            continue
+        if a == b:
+            return f"lets {a:,} new items of one user appear too often" if a else "is of too little noise"
+        middle = (a + b) // 2
+        todo += [(a, middle), (middle + 1, b)]
+    return ""
+
+
+def _weighted_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
+    most = said.whole("max_items_per_user")
+    return _tail(tails.laplace(epsilon), threshold, delta, most, lambda t: Fraction(PARTS // t, PARTS))
+
+
+def _weighted_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
+    deviation = ball(tails.least_deviation(epsilon, delta / 2))
+    return _tail(tails.gaussian(deviation), threshold, delta / 2, said.whole("max_items_per_user"), rooted)
+
+
+def _policy_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
+    most = said.whole("max_items_per_user")
+    return _tail(tails.laplace(epsilon), threshold, delta, most, lambda t: Fraction(-(-PARTS // t), PARTS))
+
+
+def _policy_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
+    most, slack, cutoff = said.whole("max_items_per_user"), said.number("slack"), said.number("cutoff")
+    rounding = ULP * (Fraction(most, 2) + 5 + _root(most) * (cutoff + 1))
+    if slack < 2 * MOST_USERS * rounding:
+        return "leaves too little slack for the rounding of floats"
+    deviation = ball(tails.least_deviation(epsilon, delta / 2)) * ball(1 + slack)
+    return _tail(tails.gaussian(deviation), threshold, delta / 2, most, lambda t: rooted(t) + rounding)
+
+
+def _geometric(_: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
+    low = tails.geometric_chance(epsilon, delta, math.floor(threshold)) < 0.5
+    return "is below the number of users that may be released half of the time" if low else ""
+
+
+def rooted(t: int) -> Fraction:
+    """1 / sqrt(t) in parts, rounded down."""
+    return Fraction(math.isqrt(PARTS * PARTS // t), PARTS)
+
+
+def _root(number: int) -> Fraction:
+    """The square root, rounded up."""
+    return Fraction(math.isqrt(number << 128) + 1, 1 << 64)
+
+
+THRESHOLDS: dict[str, Threshold] = {
+    "CountLaplace": _count_laplace,
+    "CountGaussian": _count_gaussian,
+    "WeightedLaplace": _weighted_laplace,
+    "WeightedGaussian": _weighted_gaussian,
+    "PolicyLaplace": _policy_laplace,
+    "PolicyGaussian": _policy_gaussian,
+    "TruncatedGeometric": _geometric,
+    "GreedyGeometric": _geometric,
+}
