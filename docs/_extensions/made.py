@@ -27,6 +27,7 @@ MAKERS = {
     "json": "made_json:example",
     "methods": "made_methods:methods",
     "pages": "made_files:pages",
+    "parameters": "made_parameters:parameters",
     "part": "made_files:part",
     "problems": "made_http:problems",
 }

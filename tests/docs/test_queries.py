@@ -1,6 +1,8 @@
-"""The tables of docs/queries.md are those of the code, and every parameter has a line."""
+"""docs/queries.md shows the table of every verb, made from the code, and every parameter has a line there."""
 
 from __future__ import annotations
+
+import sys
 
 import pytest
 
@@ -8,13 +10,16 @@ from dpselect.queries.query import VERBS, kind
 from dpselect.queries.words import WORDS, plain, table
 from tests.conftest import ROOT
 
+sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
+from made_parameters import parameters
+
 PAGE = (ROOT / "docs" / "queries.md").read_text("utf-8")
 
 
-def tabled(page: str, verb: str) -> list[str]:
-    """The lines of the table in the section of a verb."""
+def made(page: str, verb: str) -> list[str]:
+    """What is made in the section of a verb."""
     section = page.partition(f"\n## {verb}\n")[2].partition("\n## ")[0]
-    return [line for line in section.splitlines() if line.startswith("|")]
+    return [line for line in section.splitlines() if line]
 
 
 def test_every_parameter_has_a_line_and_nothing_else_has() -> None:
@@ -25,11 +30,13 @@ def test_every_parameter_has_a_line_and_nothing_else_has() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_page_has_the_table(verb: str) -> None:
-    assert tabled(PAGE, verb) == table(verb)
+    assert made(PAGE, verb) == [f"<!-- made: parameters {verb} -->"]
+    assert parameters("queries.md", verb).splitlines() == table(verb)
 
 
 def test_another_line_would_be_noticed() -> None:
-    assert tabled(PAGE.replace("of the grid of answers", "of the grid"), "quantile") != table("quantile")
+    other = PAGE.replace("parameters quantile", "parameters union")
+    assert made(other, "quantile") != ["<!-- made: parameters quantile -->"]
 
 
 def test_links_are_for_the_page_alone() -> None:

@@ -219,7 +219,7 @@ def test_a_page_is_for_everybody(site: Path, opened, name: str) -> None:
     assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
 
 
-@pytest.mark.parametrize("name", ["index", "reference/methods", "reference/budgets", "learn/search-queries"])
+@pytest.mark.parametrize("name", ["index", "reference/methods", "reference/budgets", "learn/vocabulary"])
 def test_nothing_is_wider_than_a_telephone(site: Path, opened, name: str) -> None:
     page, _ = opened
     page.set_viewport_size({"width": 360, "height": 740})

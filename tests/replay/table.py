@@ -1,4 +1,4 @@
-"""The cells as the Markdown table of docs/replay.md: how many awkward rows fail in which kind of source.
+"""The cells as a Markdown table: how many awkward rows fail in which kind of source.
 
     .venv/bin/python -m tests.replay.table                        the table, without Spark
     .venv/bin/python -m tests.replay.table --spark                with Spark

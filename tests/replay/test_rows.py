@@ -1,7 +1,7 @@
 """No row speaks for another: every kind of source, read with an awkward row among everybody else's.
 
 Every day one user has all awkward values at once, in the kinds of source whose code is their own; with SLOW=1 in all
-kinds. Each value by itself is a cell of the table in docs/replay.md, which benchmarks/replay_table.py prints.
+kinds. Each value by itself is a cell of the table that tests/replay/table.py prints (docs/replay.md).
 """
 
 from __future__ import annotations

@@ -118,6 +118,6 @@ def plain(words: str) -> str:
 
 
 def table(verb: str) -> list[str]:
-    """The lines of a verb's table in docs/queries.md."""
+    """The lines of the table of a verb, for docs/queries.md."""
     rows = [f"| `{name}` | {words} |" for name, words in WORDS[verb].items()]
     return ["| parameter | what |", "| --- | --- |", *rows]
