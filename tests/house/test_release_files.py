@@ -22,11 +22,11 @@ import polars
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import UNREADABLE
 from dpselect.domain import UNSEEN
 from dpselect.errors import DataError, OutputError, ParameterError
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.archive import archived, restored
+from dpselect.release.of_rows import UNREADABLE
 from dpselect.release.plots import MOST_BARS
 from dpselect.release.release import Item, Receipt, Release
 from dpselect.release.saving import csv_text
