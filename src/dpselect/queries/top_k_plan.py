@@ -20,7 +20,6 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.likeness import likeness
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, Number, whole
 from dpselect.release.release import Ended, Item, Release, Statement
@@ -176,6 +175,8 @@ class Picks(Plan):
 
     def like(self, release: Release, candidates: int) -> Release:
         """An answer with what this plan says of it."""
+        from dpselect.queries.likeness import likeness
+
         near = self.near(candidates) + near_counts(self.counter, self.scale)
         return likeness(release, self.stated(*self.said()), near, **self.counting)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dpselect._ground.keys import Key, columns_of, key_of
-from dpselect._ground.periods import UTC, Periods, settled
 from dpselect.errors import ParameterError, came
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
+
+if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
 
 UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
 FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with")
@@ -61,6 +64,8 @@ class OfRows:
     @classmethod
     def from_dict(cls, found: object) -> OfRows:
         """What `to_dict` wrote. Raises ParameterError for anything else."""
+        from dpselect._ground.periods import UTC, settled
+
         if not isinstance(found, Mapping) or not set(found) <= set(FIELDS):
             raise ParameterError("rows", f"have {', '.join(FIELDS)} and nothing else", came(found))
         user = key_of("user", found.get("user", "user"))
