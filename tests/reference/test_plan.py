@@ -344,7 +344,7 @@ def test_it_says_that_nothing_was_spent(forecast):
 
 
 def test_every_form_has_every_row(forecast):
-    assert len(forecast) == len(list(forecast)) == len(forecast.rows) == 8
+    assert len(forecast) == len(list(forecast)) == len(forecast.rows) == 6
     names = set(forecast.rows[0].to_dict())
     frames = forecast.to_polars(), forecast.to_pandas(), forecast.to_arrow()
     for frame in frames:
@@ -367,7 +367,7 @@ def test_the_plot_is_saved(forecast, tmp_path):
         "smallest likely count (users)",
         "lost (%)",
     ]
-    assert [len(axes.lines) for axes in figure.axes] == [4, 4, 4]
+    assert [len(axes.lines) for axes in figure.axes] == [3, 3, 3]
     with pytest.raises(dps.OutputError, match="cannot be written"):
         forecast.plot(tmp_path / "nowhere" / "prospects.svg")
 
