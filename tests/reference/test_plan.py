@@ -365,7 +365,13 @@ def test_the_picture_has_a_line_for_each_method(forecast, tmp_path):
         "smallest likely count (users)",
         "lost (%)",
     ]
-    assert [len(axes.lines) for axes in figure.axes] == [3, 3, 3]
+    assert [[line.name for line in panel.lines] for panel in picture.panels] == [picture.names] * 3
+    assert len(picture.names) == 3
+    first = [(float(row.epsilon), row.items) for row in forecast if row.method == picture.names[0]]
+    assert list(picture.panels[0].lines[0].points) == first
+    assert f"{picture.names[0]}: {first[0][1]:.1f} items" in picture.alt
+    picture.save(tmp_path / "prospects.svg")
+    assert (tmp_path / "prospects.svg").read_text() == picture.svg()
     with pytest.raises(dps.OutputError, match="cannot be written"):
         picture.save(tmp_path / "nowhere" / "prospects.svg")
 
