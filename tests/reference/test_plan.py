@@ -426,7 +426,7 @@ def test_progress_rises_to_one():
         ("union", {"domain_known": True}, "domain_known must be left out for a union"),
         ("union", {"max_items_per_user": 0}, "max_items_per_user must be a whole number"),
         ("union", {"methods": "renyi-shaped"}, "most need max_items_per_user"),
-        ("union", {"counts": [3], "max_items_per_user": 2, "methods": "renyi-shaped"}, "need invented users"),
+        ("union", {"like": [3], "max_items_per_user": 2, "methods": "renyi-shaped"}, "need invented users"),
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value)),
 )
