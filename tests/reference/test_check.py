@@ -29,7 +29,7 @@ from dpselect.accounting.composition import compose
 from dpselect.accounting.optimal_adaptive import adaptive_delta
 from dpselect.checking.finding import Verdict, worst
 from dpselect.queries.top_k import TopKQuery
-from dpselect.release.statement import Item
+from dpselect.release.statement import Ended, Item
 from dpselect.release.statement import Kind as Kinds
 from tests.house.rules import ROOT, imports
 from tests.judge import adaptive, steps, tails
@@ -582,6 +582,50 @@ def test_periods_that_had_not_ended_may_have_ended_since():
     assert dps.check(release).verdict is FOLLOWS
     assert dps.check(stated(release, sentences=release.privacy.sentences[:-1])).verdict is FOLLOWS
     assert dps.check(stated(release, sentences=(*release.privacy.sentences, "All is well."))).verdict is FAILS
+    free = f"It costs nothing, and {release.privacy.sentences[-1]}"
+    assert dps.check(stated(release, sentences=(*release.privacy.sentences[:-1], free))).verdict is FAILS
+
+
+def test_an_answer_has_no_more_than_its_question_allows():
+    """Not more groups than were listed, no value outside of the bounds, no union that was cut short."""
+    groups, _ = RELEASES["listed groups"]
+    more = replace(groups.groups.shown[-1], values=("nowhere",))
+    assert (
+        dps.check(replace(groups, groups=replace(groups.groups, shown=(*groups.groups.shown, more)))).verdict is FAILS
+    )
+    values, _ = RELEASES["quantiles"]
+    low, high = values.privacy.parameters["bounds"]
+    for beyond in (low - 1, high + 1):
+        changed = (*values.items[:-1], replace(values.items[-1], item=beyond))
+        assert dps.check(replace(values, items=changed)).verdict is FAILS
+    union, _ = RELEASES["union of one"]
+    assert dps.check(replace(union, ended=Ended.BOTTOM)).verdict is FAILS
+
+
+def test_accuracy_that_cannot_be_planned_is_named():
+    """It rests on how many items a column tells apart, which its length does not say."""
+    release = dps.Dataset({"user": [1], "item": [1]}, user="user", item="item").top_k(1, domain=[1, "1"], epsilon=9)
+    found = dps.check(release)
+    assert found.verdict is FOLLOWS
+    assert "all else is so, and how good it is rests on" in str(found)
+    assert "all that it says is so" in str(dps.check(RELEASES["peeling"][0]))
+
+
+def test_words_of_a_file_steer_no_terminal(written):
+    said = json.loads(RELEASES["unknown"][0].to_json())
+    found = dps.check(written({**said, "\x1b[2Jall is well": 1}))
+    assert found.verdict is FAILS
+    assert "\x1b" not in str(found)
+    said["privacy"]["statement"].append("\x1b[2Jall is well")
+    with pytest.raises(dps.DataError, match="holds no release"):
+        dps.check(written(said))
+
+
+def test_a_deep_part_of_a_file_is_no_error(written):
+    said, deep = json.loads(RELEASES["unknown"][0].to_json()), []
+    for _ in range(900):
+        deep = [deep]
+    assert dps.check(written({**said, "more": deep})).verdict is FAILS
 
 
 def test_compared_periods_and_what_is_left_out_are_planned_anew():

@@ -28,8 +28,8 @@ PAID = {
     Verdict.FAILS: "THE LEDGER DOES NOT BEAR IT OUT.",
 }
 NOT_CHECKED = (
-    "not checked: the names of its items, whether the data and the code were what they should be, and who wrote this "
-    "file"
+    "not checked: the names of its items, its receipt, whether the data and the code were what they should be, and "
+    "who wrote this file"
 )
 
 

@@ -11,7 +11,7 @@ from dpselect._ground.periods import END_OF_TIME
 from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.queries.query import Query
 from dpselect.release import formatting
-from dpselect.release.in_periods import NOT_ENDED
+from dpselect.release.in_periods import not_ended
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 FEW = 5  # differences that are told one by one
 LARGEST = 10**300  # of a count or a sum, which is a float where its unit is not whole
+UNKNOWN = "how good it is rests on a number of candidates that is not in it"
 Interval = Any  # an item, a measure of it, or a group: with low and high
-UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)  # what hostile values may end in
+UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # of hostile values
 
 
 def question_of(release: Release) -> tuple[Query, OfRows | None] | None:
@@ -41,15 +42,17 @@ def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
             planned = replace(planned, accuracy=release.accuracy)
         findings += _shape(release, asked[0], alike=alike)
         places = list(differences(found, planned.to_dict()))
+        findings += [
+            fails(f"{formatting.brief(place)} is {_brief(here)}, and the plan has {_brief(there)}")
+            for place, here, there in places[:FEW]
+        ]
     except UNFIT as error:
         return *findings, fails(f"what it says was asked cannot be planned: {formatting.brief(str(error))}")
-    findings += [
-        fails(f"{place} is {_brief(here)}, and the plan has {_brief(there)}") for place, here, there in places[:FEW]
-    ]
     if len(places) > FEW:
         findings.append(fails(f"{len(places) - FEW:,} more places are not as planned"))
     cost = f"{asked[0].verb} costs {planned.privacy.amounts}"
-    return tuple(findings) or (follows(f"planned anew, {cost} by {planned.privacy.mechanism}; all that it says is so"),)
+    rest = "all that it says is so" if planned.accuracy is not release.accuracy else f"all else is so, and {UNKNOWN}"
+    return tuple(findings) or (follows(f"planned anew, {cost} by {planned.privacy.mechanism}; {rest}"),)
 
 
 def _planned(release: Release, query: Query, rows: OfRows | None) -> Release:
@@ -58,7 +61,7 @@ def _planned(release: Release, query: Query, rows: OfRows | None) -> Release:
     if rows is None:
         return planned
     planned, last = rows.told(planned, now=END_OF_TIME), release.privacy.sentences[-1:]
-    if rows.periods is None or not "".join(last).endswith(NOT_ENDED):
+    if rows.periods is None or not set(last) & not_ended(rows.periods):
         return planned
     said = planned.privacy
     return replace(planned, privacy=replace(said, sentences=(*said.sentences, *last)))
@@ -112,7 +115,15 @@ def _shape(release: Release, query: Query, *, alike: bool) -> Iterator[Finding]:
     groups, by = release.groups, getattr(query, "by", None)
     if (None if groups is None else groups.columns) != by:
         yield fails("it is not by the groups that were asked for")
-    most = _most(query)
+    listed = getattr(query, "groups", None)
+    most, many = _most(query), None if listed is None else most_items(listed)
+    if groups is not None and many is not None and len(groups.shown) > many:
+        yield fails(f"there are more groups than the {many:,} that were listed")
+    if query.verb != "top_k" and groups is None and not release.complete:
+        yield fails(f"it says that it was cut short, and no answer of {query.verb} is")
+    low, high = getattr(query, "bounds", None) or (None, None)
+    if low is not None and not all(low <= item.item <= high for item in release.items):
+        yield fails("a value lies outside of the bounds")
     if most is not None and max(release.found, default=0) > most:
         yield fails(f"there are more items than the {most:,} that were asked for")
     if (

@@ -9,10 +9,9 @@ from dpselect._ground.parameters import rounded_up
 from dpselect._ground.periods import Periods
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
+from dpselect.release import formatting
 from dpselect.release.release import Release
 from dpselect.release.statement import Statement
-
-NOT_ENDED = "not ended: rows that come later are not counted."
 
 
 def in_periods(release: Release, periods: Periods, now: datetime.datetime | None = None) -> Release:
@@ -38,7 +37,8 @@ def _gains(periods: Periods) -> tuple[str, ...]:
 
 def _whose(said: Statement, periods: Periods) -> tuple[str, ...]:
     """Which rows count, and what a user of several periods is promised."""
-    rows = f"Rows of {periods.text} count, by the time in their column {periods.column} ({periods.timezone})"
+    column = formatting.text(periods.column)
+    rows = f"Rows of {periods.text} count, by the time in their column {column} ({periods.timezone})"
     times = len(periods.all)
     if times == 1:
         return (f"{rows}; what a user did in any other {periods.sort} has no part in this answer.",)
@@ -59,4 +59,10 @@ def _open(periods: Periods, now: datetime.datetime) -> tuple[str, ...]:
         return ()
     those = replace(periods, all=tuple(one for one in periods.all if one.name in names))
     have = "has" if len(names) == 1 else "have"
-    return (f"{those.text} {have} {NOT_ENDED}",)
+    return (f"{those.text} {have} not ended: rows that come later are not counted.",)
+
+
+def not_ended(periods: Periods) -> set[str]:
+    """Every sentence about periods that have not ended, whatever the clock shows."""
+    moments = (periods.midnight(one.start, in_utc=True).replace(tzinfo=datetime.UTC) for one in periods.all)
+    return {said for moment in moments for said in _open(periods, moment)}

@@ -214,7 +214,9 @@ def _text(said: object) -> str:
 def _sentences(said: object) -> tuple[str, ...]:
     if not isinstance(said, list):
         raise TypeError("no sentences")
-    return tuple(map(_text, said))
+    if not all(_text(one).isprintable() for one in said):
+        raise ValueError("a sentence that steers a terminal")
+    return tuple(said)
 
 
 def _shares(kind: Kind, privacy: Statement, items: int, groups: Groups | None) -> Sequence[float | None]:
