@@ -46,7 +46,8 @@ def test_every_mechanism_and_every_function_of_accounting_is_a_door() -> None:
 
     doors = {door.name for part in ("mechanisms", "accounting") for door in PARTS[part]()}
     ports = {"Mechanism", "SetUnion", "Total"}
-    assert {*mechanisms.__all__, *accounting.__all__} - ports <= doors
+    values = {"AnySteps", "ApproxDP", "BoundedRange", "PureDP", "Steps", "ZCDP"}  # what the doors take
+    assert {*mechanisms.__all__, *accounting.__all__} - ports - values <= doors
 
 
 # ---- the same number -------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def test_a_release_is_checked(plays: Path, dpselect: Command, tmp_path: Path) ->
     assert dpselect(*asked(plays, *MEASURES, "-o", out)).status == 0
     ended = dpselect("check", out)
     assert ended.status == 0
-    assert "follows from what the release says" in ended.out
+    assert "follows from the question" in ended.out
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,9 @@ def test_progress_does_not_tell_how_many_rows_there_are(workspace, monkeypatch):
         def query_progress(self) -> float:
             return 100 * 2048 / 123_457
 
-    monkeypatch.setattr(workspace, "connection", Scanning())
-    assert workspace._done() == 0.0
+    with monkeypatch.context() as patched:
+        patched.setattr(workspace, "connection", Scanning())
+        assert workspace._done() == 0.0
 
 
 def test_questions_that_end_before_the_first_look_tell_nothing(monkeypatch):

@@ -167,8 +167,8 @@ def warn_if_weak(price: ApproxDP) -> None:
 
 def _callers_level() -> int:
     """How far up the first frame outside of this package is, as `warnings.warn` counts from `warn_if_weak`."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+    frame, level, ours = sys._getframe(1), 1, __name__.partition(".")[0]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == ours:
         frame, level = frame.f_back, level + 1
     return level
 

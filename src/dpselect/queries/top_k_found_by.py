@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -76,7 +76,7 @@ class FoundTopByGroup(FoundTop):
         users = numbers_of_users(sets)
         named = [one if isinstance(one, tuple) else (one,) for one in listed]
         shown = {told_apart(values): values for values in named or (one.group for one in found.values())}
-        largest = sorted((len(one.codes) for one in found.values()), reverse=True)[: self.groups]
+        largest = self._largest(len(one.codes) for one in found.values())
         each = self._each(mechanism, largest)
         counter = self._counter(asked.k, each)
         items: list[Item] = []
@@ -104,7 +104,7 @@ class FoundTopByGroup(FoundTop):
     def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - they are discovered
         """An answer with what this plan says of it; the bound, and how many were found, are parts of the answer."""
         k, used, mechanism = self.selector.k, release.privacy.parameters, self._mechanism_of(release)
-        shown, stated = sorted(release.found, reverse=True)[: self.groups], used.get("discovered_by_group")
+        shown, stated = self._largest(release.found), used.get("discovered_by_group")
         told = (*(stated if isinstance(stated, tuple) else ()), *shown)
         largest = [_found(size, more, k) for size, more in zip(shown, told, strict=False)]
         full = max(release.found, default=0) >= k
@@ -127,6 +127,10 @@ class FoundTopByGroup(FoundTop):
             which: Found(group, np.array([code for code, _ in pairs], dtype=np.int64), tuple(item for _, item in pairs))
             for which, (group, pairs) in members.items()
         }
+
+    def _largest(self, found: Iterable[int]) -> list[int]:
+        """The numbers of items of the groups with most, as many as a user may count in."""
+        return sorted(found, reverse=True)[: self.groups]
 
     def _each(self, mechanism: DiscoverThenPeel, largest: Sequence[int]) -> Fraction:
         """The epsilon of a pick: the groups with most found items, as many as a user may count in, share what is left.
