@@ -109,8 +109,6 @@ def run(args: argparse.Namespace) -> None:
     try:
         with Progress("trying mechanisms on imagined users", quiet=args.quiet) as progress:
             found = forecast(args, progress)
-        if args.plot is not None:
-            found.plot().save(args.plot)
         place.write(rendered(found, form))
     except OSError as error:
         place.give_up()
@@ -120,8 +118,10 @@ def run(args: argparse.Namespace) -> None:
     except BaseException:
         place.give_up()
         raise
-    if args.plot is not None and not args.quiet:
-        print(f"the picture is {args.plot}", file=sys.stderr)
+    if args.plot is not None:
+        found.plot().save(args.plot)
+        if not args.quiet:
+            print(f"the picture is {args.plot}", file=sys.stderr)
 
 
 def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
