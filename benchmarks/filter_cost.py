@@ -197,7 +197,7 @@ def _cut(select: str) -> list[str]:
 def engines(names: list[str]) -> Iterator[list[Any]]:
     """The engines that are asked for, ready."""
     from tests import postgres
-    from tests.engines import spark as local_spark
+    from tests import spark as local_spark
 
     with contextlib.ExitStack() as open_:
         found: list[Any] = []

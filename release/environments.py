@@ -23,7 +23,7 @@ PLAIN_TESTS = (
     *(f"tests/ledger/test_{name}.py" for name in ("log", "promises")),
     *("tests/golden", "tests/reference/test_queries.py"),
 )
-SOME_TESTS = ("tests/house/test_words.py", "tests/house/test_sdist.py", "tests/exact/test_peeling.py")
+SOME_TESTS = ("tests/house/test_words.py", "tests/slow/package/test_sdist.py", "tests/exact/test_peeling.py")
 RUNNER = ("pytest", "hypothesis", "mpmath")
 HINT = "a lower bound in pyproject.toml may be too low, or the package needs what it does not name"
 
@@ -127,7 +127,7 @@ def plain_tests(python: Path, tree: Path) -> str:
 
 def everyday(**more: str) -> dict[str, str]:
     """The environment of a process that knows nothing of this one: in CI, too, the tests are those of every day."""
-    ours = ("CI", "SLOW", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    ours = ("CI", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     kept = {name: value for name, value in os.environ.items() if name not in ours}
     return {**kept, "PYTHONDONTWRITEBYTECODE": "1", **more}
 

@@ -72,7 +72,7 @@ def test_what_else_the_package_sets_or_reads_is_said() -> None:
 def test_every_variable_of_developers_is_on_the_page_and_no_other() -> None:
     told, found = listed("For developers of dpselect"), read(ELSEWHERE)
     assert ours(told) == ours(found) - ours(read(SRC))
-    assert {*told} - ours(told) == {"CI", "SLOW"} <= found
+    assert {*told} - ours(told) == {"CI"} <= found
 
 
 def test_a_name_is_found_in_every_way_of_reading_it() -> None:

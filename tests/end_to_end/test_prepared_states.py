@@ -120,7 +120,7 @@ def test_one_writer_at_a_time(adding: bool, folder: Path) -> None:
 @posix
 def test_two_processes_that_make_one_folder(tmp_path: Path) -> None:
     """One of them makes it, or one after the other does; it is whole in any case."""
-    code = "import sys; from tests.end_to_end.killed_prepare import act; from pathlib import Path; "
+    code = "import sys; from tests.slow.end_to_end.killed_prepare import act; from pathlib import Path; "
     code += "act(Path(sys.argv[1]), 'prepare', 0)"
     write(tmp_path, 0)
     root = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from tests.engines import spark as local_spark
+from tests import spark as local_spark
 from tests.engines.every_engine import MAKERS, PARAMETERS, Held
 from tests.judge.every import judge
 

@@ -12,14 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError, DpselectError
 from tests.engines.test_conformance import pairs
-from tests.house import pace
 
 OTHERS = [(f"u{n}", f"item {n % 3}") for n in range(30)]
 CSV_LINES = {
@@ -148,7 +147,7 @@ def test_a_reader_whose_quotes_run_on_is_found_out(tmp_path):
     assert "counts moved" in str(harm(path, before, newlines_in_values=True))
 
 
-@pace.examples(40)
+@settings(max_examples=40)
 @example(line=b'"')
 @given(line=st.binary(max_size=30).map(lambda line: line.replace(b"\n", b"")))
 def test_no_bytes_speak_for_anybody_else(tmp_path_factory, line):

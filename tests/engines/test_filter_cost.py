@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.types import filter_type
@@ -26,7 +26,6 @@ from dpselect.errors import ParameterError
 from dpselect.gateway import filters
 from tests.engines import filter_words
 from tests.engines.filter_rows import TYPES
-from tests.house.pace import examples
 
 LIMITS = {
     " OR ".join(f"n = {one}" for one in range(33)): "64 operators, got 65",
@@ -133,7 +132,7 @@ def is_enough(tree: Node) -> bool:
     return True
 
 
-@examples(300)
+@settings(max_examples=300)
 @given(where=filter_words.ANY)
 def test_no_more_is_written_than_the_cost_says(where):
     with suppress(ParameterError):

@@ -27,7 +27,6 @@ from dpselect.engines.spark.dialect import quoted as spark_quoted
 from dpselect.errors import DataError, ParameterError
 from tests.engines import filter_rows, filter_words
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS, ROWS
-from tests.house.pace import examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,7 +120,7 @@ def test_the_conditions_tell_rows_apart(on_duckdb):
     assert len(set(sizes)) > 30
 
 
-@examples(150)
+@settings(max_examples=150)
 @given(where=filter_words.ANY)
 def test_any_filter_keeps_the_same_rows(on_duckdb, on_postgres, where):
     """And fails for no row, on neither."""
@@ -174,7 +173,7 @@ def test_spark_keeps_the_same_rows(finite_rows, on_spark):
 
 
 @pytest.mark.slow
-@settings(examples(25), suppress_health_check=[HealthCheck.filter_too_much])  # whatever the words come from
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])  # whatever the words come from
 @given(where=filter_words.ANY)
 def test_any_filter_keeps_the_same_rows_on_spark(finite_rows, on_spark, where):
     with suppress(ParameterError):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.gateway.settings.lines import Steps, lines
-from tests.house.pace import examples
 
 AWKWARD = '''\
 # a comment with [table] and a = 1
@@ -159,7 +158,7 @@ VALUES = st.recursive(PLAIN.map(leaf), lambda inner: st.one_of(a_list(inner), a_
 
 
 @given(st.data())
-@examples(300)
+@settings(max_examples=300)
 def test_texts_at_random(data: st.DataObject) -> None:
     text, expected, table, many = "", {}, (), 0
     for place in range(data.draw(st.integers(1, 6))):

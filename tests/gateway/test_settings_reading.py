@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.gateway.settings.example import example
@@ -29,7 +29,6 @@ from dpselect.gateway.settings.values import (
     WeightColumn,
 )
 from tests.gateway.wrong_settings import DIGEST, FEWEST, OF_DATA, OF_PERSON, OF_SERVER, REPLACED
-from tests.house.pace import examples
 
 BASE = Path("/there") if Path("/there").is_absolute() else Path.cwd()
 
@@ -331,7 +330,7 @@ HOW = st.sampled_from(["drop", "odd", "uncomment", "twice"])
 
 
 @given(st.lists(st.tuples(st.integers(0, 200), HOW, st.sampled_from(ODD)), min_size=1, max_size=6))
-@examples(400)
+@settings(max_examples=400)
 def test_the_example_changed_at_random(changes: list[tuple[int, str, str]]) -> None:
     written = example().splitlines()
     for place, what, odd in changes:
@@ -348,6 +347,6 @@ def test_the_example_changed_at_random(changes: list[tuple[int, str, str]]) -> N
 
 
 @given(st.text(alphabet="[]{}=.,\"'#\n\\ ab1é", max_size=60), st.integers(0, len(FEWEST)))
-@examples(400)
+@settings(max_examples=400)
 def test_characters_put_in_at_random(characters: str, at: int) -> None:
     assert settings_or_mistakes(FEWEST[:at] + characters + FEWEST[at:])

@@ -35,7 +35,7 @@ def incomplete() -> list[str]:
 
 
 def wrong() -> list[str]:
-    """What is not as tests/house/typed.py says; mypy and pyrefly read that file too."""
+    """What is not as tests/house/typed.py says; mypy reads that file too."""
     found = basedpyright("--level", "error", TYPED)["generalDiagnostics"]
     return [f"{TYPED}:{one['range']['start']['line'] + 1}: {one['message']}" for one in found]
 

@@ -1,4 +1,4 @@
-"""What type checkers must say of answers: mypy, pyrefly and basedpyright read this file, and nobody runs it."""
+"""What type checkers must say of answers: mypy and basedpyright read this file, and nobody runs it."""
 
 from __future__ import annotations
 

@@ -6,13 +6,12 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect.errors import BudgetError
 from dpselect.ledger import ZERO, Account, Balance, Charge, Ledger, Reservation
 from dpselect.ledger.standing import Used
-from tests.house.pace import examples
 from tests.ledger.amounts import started
 
 LOSS = st.fractions(min_value=0, max_value=2, max_denominator=10**4)
@@ -22,7 +21,7 @@ amounts = st.builds(lambda e, d, part: Charge.up(e, d, e * part), LOSS, FAILURE,
 steps = st.tuples(st.sampled_from(["grant", "reserve", "reserve", "settle", "data"]), st.integers(0, 2), amounts)
 
 
-@examples(40)
+@settings(max_examples=40)
 @given(st.lists(steps, max_size=25))
 def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
     accounts = [Account("plays", name) for name in ("ann", "bob", "eve")]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpselect as dps
@@ -25,7 +25,6 @@ from dpselect.ledger.entry import Draft, chained, parts_text
 from dpselect.ledger.standing import Standing, Used
 from dpselect.ledger.terms import data_from, data_text
 from dpselect.queries.top_k import TopKQuery
-from tests.house.pace import examples
 from tests.ledger.amounts import charge
 
 ANN, BOB, EVE = (Account("plays", name) for name in ("ann", "bob", "eve"))
@@ -413,7 +412,7 @@ prices = st.builds(lambda e, r, d, c, more: Price(e, min(r, e), d, c, e + more),
 lives = st.lists(st.tuples(st.sampled_from(["ask", "ask", "settle", "raise"]), st.integers(0, 2), prices), max_size=20)
 
 
-@examples(30)
+@settings(max_examples=30)
 @given(lives)
 def test_any_life_is_that_of_the_rule(tmp_path_factory: pytest.TempPathFactory, life: list[Any]) -> None:
     """What is admitted is what the theorem's rule admits for the whole total, and each quota for its own."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect._ground.domain import Size
@@ -35,7 +35,6 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
 from dpselect.mechanisms.top_k.limited_domain import ChosenKBar
 from dpselect.queries.top_k import TopKQuery
-from tests.house.pace import examples
 
 DELTA = Fraction(1, 10**6)
 
@@ -117,7 +116,7 @@ def test_3000_bounds_equal_an_independent_high_precision_computation():
             near(bounded_range(steps, delta), ranges / 2 + mpmath.sqrt(ranges * log / 2))
 
 
-@examples(20)
+@settings(max_examples=20)
 @given(st.fractions(Fraction(1, 10**6), 4), st.floats(1e-12, 0.4))
 def test_the_tight_conversion_solves_its_equation(rho, delta):
     """exp((a-1)(a rho - eps)) / (a-1) (1 - 1/a)^a = delta at the best order a, found here by another search."""

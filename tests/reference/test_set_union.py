@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect import mechanisms
@@ -20,7 +20,6 @@ from dpselect.mechanisms import (
 )
 from dpselect.mechanisms.set_union.rounds import bounded, by_rank, users_in_order, without
 from tests.exact.union_laws import sets_of
-from tests.house.pace import examples
 
 SIZE = 8
 databases = st.lists(
@@ -49,7 +48,7 @@ def blocks(sets):
     return [b.tolist() for b in np.split(sets.codes, sets.offsets[1:-1])]
 
 
-@examples(40)
+@settings(max_examples=40)
 @given(databases, st.randoms(use_true_random=False))
 def test_users_and_items_stand_as_ordered(database, random):
     users, items = random.sample(range(len(database)), len(database)), random.sample(range(SIZE), SIZE)
@@ -57,19 +56,19 @@ def test_users_and_items_stand_as_ordered(database, random):
     assert blocks(found) == [sorted(database[v], key=items.index) for v in users]
 
 
-@examples(40)
+@settings(max_examples=40)
 @given(databases)
 def test_users_alone_are_put_in_order(database):
     assert blocks(users_in_order(sets_of(database, SIZE), Fixed())) == database[::-1]
 
 
-@examples(40)
+@settings(max_examples=40)
 @given(databases, st.integers(1, 6))
 def test_users_are_bounded(database, most):
     assert blocks(bounded(sets_of(database, SIZE), most, Fixed())) == [items[:most] for items in database]
 
 
-@examples(40)
+@settings(max_examples=40)
 @given(databases, st.sets(st.integers(0, SIZE - 1)))
 def test_released_items_leave_everybody(database, gone):
     found = without(sets_of(database, SIZE), np.isin(np.arange(SIZE), list(gone)))

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpselect import mechanisms
@@ -20,7 +20,6 @@ from dpselect.mechanisms import (
 from dpselect.mechanisms.published.policy import rounding_of_one
 from dpselect.mechanisms.set_union.kernels import loops, plain
 from tests.exact.union_laws import sets_of, weights_of
-from tests.house.pace import examples
 from tests.twins import unions as broken
 
 SHAPES = {
@@ -122,7 +121,7 @@ TERMS = {"epsilon": 3, "delta": "0.3", "max_items_per_user": 5}  # a low cutoff,
 
 
 @pytest.mark.parametrize("name", ["PolicyLaplace", "GreedyGeometric"])
-@examples(60)
+@settings(max_examples=60)
 @given(databases, st.integers(0, 25), added_users, st.sampled_from([0, Fraction(1, 3), 3]))
 def test_l1_policies_only_rise_and_by_one_in_all(name, database, place, added, alpha):
     moved = moves(getattr(mechanisms, name)(alpha=alpha, **TERMS), database, place, added)
@@ -132,7 +131,7 @@ def test_l1_policies_only_rise_and_by_one_in_all(name, database, place, added, a
         assert set(moved) <= {0, 1}
 
 
-@examples(120)
+@settings(max_examples=120)
 @given(databases, st.integers(0, 25), added_users, st.sampled_from([0, Fraction(1, 3), 5]))
 def test_l2_descent_moves_by_one_in_the_euclidean_norm(database, place, added, alpha):
     mechanism = PolicyGaussian(alpha=alpha, most_users=26, **TERMS)

@@ -17,8 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tests import postgres
-from tests.engines import spark
+from tests import postgres, spark
 from tests.replay.cells import LINES_GROUP, Bench, Cell, every_kind, single_cells
 from tests.replay.kinds import Kind
 from tests.replay.server_kinds import Servers

@@ -10,16 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.house.pace import thorough
 from tests.replay.cells import Bench, Cell
 from tests.replay.kinds import KINDS
 from tests.replay.odd_lines import OddLine
 from tests.replay.odd_values import Odd
 from tests.replay.sorts import PLACES, ROLES
 
-EXAMPLES = settings(
-    max_examples=25 if thorough() else 4, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True
-)
+EXAMPLES = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True)
 BENCH = Bench()
 AT_ONCE = 5
 WITH_HALVES = st.text(st.characters(exclude_categories=()), max_size=12)

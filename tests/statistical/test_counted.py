@@ -7,7 +7,6 @@ is that of the question without the bound, and the judge that accepts the senten
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,12 +20,11 @@ from dpselect.engines.port import PerUser
 from dpselect.queries.of_groups import groups_of
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.testing.exact import SeededDraws
-from tests.house import pace
 from tests.statistical.judge import tail
 
 LEVEL = 0.05  # of the test that may refute 95 times of 100; draws repeat, so no run is unlucky
-INTERVALS = 2000 if os.environ.get("SLOW") == "2" else 200 if pace.thorough() else 40
-KEYS = 2 if INTERVALS < 200 else 4  # samples of the bound
+INTERVALS = 200
+KEYS = 4  # samples of the bound
 GROUPS, ITEMS, MONTHS = range(5), range(10), 3
 NOISELESS: dict[str, Any] = {"epsilon": 10**5, "delta": "1e-6"}
 pytestmark = pytest.mark.filterwarnings("ignore::dpselect.errors.WeakPromiseWarning")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpselect.release import formatting
-from tests.gateway.chromium import story
-from tests.gateway.chromium.site import HOSTILE, PEOPLE, Site, running
-from tests.gateway.chromium.window import Window, chromium, complaints
+from tests.slow.chromium import story
+from tests.slow.chromium.site import HOSTILE, PEOPLE, Site, running
+from tests.slow.chromium.window import Window, chromium, complaints
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from dpselect.ledger import Account, EntryKind, Ledger
-from tests.ledger import crowd, killed
+from tests.ledger import crowd
 from tests.ledger.amounts import grant
+from tests.slow.ledger import killed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tests.gateway.chromium.site import Site
-from tests.gateway.chromium.window import Window
+from tests.slow.chromium.site import Site
+from tests.slow.chromium.window import Window
 
 ANSWER = re.compile(r"/answers/\w+")
 

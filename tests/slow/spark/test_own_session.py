@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import spark as local_spark
 from tests.end_to_end.conftest import process
-from tests.engines import spark as local_spark
 
 pytestmark = pytest.mark.slow
 

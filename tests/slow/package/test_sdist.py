@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from flit_core import buildapi
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 WHOLE = ("src", "tests", "docs", "benchmarks", "requirements", "installed", "release", ".github", ".ci")
 LEAVINGS = {"__pycache__", ".cache"}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from tests.engines import spark as local_spark
+from tests import spark as local_spark
 from tests.ledger.amounts import grant
 
 SCRIPT = Path(__file__).with_name("killed_executors.py")

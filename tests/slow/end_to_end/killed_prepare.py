@@ -25,7 +25,7 @@ from typing import Any
 
 import duckdb  # noqa: F401  # before the fork: children start at once
 
-sys.path.insert(0, str(Path(__file__).parents[2]))  # as a script it stands in its own folder
+sys.path.insert(0, str(Path(__file__).parents[3]))  # as a script it stands in its own folder
 
 import dpselect as dps
 from dpselect.engines.preparation import prepare
