@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from dpselect.gateway.settings.reading import read_text
 from tests.conftest import ROOT
 
@@ -51,7 +49,6 @@ def served(folder: Path) -> Iterator[str]:
             process.terminate()
 
 
-@pytest.mark.slow
 def test_the_way_to_own_data_ends_with_an_answer(tmp_path):
     shell(block("--keep plays.parquet"), tmp_path)
     made = shell(block("gateway token"), tmp_path).splitlines()

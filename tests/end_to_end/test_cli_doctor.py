@@ -147,7 +147,6 @@ def test_an_address_of_nothing(doctor: Doctor) -> None:
     assert "hush" not in str(found)
 
 
-@pytest.mark.slow
 def test_a_server_that_answers(doctor: Doctor, postgres_server: str) -> None:
     import psycopg
 
@@ -162,7 +161,6 @@ def test_a_server_that_answers(doctor: Doctor, postgres_server: str) -> None:
     assert found["ledger"][0] == "ok"
 
 
-@pytest.mark.slow
 def test_spark_answers(doctor: Doctor, spark: SparkSession) -> None:
     assert doctor("--engine", f"spark:{spark.sparkContext.master}")[1]["engine"][0] == "ok"
     status, found = doctor("--engine", "spark:spark://eve@127.0.0.1:1")

@@ -267,7 +267,6 @@ def test_a_capped_price_that_pays_is_safe():
     assert gain(Account(made), menu, "0.0125", calls=18) == pytest.approx(0.587, abs=0.001)
 
 
-@pytest.mark.slow
 def test_the_order_must_be_chosen_before():
     """All but nothing of delta is set aside: the account spends half of it at most, and many orders more than all."""
     first = promise(1, "1e-6")

@@ -55,7 +55,6 @@ def test_grouped_counts_have_the_same_law_as_listed_ones(counts):
     assert same(grouped, law_of(peeling, counts))
 
 
-@pytest.mark.slow
 def test_theorem_1_one_shot_gumbel_is_peeling():
     """Durfee and Rogers 2021, equation (3), integrated numerically, with the Gumbel density as it stands there."""
     h, rate = (2, 1, 0), 0.5

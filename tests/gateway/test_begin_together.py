@@ -17,7 +17,6 @@ from tests.gateway.served import settings_in
 PROCESSES = 4
 
 
-@pytest.mark.slow
 def test_processes_that_begin_at_once_grant_a_quota_once(postgres_server: str, tmp_path: Path) -> None:
     psycopg = pytest.importorskip("psycopg")
     settings = read_text(settings_in(tmp_path).read_text(), tmp_path)

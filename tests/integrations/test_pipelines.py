@@ -65,7 +65,6 @@ def run(words: list[str], folder: Path, **settings: str) -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
 
 
-@pytest.mark.slow
 def test_a_model_of_dbt_is_paid_once_for_the_same_rows(tmp_path: Path) -> None:
     dbt = program("dbt")
     put(
@@ -90,7 +89,6 @@ def test_a_model_of_dbt_is_paid_once_for_the_same_rows(tmp_path: Path) -> None:
         assert made.sql("FROM top_artists").columns == ["rank", "item"]
 
 
-@pytest.mark.slow
 def test_a_task_of_airflow_is_paid_once_for_the_same_day(tmp_path: Path) -> None:
     airflow = program("airflow")
     library = re.findall(r"^```python\n# release_tables.py\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

@@ -74,7 +74,6 @@ def check_damaged(path: Path, before: State) -> bool:
     return False
 
 
-@pytest.mark.slow
 def test_flipped_bytes(file: Path) -> None:
     before, good = state(file), file.read_bytes()
     assert before.problems == []

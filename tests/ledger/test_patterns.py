@@ -51,15 +51,3 @@ def check(found: list[dict[str, Any]], words: str = "") -> None:
 def test_a_few_of_them(tmp_path: Path, words: str) -> None:
     Ledger.create(tmp_path / "x").close()
     check(lives("path", str(tmp_path / "x"), words), words)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["path", "object"])
-def test_budgets_in_a_ledger(where: str, kind: str) -> None:
-    Ledger.create(where).close()
-    check(lives(kind, where))
-
-
-@pytest.mark.slow
-def test_budgets_without_a_ledger() -> None:
-    check(lives("none", "-"))

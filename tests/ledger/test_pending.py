@@ -195,7 +195,6 @@ def interrupted_at(line: int, budget: LedgerBudget, read: list[int]) -> bool:
     raise AssertionError("the question cannot be answered")
 
 
-@pytest.mark.slow
 def test_an_interruption_at_any_line_before_rows_are_read_gives_all_back(tmp_path: Path, ann: Account) -> None:
     empty = tmp_path / "empty"
     with Ledger.create(empty) as ledger:

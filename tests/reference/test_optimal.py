@@ -139,7 +139,6 @@ def direct_delta(times, epsilon, total):
     return max((two_point_delta(times, epsilon, total, t) for t in places), key=lambda d: float(d.mid()))
 
 
-@pytest.mark.slow
 def test_the_non_adaptive_optimum_equals_a_direct_computation_at_1000_points():
     draw = random.Random(2)
     for _ in range(800):

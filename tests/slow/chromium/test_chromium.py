@@ -23,7 +23,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Browser, S
         yield browser, site
 
 
-@pytest.mark.parametrize("script", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["script", "plain"])
+@pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])
 def test_people_do_their_work(script, place):
     browser, site = place
     windows = {who: Window(browser, site.url, script=script) for who in PEOPLE}
@@ -84,7 +84,6 @@ def test_a_keyboard_is_enough(place):
     window.close()
 
 
-@pytest.mark.slow
 def test_labels_are_text_wherever_they_are_shown(place):
     browser, site = place
     window = Window(browser, site.url)

@@ -17,7 +17,6 @@ import pytest
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
-pytestmark = pytest.mark.slow
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 LOADED = {("script", "src"), ("img", "src"), ("source", "src"), ("iframe", "src"), ("object", "data"), ("embed", "src")}
 LINKS_THAT_LOAD = {

@@ -16,7 +16,6 @@ STEP = 13  # a prime, so that no rhythm of the code hides a line; tests/ledger k
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and fork")
-@pytest.mark.slow
 def test_a_question_killed_anywhere_is_paid_or_was_never_answered(events, tmp_path):
     ledger = tmp_path / "budget.sqlite"
     with dps.Ledger.create(ledger) as book:

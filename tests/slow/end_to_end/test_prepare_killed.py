@@ -15,7 +15,6 @@ MOMENTS = 12  # kills at a moment, of each of the two
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and fork")
-@pytest.mark.slow
 def test_whoever_asks_sees_one_state_whole_wherever_a_writer_dies(tmp_path: Path) -> None:
     spilled = tmp_path / "spilled"
     spilled.mkdir()

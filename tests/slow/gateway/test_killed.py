@@ -14,7 +14,6 @@ import pytest
 from tests.gateway import faults
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL, and one process for a folder"),
 ]
 

@@ -46,7 +46,6 @@ def check(found: list[dict[str, Any]]) -> None:
     assert found[-1]["said"] == "r!"
 
 
-@pytest.mark.slow
 def test_killed_at_every_line_sqlite(tmp_path: Path, ann: Account) -> None:
     path = tmp_path / "x"
     with Ledger.create(path) as ledger:
@@ -56,7 +55,6 @@ def test_killed_at_every_line_sqlite(tmp_path: Path, ann: Account) -> None:
     check(found)
 
 
-@pytest.mark.slow
 def test_killed_at_many_lines_postgres(new_database: Callable[[], str]) -> None:
     address = new_database()
     Ledger.create(address).close()
@@ -65,7 +63,6 @@ def test_killed_at_many_lines_postgres(new_database: Callable[[], str]) -> None:
     check(found)
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment(where: str, ann: Account) -> None:
     """Between lines too, inside of the stores: the moments are spread over what a process needs for 40 questions."""
     with Ledger.create(where) as ledger:

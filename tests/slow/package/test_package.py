@@ -195,13 +195,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     return packages.put(packages.build(folder / "copy", folder / "built", 1), folder / "dist")
 
 
-@pytest.mark.slow
 def test_this_checkout_makes_whole_and_valid_files(built: Built) -> None:
     assert "the sdist is the whole tree" in packages.check_contents(built)
     assert "no dead link" in packages.check_metadata(built)
 
 
-@pytest.mark.slow
 def test_another_place_and_time_make_the_same_files(built: Built, tmp_path: Path) -> None:
     shutil.copytree(built.tree, tmp_path / "elsewhere")
     umask, more = packages.TWO_WAYS[1]
@@ -210,7 +208,6 @@ def test_another_place_and_time_make_the_same_files(built: Built, tmp_path: Path
     packages.refuse_difference(built.sdist, again.sdist)
 
 
-@pytest.mark.slow
 def test_what_is_left_out_or_changed_is_named(built: Built, tmp_path: Path) -> None:
     tree = Path(shutil.copytree(built.tree, tmp_path / "tree"))
     (tree / "src" / "dpselect" / "new.py").write_text("", "utf-8")
@@ -231,7 +228,6 @@ BROKEN: dict[str, tuple[str, str, bytes | None]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("sort", BROKEN)
 def test_a_wheel_with_broken_records_is_refused(built: Built, tmp_path: Path, sort: str) -> None:
     what, name, content = BROKEN[sort]
@@ -243,7 +239,6 @@ def test_a_wheel_with_broken_records_is_refused(built: Built, tmp_path: Path, so
         packages.check_metadata(Built(built.tree, built.sdist, zipped(tmp_path / built.wheel.name, broken)))
 
 
-@pytest.mark.slow
 def test_records_that_agree_with_themselves_and_not_with_the_tree_are_refused(built: Built) -> None:
     held, project = packages.members(built.wheel), packages.project_of(built.tree)
     records.check_records(held, project)
@@ -256,7 +251,6 @@ def test_records_that_agree_with_themselves_and_not_with_the_tree_are_refused(bu
             records.check_records(held, {**project, name: value})
 
 
-@pytest.mark.slow
 def test_the_inventory_names_the_wheel_and_all_that_it_needs(built: Built) -> None:
     assert "3 dependencies" in inventory.write(built, 1)
     dist = built.wheel.parent
@@ -273,7 +267,6 @@ def test_the_inventory_names_the_wheel_and_all_that_it_needs(built: Built) -> No
         inventory.check_sums(dist)
 
 
-@pytest.mark.slow
 def test_the_wheel_answers_in_an_environment_of_its_own(built: Built, tmp_path: Path) -> None:
     uv = next((ROOT / ".venv").glob("uv-*/bin/uv"), None)
     if uv is None:

@@ -23,14 +23,9 @@ REAL = {
 }
 
 
-# Every day the draws that refine often: they go through all that those as shipped do, and through what these do rarely.
-SHIPPED = [pytest.mark.slow]
-KINDS = [pytest.param(make, id=name, marks=SHIPPED if name == "as shipped" else []) for name, make in REAL.items()]
-
-
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=REAL)
 def draws(request):
-    return request.param()
+    return REAL[request.param]()
 
 
 def floats(exact):
@@ -117,7 +112,7 @@ def test_binomial(n, p, draws):
     judge(lambda: draws.binomial(n, p), law_at(p), wrong)
 
 
-@pytest.mark.parametrize("rate", [pytest.param(Fraction(1, 7), marks=pytest.mark.slow), Fraction(3, 2)])
+@pytest.mark.parametrize("rate", [Fraction(1, 7), Fraction(3, 2)])
 def test_geometric(rate, draws):
     def law_at(r):
         exact = answers(lambda d: min(d.geometric(r), 40))
@@ -251,7 +246,6 @@ def test_too_many_zeros_asked_of_those_beyond_the_window_are_refused(draws, monk
     assert not accepts(lambda: draws.noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
 
 
-@pytest.mark.slow
 def test_many_equal_integers_are_grouped_and_found_again():
     """The path for arrays: counting by value, one pick of a group, and one pass to find its member."""
     counts = np.array([0] * 50 + [6] * 30 + [3] * 20)[np.random.default_rng(0).permutation(100)]

@@ -23,7 +23,6 @@ PROCESSES, QUESTIONS, AFFORDABLE, OF_ONE = 12, 250, 1_800, 750
 ANALYSTS = ("ann", "bob", "eve")
 
 
-@pytest.mark.slow
 def test_twelve_processes(where: str) -> None:
     """Of three analysts, whose quotas are together more than the account: nobody has more than theirs."""
     price = crowd.PRICE.epsilon

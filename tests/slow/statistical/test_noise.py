@@ -25,14 +25,9 @@ REAL = {
 HALF = Fraction(1, 2)
 
 
-# Every day the draws that refine often: they go through all that those as shipped do, and through what these do rarely.
-SHIPPED = [pytest.mark.slow]
-KINDS = [pytest.param(make, id=name, marks=SHIPPED if name == "as shipped" else []) for name, make in REAL.items()]
-
-
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=REAL)
 def draws(request):
-    return request.param()
+    return REAL[request.param]()
 
 
 def floats(exact):
@@ -52,7 +47,7 @@ def judge_top(draws, shape, k, rate):
     )
 
 
-@pytest.mark.parametrize("rate", [pytest.param(Fraction(1, 3), marks=pytest.mark.slow), Fraction(3, 2)], ids=str)
+@pytest.mark.parametrize("rate", [Fraction(1, 3), Fraction(3, 2)], ids=str)
 def test_few_candidates_all_get_a_number(draws, rate):
     """At 3/2 the unit is a quarter; ties of integers are decided by the bits of fractions."""
     judge_top(draws, ((2, 1, 0), (1, 2, 1)), 2, rate)
@@ -138,7 +133,7 @@ def test_noises_that_are_drawn_together(law_of):
 
 @pytest.mark.parametrize(
     "variance",
-    [Fraction(1, 4), *(pytest.param(variance, marks=pytest.mark.slow) for variance in (Fraction(7, 2), Fraction(30)))],
+    [Fraction(1, 4), Fraction(7, 2), Fraction(30)],
 )
 def test_discrete_gaussian(variance):
     draws = SecureDraws()
@@ -150,9 +145,7 @@ def test_discrete_gaussian(variance):
     judge(lambda: max(-15, min(15, draws.gaussian(variance))), law_at(variance), wrong)
 
 
-@pytest.mark.parametrize(
-    ("d", "rate"), [(1, Fraction(2)), pytest.param(3, HALF, marks=pytest.mark.slow), (40, Fraction(3))]
-)
+@pytest.mark.parametrize(("d", "rate"), [(1, Fraction(2)), (3, HALF), (40, Fraction(3))])
 def test_the_radius_of_the_gamma_mechanism(d, rate):
     draws = SecureDraws()
 
