@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dpselect.ledger import Ledger
-from tests.ledger.test_patterns import check, lives
+from tests.ledger.test_patterns import check, lives, pytestmark
+
+__all__ = ["pytestmark"]  # where there is no fork, there is nothing to test
 
 
 @pytest.mark.parametrize("kind", ["path", "object"])
