@@ -266,6 +266,16 @@ def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:
     return graph
 
 
+def room_graph(files: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """For every room the other rooms it imports. The package root re-exports, so it is none."""
+    graph: dict[str, set[str]] = {room_of(path): set() for path in files if path != "__init__.py"}
+    for path, others in files.items():
+        for other in others:
+            if "__init__.py" not in (path, other) and room_of(path) != room_of(other):
+                graph[room_of(path)].add(room_of(other))
+    return graph
+
+
 def file_of(name: str, files: Collection[str]) -> str | None:
     """The file that an imported name comes from: the module itself, or the one that defines or re-exports the name."""
     if name.partition(".")[0] != "dpselect":

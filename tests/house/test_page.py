@@ -8,8 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.house.measure import room_graph, texts
-from tests.house.rules import PACKAGE, ROOMS, ROOT, import_graph, room_of
+from tests.house.rules import PACKAGE, ROOMS, ROOT, import_graph, room_graph, room_of, sources
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 RECIPES = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -104,7 +103,7 @@ def test_every_room_has_its_line_in_the_order_of_imports() -> None:
 
 
 def test_the_picture_is_the_one_that_imports_draw() -> None:
-    graph, lines = room_graph(import_graph(texts(PACKAGE))), picture(PAGE)
+    graph, lines = room_graph(import_graph(sources())), picture(PAGE)
     assert sorted(room for line in lines for room in line) == sorted(graph)
     assert wrong_arrows(graph, lines) == []
 
