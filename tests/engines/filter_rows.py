@@ -48,6 +48,10 @@ COLUMNS: dict[str, tuple[str, list[str | None]]] = {
                         "1e16", "0.49999999999999994", None, "3"]),
     "long": ("VARCHAR", ["a" * 4096, "ab" * 2000, "\U0001f600" * 1000, None, "  x ", "\u00a0x",
                          "ABC\u00c4\u0130\u00df"]),
+    "vast": ("VARCHAR", [*("a" * more for more in (1, 2, 4095, 4096, 4097, 4098, 9000)), "a" * 4096 + "b", "b" * 5000,
+                         *("\u00e9" * more for more in (1, 2, 2048, 2049, 3000)), None, "\u00e9" * 2047 + "aa", "b",
+                         *("\U0001f600" * more for more in (1, 1024, 1025)), "\uffff" * 1500, "aab", "", "A" * 4097]),
+    "other vast": ("VARCHAR", ["a" * 4096, "a" * 4097, "b" * 5000, "a", None, "\u00e9" * 2049, "b"]),
 }  # fmt: skip
 ROWS = [[number, *(values[number % len(values)] for _, values in COLUMNS.values())] for number in range(180)]
 TYPES = {name: filter_type(sql_type.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"))
@@ -265,6 +269,27 @@ wild = 5e-324
 wild = 0
 """.strip().splitlines()
 ]
+_LISTS = [
+    [repr(text) for text in texts]
+    for texts in (
+        ["a", "aa", "aaa", "aaaa", "b", "\u00e9", "\uffff"],
+        ["a", "\U0001f600" * 1024, "b" * 5000, "c", "d", "\u00e9" * 2049],
+        ["a" * more for more in (4094, 4095, 4096, 4097, 4099)],
+    )
+]
+CONDITIONS += [
+    *(f"vast {sign} {one}" for sign in ("<", "<=", ">", ">=") for one in sorted({*_LISTS[0], *_LISTS[2]})),
+    *(f"vast {sign} {one}" for sign in ("=", "<>") for one in _LISTS[2][1:4]),
+    *(f"vast {test} ({', '.join(some)})" for test in ("IN", "NOT IN") for some in _LISTS),
+    "vast BETWEEN 'a' AND 'aa'",
+    "vast NOT BETWEEN 'aa' AND '\u00e9\u00e9'",
+    f"vast BETWEEN {_LISTS[2][2]} AND {_LISTS[2][3]}",
+    "'aa' < vast AND '\u00e9' >= vast",
+    "'b' BETWEEN vast AND 'c'",
+    "vast IS DISTINCT FROM 'a'",
+    f"vast IS NOT DISTINCT FROM {_LISTS[2][3]}",
+    "(vast < 'b' OR vast IN ('a', 'b', 'c', 'd', 'e')) IS NULL",
+]
 
 
 _NUMBER = r" *[+-]?[0-9]{1,18} *"
@@ -273,6 +298,7 @@ _FAR = "(\"far day\" BETWEEN '0001-01-01' AND '9999-12-31')"
 _THEN = "(\"far moment\" BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999')"
 _DOUBLE = r" *[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?0?[0-4]?[0-9])? *"
 _IS_DOUBLE = f"(strlen(written) <= 50 AND regexp_full_match(written, '{_DOUBLE}'))"
+_FIRST, _SECOND = (f'CASE WHEN strlen("{name}") <= 4096 THEN "{name}" END' for name in ("vast", "other vast"))
 # Where ours is not DuckDB's: what it means, in DuckDB's SQL.
 OTHERS = {
     "written::INT = 5": f"regexp_full_match(written, '{_NUMBER}') AND TRY_CAST(written AS BIGINT) = 5",
@@ -339,4 +365,13 @@ OTHERS = {
     "CASE WHEN yes THEN 1 ELSE 1 / 0 END = 1": "yes",
     "CASE WHEN yes THEN wild ELSE 1 END = 1": "yes IS NOT TRUE",
     "CASE WHEN TRUE THEN 'a' ELSE 'b' END < 'B'": "false",
+    **{
+        f"vast {sign} \"other vast\"": f"({_FIRST}) {sign} ({_SECOND})"
+        for sign in ("=", "<>", "<", "<=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
+    },
+    "vast BETWEEN 'a' AND \"other vast\"": f"({_FIRST}) BETWEEN 'a' AND ({_SECOND})",
+    "vast IN ('a', \"other vast\", 'b')": f"({_FIRST}) IN ('a', ({_SECOND}), 'b')",
+    "CASE vast WHEN 'b' THEN 1 WHEN \"other vast\" THEN 2 END = 2": f"vast <> 'b' AND ({_FIRST}) = ({_SECOND})",
+    "NULLIF(vast, \"other vast\") IS NULL": f"({_FIRST}) IS NULL OR ({_FIRST}) = ({_SECOND})",
+    "NULLIF(vast, 'b') IS NULL": f"({_FIRST}) IS NULL OR vast = 'b'",
 }  # fmt: skip

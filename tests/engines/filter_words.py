@@ -81,7 +81,7 @@ DOUBLES = st.recursive(
 )
 _SIZE = st.integers(0, 5).map(str)
 TEXTS = st.recursive(
-    st.one_of(st.sampled_from(["text", "other", "written", "long"]), texts(LETTERS)),
+    st.one_of(st.sampled_from(["text", "other", "written", "long", "vast"]), texts(LETTERS)),
     lambda inner: st.one_of(
         _filled("{}({})", st.sampled_from(["lower", "upper", "trim", "ltrim", "rtrim"]), inner),
         _filled("{}({}, {})", st.sampled_from(["left", "right"]), inner, _SIZE),

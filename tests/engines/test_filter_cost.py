@@ -77,6 +77,11 @@ def test_every_operation_has_a_weight():
         "t IN ('a', 'b')": (2, 0, 1, 2),
         "t IN ('a', 'b', 'c', 'd', 'e')": (1, 0, 1, 5),
         "t IN ('a', u)": (2, 0, 2, 1),
+        "t IS DISTINCT FROM 'a'": (1, 0, 0, 1),
+        "t IS NOT DISTINCT FROM u": (2, 0, 1, 0),
+        f"t < '{'a' * 1023}'": (1, 0, 1, 16),
+        f"t < '{'a' * 1024}'": (1, 0, 2, 17),
+        f"t BETWEEN 'a' AND '{'a' * 2048}'": (2, 0, 6, 34),
         "n BETWEEN 1 AND 2": (2, 0, 0, 2),
         "n = 1 AND n = 2 OR NOT n = 3": (6, 0, 0, 3),
         "t LIKE 'abc'": (1, 3, 1, 0),
@@ -214,6 +219,9 @@ def missing(engine: Spelling, sql_types: dict[str, Any], quote: Callable[[str], 
         "t > 'a'",
         "t IS NULL",
         "COALESCE(t, 'c') = 'c'",
+        "(t = t) IS NULL",
+        "(t < t) IS NULL",
+        "t IS DISTINCT FROM NULLIF(t, t)",
     ]
     found = dict(ask(", ".join(f"({parse(where).sql(sql_types, quote, engine)})" for where in wheres), TEXTS))
     for text in TEXTS:
@@ -221,7 +229,7 @@ def missing(engine: Spelling, sql_types: dict[str, Any], quote: Callable[[str], 
         wanted = [is_long] * len(READS)
         wanted += [text != NUMBERS[0], text != NUMBERS[0], True]
         wanted += [text == one for one in TEXTS]
-        wanted += [text in LONG[:2], text[0] >= "b", False, is_long]
+        wanted += [text in LONG[:2], text[0] >= "b", False, is_long, is_long, is_long, not is_long]
         assert [bool(one) for one in found[text]] == wanted
 
 
@@ -317,13 +325,15 @@ def test_postgres_looks_up_whole_numbers_of_one_size():
         assert f"{form} IN (" in written.replace('("n")', '"n"')
 
 
-def test_json_of_postgres_is_no_text_of_filters():
+def test_json_and_long_char_of_postgres_are_no_texts_of_filters():
     """Each mention of such a column would write all of it out, however long it is."""
     from dpselect.engines.postgres.dialect import pg_type
 
-    columns = {name: pg_type(name, "b", -1) for name in ("json", "jsonb")}
+    columns = {name: pg_type(name, "b", -1) for name in ("json", "jsonb", "bpchar")}
+    columns["c1025"] = pg_type("bpchar", "b", 1029)
+    assert parse("c1024 = 'a'").sql({"c1024": pg_type("bpchar", "b", 1028)}, quoted, POSTGRES)
     for name in columns:
-        assert parse(f"{name} IS NULL").sql(columns, quoted, POSTGRES)
+        assert parse(f"{name} IS NULL").sql(columns, quoted, POSTGRES) == f'(("{name}") IS NULL)'
         for where in (f"{name} = '1'", f"starts_with({name}, '1')", f"length({name}) = 1", f"{name}::BIGINT = 1"):
             with pytest.raises(ParameterError, match=name):
                 parse(where).sql(columns, quoted, POSTGRES)

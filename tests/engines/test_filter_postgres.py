@@ -1,6 +1,8 @@
-"""Filters on PostgreSQL: what only its types hold, and an engine that asks with one."""
+"""Filters on PostgreSQL: what only its types hold, an engine that asks with one, and what long texts take it."""
 
 from __future__ import annotations
+
+import random
 
 import pytest
 
@@ -88,3 +90,45 @@ def test_a_constant_that_is_none_of_its_type_is_null(new_database):
     ):
         with open_engine(address, user="user", item="item", table="t", where=where, key=b"k") as engine:
             assert len(engine.top(9).counts) == 2
+
+
+COMPARED = {
+    "31 comparisons": " OR ".join(f"x < '0{one}'" for one in range(31)),
+    "14 BETWEEN": " OR ".join(f"x BETWEEN '0' AND '0{one}'" for one in range(14)),
+    "IN 1,000 texts": "x IN (" + ", ".join(f"'text {one}'" for one in range(1000)) + ")",
+    "NOT IN": "x NOT IN (" + ", ".join(f"'text {one}'" for one in range(20)) + ")",
+    "two columns": "x = y OR x < y OR x IS DISTINCT FROM y OR x IN ('a', y) OR x BETWEEN 'a' AND y",
+    "CASE and NULLIF": "CASE x WHEN 'a' THEN 1 WHEN y THEN 2 END = 1 OR NULLIF(x, y) = 'a' OR COALESCE(x, y) > y",
+    "no text": "j IS NULL OR c IS NULL",
+    "equal": " OR ".join(f"x = '0{one}'" for one in range(30)),
+}
+
+
+def pages(connection, condition: str) -> int:
+    """The pages that the server touches for a question."""
+    query = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT count(*) FROM t WHERE {condition}".replace("%%", "%")
+    plan = connection.execute(query.encode()).fetchone()[0][0]["Plan"]
+    return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+
+
+def test_a_text_of_a_megabyte_is_not_fetched_for_each_comparison(new_database):
+    """It lies on 125 pages; a comparison with a constant looks at the first, others at none."""
+    import psycopg
+
+    types = {
+        name: pg_type(kind, "b", -1) for name, kind in (("x", "text"), ("y", "text"), ("j", "json"), ("c", "bpchar"))
+    }
+    asked = {name: parse(where).sql(types, pg_quoted, POSTGRES) for name, where in COMPARED.items()}
+    asked["a number"] = f"{types['x'].number.replace('{}', 'x')} > 1"
+    touched = []
+    for length in (5000, 1_000_000):
+        text = "f" + "".join(random.Random(1).choices("0123456789abcdef", k=length))
+        with psycopg.connect(new_database(), autocommit=True) as connection:
+            connection.execute("CREATE TABLE t (x text, y text, c bpchar, j json)")
+            connection.execute("INSERT INTO t VALUES (%s, %s, %s, %s)", [text, text, text, f'"{text}"'])
+            connection.execute("VACUUM t")
+            touched.append({name: pages(connection, condition) for name, condition in asked.items()})
+            assert pages(connection, f"x < '{text}'") > length // 8192
+    few, many = touched
+    assert {name: count for name, count in many.items() if count > 2 * few[name]} == {}
+    assert many["equal"] == many["two columns"] == many["no text"] == many["a number"] == 1

@@ -24,6 +24,7 @@ SHORT = 64
 """Bytes of a constant with which a text is compared at the cost of an operator."""
 LISTED = 50
 """Constants behind IN that may be compared one by one at the cost of an operator; more must be looked up."""
+EQUALS, ORDERS = ("=", "<>", "IS DISTINCT FROM"), ("<", "<=", ">", ">=")
 POWERS = 300
 """Powers of ten that a double has."""
 RANGE, READ = 100, 97  # those of a column, and those of a text that was read as a number
@@ -72,7 +73,7 @@ class Weight:
 # to its weight in `_weight`. A cast from text is a regular expression over at most casts.BYTES bytes.
 WEIGHTS = {
     "AND": Weight(0), "OR": Weight(0), "NOT": Weight(), "IS NULL": Weight(),
-    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), Weight()),
+    **dict.fromkeys((*EQUALS, *ORDERS), Weight()),
     "IN": Weight(), "BETWEEN": Weight(2, copies=(2, 1)), "LIKE": Weight(0),
     "CASE": Weight(0), "COALESCE": Weight(0),
     "+": Weight(), "-": Weight(), "*": Weight(), "/": Weight(2, copies=(1, 2)), "%": Weight(2, copies=(1, 2)),
@@ -177,9 +178,9 @@ def _weight(node: Operation) -> Weight:
         return Weight(each + constants // 200 + others, others + _reads(parts[1:]), (each + others, 1))
     if sort == "BETWEEN":
         return Weight(base.operators, 2 * _reads(parts), base.copies)
-    if sort in ("=", "<>") and any(isinstance(part, Constant) for part in parts):
+    if sort in EQUALS and any(isinstance(part, Constant) for part in parts):
         return Weight(1, max(map(_long, parts)))  # texts are compared only where they are as long
-    return Weight(1, _reads(parts)) if sort in ("=", "<>", "<", "<=", ">", ">=") else base
+    return Weight(1, _reads(parts)) if sort in EQUALS + ORDERS else base
 
 
 def _long(part: Node) -> int:
@@ -189,6 +190,7 @@ def _long(part: Node) -> int:
 
 
 def _reads(parts: Sequence[Node]) -> int:
-    """1 where a comparison may be one of texts."""
+    """Of a comparison that may be one of texts: of a long one as many letters as the longest constant has, and one."""
     constants = [part.value for part in parts if isinstance(part, Constant)]
-    return int(all(isinstance(value, str) for value in constants))
+    letters = [len(value) for value in constants if isinstance(value, str)]
+    return -(-4 * (1 + max(letters, default=0)) // BYTES) if len(letters) == len(constants) else 0

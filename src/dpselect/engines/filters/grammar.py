@@ -139,9 +139,7 @@ class _Reader:
     def _is(self, left: Node) -> Node:
         if self.taken("DISTINCT"):
             self.need("FROM")
-            right = self.expression(_JOINED)
-            missing = Operation("<>", (Operation("IS NULL", (left,)), Operation("IS NULL", (right,))))
-            return Operation("COALESCE", (Operation("<>", (left, right)), missing))
+            return Operation("IS DISTINCT FROM", (left, self.expression(_JOINED)))
         for word, holds in (("TRUE", left), ("FALSE", Operation("NOT", (left,)))):
             if self.taken(word):
                 return Operation("COALESCE", (holds, Constant(False)))

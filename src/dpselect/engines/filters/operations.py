@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpselect.engines.filters import values
 from dpselect.engines.filters.casts import cast
-from dpselect.engines.filters.cost import LISTED, POWERS
+from dpselect.engines.filters.cost import EQUALS, HASHED, LISTED, ORDERS, POWERS
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, refuse
@@ -58,12 +58,12 @@ class Writer:
         return _boolean(f"{_in_parentheses(parts[0].sql)} IS NULL")
 
     def _comparison(self, node: Operation, parts: Sequence[Value]) -> Value:
-        left, right = alike(parts, self.spelling)
+        left, right = alike(parts, self.spelling, whole=self.spelling.stops or node.sort not in ORDERS)
         return _boolean(f"{left} {node.sort} {right}")
 
     def _among(self, node: Operation, parts: Sequence[Value]) -> Value:
         """Only constants stand in a list: for one column among them DuckDB compares with each by itself."""
-        first, *others = alike(parts, self.spelling)
+        first, *others = alike(parts, self.spelling, whole=len(parts) <= HASHED)
         listed: dict[bool, list[str]] = {True: [], False: []}
         for part, sql in zip(node.parts[1:], others, strict=True):
             listed[isinstance(part, Constant)].append(sql)
@@ -76,7 +76,7 @@ class Writer:
         return _boolean(" OR ".join([*tests, *(f"{first} = {sql}" for sql in listed[False])]))
 
     def _between(self, _: Operation, parts: Sequence[Value]) -> Value:
-        value, low, high = alike(parts, self.spelling)
+        value, low, high = alike(parts, self.spelling, whole=self.spelling.stops)
         return _boolean(f"{value} BETWEEN {low} AND {high}")
 
     def _like(self, node: Operation, parts: Sequence[Value]) -> Value:
@@ -268,7 +268,7 @@ class Writer:
 
 _OPERATIONS: Mapping[str, Callable[[Writer, Operation, Sequence[Value]], Value]] = {
     "AND": Writer._logic, "OR": Writer._logic, "NOT": Writer._negation, "IS NULL": Writer._missing,
-    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), Writer._comparison),
+    **dict.fromkeys((*EQUALS, *ORDERS), Writer._comparison),
     "IN": Writer._among, "BETWEEN": Writer._between, "LIKE": Writer._like,
     "CASE": Writer._case, "COALESCE": Writer._coalesce,
     "+": Writer._sum, "-": Writer._sum, "*": Writer._product, "/": Writer._quotient, "%": Writer._rest,

@@ -25,8 +25,8 @@ DIGITS = 38
 _OF_BIGINT = 20  # digits before the point that an engine may keep free for one
 ROUNDED = 6
 """Digits after the point that Spark keeps whatever comes before it; of more it may round the last ones away."""
-WRITTEN_OUT = ("json", "jsonb")
-"""Types of PostgreSQL that are made a text, however long, each time that they are named."""
+WRITTEN_OUT = ("json", "jsonb", "long bpchar")
+"""Types of PostgreSQL that are made a text, however long, each time that their form is named."""
 RANGE = 100
 """A double whose magnitude is beyond 10 to this power, or below its inverse, is null outside of comparisons."""
 _KINDS = {"text": "a text", "boolean": "TRUE or FALSE", "date": "a date", "timestamp": "a date or a moment"}
@@ -61,7 +61,7 @@ def column(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
     kind = "timestamp" if zoned else sql_type.kind
     if kind == "text":
         long = sql_type.name in WRITTEN_OUT
-        return Value("other", form, shown) if long else Value(kind, form, shown, spelling.short(form))
+        return Value("other", sql, shown) if long else Value(kind, form, shown, spelling.short(form))
     if kind == "boolean":
         return Value(kind, form, shown)
     if kind in ("date", "timestamp"):
@@ -151,15 +151,15 @@ def too_long(value: Value) -> NoReturn:
     refuse(f"an operation on {value.shown}, which may have any number of digits", "write CAST(x AS DOUBLE)")
 
 
-def alike(values: Sequence[Value], spelling: Spelling) -> list[str]:
-    """The SQL of values that are compared with each other."""
+def alike(values: Sequence[Value], spelling: Spelling, *, whole: bool = True) -> list[str]:
+    """The SQL of values that are compared with each other; not `whole` if that would read a text to its end."""
     kinds = {value.kind for value in values}
     if "null" in kinds:
         refuse("a comparison with NULL, which no row fits", "write IS NULL or IS NOT NULL")
     if kinds & {"date", "timestamp"}:
         return _moments(values, spelling)
     if kinds == {"text"}:
-        return [value.sql if value.constant is not None else spelling.binary(value.sql) for value in values]
+        return _texts(values, spelling, whole=whole)
     if kinds == {"boolean"}:
         return [value.sql for value in values]
     if kinds == {"exact"}:
@@ -171,6 +171,22 @@ def alike(values: Sequence[Value], spelling: Spelling) -> list[str]:
     if kinds <= {"exact", "double"}:
         return [to_double(value, spelling).sql for value in values]
     return misfit(values)
+
+
+def _texts(values: Sequence[Value], spelling: Spelling, *, whole: bool) -> list[str]:
+    """A column beside constants alone is compared however long it is.
+
+    The letters up to the one behind the longest constant say on which side of each constant a text lies.
+    """
+    letters = 1 + max((len(value.constant) for value in values if isinstance(value.constant, str)), default=0)
+    alone = sum(value.constant is None for value in values) == 1
+    found = []
+    for value in values:
+        sql = value.sql if alone and whole else value.used
+        if alone and not whole and value.safe:
+            sql = f"COALESCE({value.safe}, {spelling.function('LEFT', value.sql, str(letters))})"
+        found.append(sql if value.constant is not None else spelling.binary(sql))
+    return found
 
 
 def _together(values: Sequence[Value]) -> int:

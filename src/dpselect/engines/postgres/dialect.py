@@ -64,7 +64,7 @@ _TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
 # What a float cannot hold becomes 0 (the least float is 5e-324), or a number beyond every grid: the server refuses to
 # cast it, and whether a question fails may not hang on a row.
 _DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8"
-_READ = f"CASE WHEN {{}} ~ '^{NUMBER}$' AND length({{}}) < {LETTERS} THEN {_DOUBLE} END"
+_READ = f"CASE WHEN octet_length({{}}) < {LETTERS} AND {{}} ~ '^{NUMBER}$' THEN {_DOUBLE} END"  # of ASCII letters
 
 
 def pg_type(name: str, kind: str, modifier: int) -> SqlType:
@@ -75,6 +75,8 @@ def pg_type(name: str, kind: str, modifier: int) -> SqlType:
         own = '(CASE WHEN {} IS NOT NULL THEN concat({}) END) COLLATE "C"'
         return SqlType(name, "text", own, "text", "VARCHAR", number=_READ)
     if name in _TEXTS:
+        if name == "bpchar" and not 4 < modifier <= 1028:  # 4,096 bytes at most, of which each cast reads all
+            name = "long bpchar"
         return SqlType(name, "text", text, "text", "VARCHAR", number=_READ)
     if name == "uuid":
         return SqlType(name, "other", text, "text", "UUID")
