@@ -6,9 +6,10 @@ divisor that is 0, a text that is no number, a date that not every engine has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import count
 
 from dpselect.engines.filters import values
 from dpselect.engines.filters.casts import cast
@@ -63,7 +64,7 @@ class Writer:
 
     def _among(self, node: Operation, parts: Sequence[Value]) -> Value:
         """Only constants stand in a list: for one column among them DuckDB compares with each by itself."""
-        first, *others = alike(parts, self.spelling, whole=len(parts) <= HASHED)
+        first, *others = alike(parts, self.spelling)
         listed: dict[bool, list[str]] = {True: [], False: []}
         for part, sql in zip(node.parts[1:], others, strict=True):
             listed[isinstance(part, Constant)].append(sql)
@@ -72,8 +73,18 @@ class Writer:
             form = self.spelling.listed
             if values.is_small(parts[0]):  # PostgreSQL looks up numbers of one size alone
                 first = f"CAST({first} AS {self.spelling.integer})"
-        tests = [f"{first} IN {form.replace('{}', ', '.join(listed[True]))}"] if listed[True] else []
+        texts = {part.constant for part in parts[1:] if isinstance(part.constant, str)}
+        is_column = parts[0].kind == "text" and bool(parts[0].safe)
+        looked_up = self._no_longer(first, texts) if is_column and len(texts) >= HASHED else first
+        tests = [f"{looked_up} IN {form.replace('{}', ', '.join(listed[True]))}"] if listed[True] else []
         return _boolean(" OR ".join([*tests, *(f"{first} = {sql}" for sql in listed[False])]))
+
+    def _no_longer(self, sql: str, texts: Set[str]) -> str:
+        """A text; for one that is longer than all of these, and need not be read, one that is none of them."""
+        other = next(str(one) for one in count() if str(one) not in texts)
+        most = max(len(text.encode()) for text in texts)
+        length = self.spelling.function("BYTES", sql)
+        return self.spelling.binary(f"CASE WHEN {length} > {most} THEN {self.spelling.literal(other)} ELSE {sql} END")
 
     def _between(self, _: Operation, parts: Sequence[Value]) -> Value:
         value, low, high = alike(parts, self.spelling, whole=self.spelling.stops)
