@@ -281,6 +281,7 @@ CONDITIONS += [
     *(f"vast {sign} {one}" for sign in ("<", "<=", ">", ">=") for one in sorted({*_LISTS[0], *_LISTS[2]})),
     *(f"vast {sign} {one}" for sign in ("=", "<>") for one in _LISTS[2][1:4]),
     *(f"vast {test} ({', '.join(some)})" for test in ("IN", "NOT IN") for some in _LISTS),
+    "vast NOT IN ('0', '1', '2', '3', '4')",
     "vast BETWEEN 'a' AND 'aa'",
     "vast NOT BETWEEN 'aa' AND '\u00e9\u00e9'",
     f"vast BETWEEN {_LISTS[2][2]} AND {_LISTS[2][3]}",

@@ -92,9 +92,11 @@ def test_a_constant_that_is_none_of_its_type_is_null(new_database):
             assert len(engine.top(9).counts) == 2
 
 
-COMPARED = {
+ORDERED = {
     "31 comparisons": " OR ".join(f"x < '0{one}'" for one in range(31)),
     "14 BETWEEN": " OR ".join(f"x BETWEEN '0' AND '0{one}'" for one in range(14)),
+}
+EQUAL = {
     "IN 1,000 texts": "x IN (" + ", ".join(f"'text {one}'" for one in range(1000)) + ")",
     "NOT IN": "x NOT IN (" + ", ".join(f"'text {one}'" for one in range(20)) + ")",
     "two columns": "x = y OR x < y OR x IS DISTINCT FROM y OR x IN ('a', y) OR x BETWEEN 'a' AND y",
@@ -112,13 +114,13 @@ def pages(connection, condition: str) -> int:
 
 
 def test_a_text_of_a_megabyte_is_not_fetched_for_each_comparison(new_database):
-    """It lies on 125 pages; a comparison with a constant looks at the first, others at none."""
+    """It lies on 125 pages; what comes before a constant is told from the first, the rest from none."""
     import psycopg
 
     types = {
         name: pg_type(kind, "b", -1) for name, kind in (("x", "text"), ("y", "text"), ("j", "json"), ("c", "bpchar"))
     }
-    asked = {name: parse(where).sql(types, pg_quoted, POSTGRES) for name, where in COMPARED.items()}
+    asked = {name: parse(where).sql(types, pg_quoted, POSTGRES) for name, where in (ORDERED | EQUAL).items()}
     asked["a number"] = f"{types['x'].number.replace('{}', 'x')} > 1"
     touched = []
     for length in (5000, 1_000_000):
@@ -130,5 +132,4 @@ def test_a_text_of_a_megabyte_is_not_fetched_for_each_comparison(new_database):
             touched.append({name: pages(connection, condition) for name, condition in asked.items()})
             assert pages(connection, f"x < '{text}'") > length // 8192
     few, many = touched
-    assert {name: count for name, count in many.items() if count > 2 * few[name]} == {}
-    assert many["equal"] == many["two columns"] == many["no text"] == many["a number"] == 1
+    assert {name: count for name, count in many.items() if count > (2 * few[name] if name in ORDERED else 1)} == {}
