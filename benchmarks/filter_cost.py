@@ -206,7 +206,9 @@ def engines(names: list[str]) -> Iterator[list[Any]]:
         if "postgres" in names:
             found.append(Postgres(open_.enter_context(postgres.server()).format(name="postgres")))
         if "spark" in names:
-            found.append(Spark(open_.enter_context(local_spark.session())))
+            session = open_.enter_context(local_spark.session())
+            open_.enter_context(local_spark.as_it_comes(session))
+            found.append(Spark(session))
         yield found
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpselect.engines.filters.cost import EQUALS, ORDERS
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation
 
 INTEGERS = {"ti": ("TINYINT", 8), "si": ("SMALLINT", 16), "it": ("INTEGER", 32), "bi": ("BIGINT", 64)}
@@ -179,9 +180,10 @@ def _comparison(node: Operation, row: Mapping[str, Meant]) -> Meant:
 
 def _compared(sign: str, left: object, right: object) -> bool | None:
     if left is None or right is None:
-        return None
+        return (left is None) != (right is None) if sign == "IS DISTINCT FROM" else None
     a, b = ((value != value, 0 if value != value else value) for value in (left, right))  # NaN is above all others
-    return {"=": a == b, "<>": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
+    orders = {"=": a == b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
+    return orders.get(sign, a != b)
 
 
 def _any(values: Sequence[bool | None]) -> bool | None:
@@ -273,7 +275,7 @@ def _fitting(kind: str, value: object, least: int, most: int, scale: int) -> Fra
 
 
 _OPERATIONS: Mapping[str, Callable[[Operation, Mapping[str, Meant]], Meant]] = {
-    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), _comparison), "IN": _among, "BETWEEN": _between,
+    **dict.fromkeys((*EQUALS, *ORDERS), _comparison), "IN": _among, "BETWEEN": _between,
     "IS NULL": _missing, "CASE": _case, "COALESCE": _coalesce, **dict.fromkeys("+-*/%", _arithmetic),
     "ABS": _magnitude, "FLOOR": _whole, "CEIL": _whole, "CAST": _cast,
 }  # fmt: skip
