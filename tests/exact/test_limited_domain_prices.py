@@ -20,7 +20,7 @@ from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import law
 from tests.exact.grids import added
 from tests.exact.laws import BITS
-from tests.exact.test_budgets import NAMES, answers, histogram, neighbours, plan
+from tests.slow.exact.test_budgets import NAMES, answers, histogram, neighbours, plan
 
 ORDERS = (2, 8, 23)
 ROUNDING = 1e-20

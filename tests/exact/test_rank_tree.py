@@ -14,7 +14,7 @@ from dpselect.mechanisms.rank_tree import Misses, Rank, TreePaths, ordered
 from dpselect.mechanisms.spread_users import CellRange, Spread
 from dpselect.release.accuracy import BETA
 from dpselect.testing import law
-from tests.exact.test_recursive_quantiles import counted, exactly
+from tests.slow.exact.test_recursive_quantiles import counted, exactly
 
 CELLS, SHARED = 16, 12
 HALF = Fraction(1, 2)

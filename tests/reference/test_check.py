@@ -27,7 +27,7 @@ import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.accounting.optimal_adaptive import adaptive_delta
-from dpselect.checking.finding import Verdict, worst
+from dpselect.checking.finding import Verdict
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Ended, Item
 from dpselect.release.statement import Kind as Kinds
@@ -438,19 +438,6 @@ def test_measures_of_what_has_none_are_found(name):
     assert judged(told) is FAILS
 
 
-ODD = (None, True, "1", -1, 0, 10**30, 2**62, Fraction(1, 10**299), Fraction(10**299), math.inf, (), {}, 7, 1.5)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_odd_parameter_is_an_error(name):
-    release, _ = RELEASES[name]
-    for parameter in release.privacy.parameters:
-        for odd in ODD:
-            assert isinstance(worst(promised(with_parameters(release, **{parameter: odd}))), Verdict)
-    for odd in (Fraction(0), Fraction(1, 10**299), Fraction(10**299), Fraction(2**9000, 3)):
-        assert isinstance(worst(promised(stated(release, epsilon=odd))), Verdict)
-
-
 # ---- what was asked ---------------------------------------------------------------------------------------
 
 
@@ -803,7 +790,7 @@ def test_a_composed_total_follows_and_a_smaller_one_does_not(k, e, counted, delt
 def test_no_plan_is_a_false_alarm(method, counts):
     """Over a grid of prices, without data: what is planned to fit exactly is found to fit."""
     domain = DOMAIN if method == "peeling" else None
-    for k, epsilon, delta, most in itertools.product((1, 7, 20), ("0.02", "1", "9"), ("1e-4", "1e-12"), (None, 1, 8)):
+    for k, epsilon, delta, most in itertools.product((1, 20), ("0.02", "9"), ("1e-4", "1e-12"), (None, 8)):
         if most is None and method.startswith("limited-domain-"):
             continue
         given = {"k": k, "epsilon": epsilon, "delta": delta, "domain": domain, "max_items_per_user": most}

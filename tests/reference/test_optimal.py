@@ -139,16 +139,16 @@ def direct_delta(times, epsilon, total):
     return max((two_point_delta(times, epsilon, total, t) for t in places), key=lambda d: float(d.mid()))
 
 
-def test_the_non_adaptive_optimum_equals_a_direct_computation_at_1000_points():
+def test_the_non_adaptive_optimum_equals_a_direct_computation():
     draw = random.Random(2)
-    for _ in range(800):
+    for _ in range(160):
         times, epsilon = draw.randint(1, 12), log_uniform(draw, 0.01, 4)
         total = Fraction(draw.uniform(0, 0.95)) * times * epsilon
         with ctx.workprec(BITS):
             exact, ours = direct_delta(times, epsilon, total), nonadaptive_delta(times, epsilon, total)
             assert enclose(ours) >= exact
             assert enclose(ours) <= exact * (1 + enclose(Fraction(1, 2**90)))
-    for _ in range(200):
+    for _ in range(40):
         times, epsilon, delta = draw.randint(1, 12), log_uniform(draw, 0.01, 4), log_uniform(draw, 1e-9, 0.3)
         found = nonadaptive_epsilon(times, epsilon, delta)
         with ctx.workprec(BITS):

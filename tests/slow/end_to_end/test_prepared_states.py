@@ -123,7 +123,7 @@ def test_two_processes_that_make_one_folder(tmp_path: Path) -> None:
     code = "import sys; from tests.slow.end_to_end.killed_prepare import act; from pathlib import Path; "
     code += "act(Path(sys.argv[1]), 'prepare', 0)"
     write(tmp_path, 0)
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     ends = [subprocess.Popen([sys.executable, "-c", code, tmp_path], cwd=root, stderr=subprocess.PIPE) for _ in "ab"]
     said = [process.communicate()[1] for process in ends]
     assert 0 in [process.returncode for process in ends]
