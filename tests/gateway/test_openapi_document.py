@@ -19,8 +19,8 @@ from dpselect.gateway.web.operations import OPERATIONS
 from dpselect.gateway.web.routes import ROUTES
 from dpselect.queries.query import VERBS, kind
 from tests.gateway.described import validator
-from tests.reference.test_check import NAMES, RELEASES
 from tests.reference.test_queries import QUERIES
+from tests.slow.reference.test_check import NAMES, RELEASES
 
 DOCUMENT = document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
