@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +19,7 @@ from starlette.testclient import TestClient
 
 import dpselect as dps
 import dpselect.pandas
-import dpselect.polars
+from dpselect.accounting import calibration
 from dpselect.command.main import main
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.log import Log
@@ -35,6 +37,7 @@ from dpselect.gateway.settings.values import (
 )
 from dpselect.gateway.turn import Turn
 from dpselect.gateway.web.app import application
+from dpselect.mechanisms.set_union import renyi_shaped
 from dpselect.queries.query import Query, kind
 from dpselect.remote.address import address_of
 from dpselect.remote.remote import Remote
@@ -46,6 +49,8 @@ from tests.pairs.crossing import EPSILON, Call
 URL = "http://127.0.0.1:8080"
 SERVERS = {"PostgreSQL": "postgres", "spark": "spark"}
 DECLARED = ("source", "user", "split", "time", "period", "timezone")  # what the owner of a gateway says of data
+ONCE = ((calibration, "compose_quickly"), (renyi_shaped, "steepest"))
+"""What many pairs compute alike: pure functions, computed once here."""
 RICH = Amount(Fraction(10**9), Fraction(1, 10))
 
 
@@ -60,6 +65,8 @@ class Asking:
     patch: pytest.MonkeyPatch = field(default_factory=pytest.MonkeyPatch)
 
     def __enter__(self) -> Self:
+        for module, name in ONCE:
+            self.patch.setattr(module, name, cache(getattr(module, name)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -104,33 +111,17 @@ class Asking:
         """One in memory for each call, or the account of a ledger that is about such users in such periods."""
         if call.given["budget"] == "memory":
             return self.made.setdefault(f"budget of {call}", dps.Budget(epsilon=2 * EPSILON, delta="1e-3"))
-        return dps.Budget.open(self.ledger, **self.account(call))
+        return dps.Budget.open(self.ledger(call), analyst="ann")
 
-    @property
-    def ledger(self) -> Path:
-        """The file of all accounts."""
-        path = self.folder / "ledger.sqlite"
+    def ledger(self, call: Call) -> Path:
+        """The file of an account that is about such users in such periods, of which ann may use all."""
+        path = self.folder / f"{hashlib.sha256(repr(call).encode()).hexdigest()}.sqlite"
         if not path.exists():
-            dps.Ledger.create(path).close()
+            said = {name: call.rows[name] for name in ("user", *DECLARED[3:]) if name in call.rows}
+            with dps.Ledger.create(path) as ledger:
+                ledger.data("default", RICH.epsilon, RICH.delta, **said)
+                ledger.grant(dps.Account(dataset="default", analyst="ann"), RICH.epsilon, RICH.delta)
         return path
-
-    def account(self, call: Call) -> dict[str, str]:
-        """Whose budget for which data; it is made where it is new."""
-        said = {name: call.given[name] for name in ("user", *DECLARED[3:]) if name in call.given}
-        named = {"data": f"data {len(self.made)}", "analyst": "ann"}
-        known = self.made.setdefault(f"account of {said}", named)
-        if known is named:
-            with dps.Ledger(self.ledger) as ledger:
-                user = said.pop("user")
-                ledger.data(
-                    named["data"],
-                    RICH.epsilon,
-                    RICH.delta,
-                    user=list(user) if isinstance(user, tuple) else user,
-                    **said,
-                )
-                ledger.grant(dps.Account(dataset=named["data"], analyst="ann"), RICH.epsilon, RICH.delta)
-        return dict(known)
 
     # ---- a gateway ---------------------------------------------------------------------------------------------
 
@@ -255,7 +246,7 @@ def argv(asking: Asking, call: Call, more: dict[str, Any]) -> list[str]:
         del said["item"]
         said["text"] = item.column
     if said.pop("budget", None) is not None:
-        said |= {"budget": asking.ledger, **asking.account(call)}
+        said |= {"budget": asking.ledger(call), "analyst": "ann"}
     return [
         call.verb.replace("_k", ""),
         str(source),
@@ -298,8 +289,7 @@ def between_commas(values: Sequence[object]) -> str:
 
 SURFACES: dict[str, Callable[[Asking, Call, dict[str, Any]], dps.Release]] = {
     "python": _python,
-    "pandas": _frame,
-    "polars": _frame,
+    "frame": _frame,
     "JSON": _json,
     "command": _command,
     "gateway": _gateway,

@@ -55,6 +55,11 @@ class Call:
         """The same, but for what is said under these names."""
         return Call(self.verb, {name: value for name, value in self.given.items() if name not in names})
 
+    def in_python(self) -> Call:
+        """The same, asked of a Dataset of rows in memory that nobody pays for."""
+        plain = self.without("surface", "budget")
+        return Call(self.verb, {**plain.given, "source": USUAL["source"]})
+
     @property
     def source(self) -> str:
         """The name of the source."""

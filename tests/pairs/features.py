@@ -18,7 +18,7 @@ DOMAIN, LEFT_OUT, GROUPS = "the domain", "an item to leave out", "listed groups"
 ALL = 20  # more items than any user has
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Feature:
     """What it says, which another feature may not say otherwise; and what is usual with it, which another may."""
 
@@ -53,7 +53,6 @@ FEATURES: tuple[Feature, ...] = (
             "top k, discovered": {"method": "discover"},
             "top k, in the engine": {"method": "discover", "in_engine": True},
             "top k of a domain": {"domain": DOMAIN},
-            "top k, at once": {"domain": DOMAIN, "method": "joint-sequence"},
             "top k, a set": {"domain": DOMAIN, "method": "canonical-set", "ranked": False},
         },
         "top_k",
@@ -104,12 +103,12 @@ FEATURES: tuple[Feature, ...] = (
     *_kind("bound", {"chosen bound": {"max_items_per_user": "auto"}}, "union"),
     # ---- what it costs, and who pays
     *_kind("price", {"delta": {"delta": "1e-9"}}),
-    *_kind("price", {"share": {"epsilon": None, "share": "60%"}}, budget="memory"),
+    *_kind("price", {"share": {"epsilon": None, "share": "30%"}}, budget="memory"),
     *_kind("price", {"within": {"epsilon": None, "within": 2}}, "top_k", "quantile"),
     *_kind("price", {"users for": {"epsilon": None, "users_for": 4}}, "union", max_items_per_user=ALL),
     *_kind("budget", {"in memory": {"budget": "memory"}, "ledger": {"budget": "ledger"}}),
     # ---- how it is asked, and how the answer is written
-    *_kind("surface", {name: {"surface": name, "source": name} for name in ("pandas", "polars")}),
+    *_kind("surface", {"frame": {"surface": "frame", "source": "pandas"}}),
     *_kind("surface", {"a question as JSON": {"surface": "JSON"}}),
     *_kind("surface", {name: {"surface": name} for name in ("command", "gateway")}, source="parquet"),
     *_kind("form", {name: {"form": name} for name in ("words", "JSON", "CSV", "Parquet", "HTML", "picture")}),
