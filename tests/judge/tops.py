@@ -100,7 +100,7 @@ def _order(said: Parameters, delta: Fraction) -> int:
 
 
 def _left(order: int, epsilon: Fraction, delta: Fraction, share: Fraction) -> arb:
-    """The divergence of this order that gives (epsilon, delta), but for the union's part: of a large one it takes less."""
+    """The divergence of this order that gives (epsilon, delta), less the union's part, which has a largest size."""
     a = ball(order)
     whole = ball(epsilon) - (1 - 1 / a).log() + (ball(delta).log() + a.log()) / (a - 1)
     most = ball(Fraction(MOST_MOMENT, order - 1))

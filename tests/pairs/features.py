@@ -40,6 +40,7 @@ def _kind(kind: str, rows: Mapping[str, Mapping[str, Any]], *verbs: str, **usual
 BY = {"by": "country"}
 MONTHS = {"time": "at", "period": "month"}
 NOVEMBER = {**MONTHS, "during": "2026-11"}
+WEEKS = {"time": "at", "period": "week", "during": "2026-W44..2026-W46", "timezone": "Asia/Tokyo"}
 IN_BOUNDS = {"bounds": (-5, 110), "step": "0.25"}
 
 FEATURES: tuple[Feature, ...] = (
@@ -73,7 +74,8 @@ FEATURES: tuple[Feature, ...] = (
     *_kind("told", {"sums": {"measures": "sum(minutes, 0, 4, unit=0.5)"}}, "top_k"),
     *_kind("told", {"means": {"measures": "mean(minutes, 0, 4)"}}, "top_k"),
     # ---- of whom, of what, of which rows
-    *_kind("user", {"number": {"user": "number"}, "day": {"user": "born"}, "two columns": {"user": ("user", "device")}}),
+    *_kind("user", {"number": {"user": "number"}, "day": {"user": "born"}}),
+    *_kind("user", {"two columns": {"user": ("user", "device")}}),
     *_kind("item", {name: {"item": name} for name in ("whole", "real", "price", "day", "moment")}),
     *_kind("item", {"flag": {"item": "flag"}}, k=2),
     *_kind("item", {"two columns": {"item": ("name", "level")}, "parts of texts": {"item": "tags", "split": " "}}),
@@ -94,7 +96,7 @@ FEATURES: tuple[Feature, ...] = (
         {
             "a month": NOVEMBER,
             "two months": {**MONTHS, "during": "2026-10..2026-11"},
-            "weeks elsewhere": {"time": "at", "period": "week", "during": "2026-W44..2026-W46", "timezone": "Asia/Tokyo"},
+            "weeks elsewhere": WEEKS,
         },
     ),
     *_kind("filter", {"filter": {"where": "level::INT > 1 AND name <> 'b'"}}),

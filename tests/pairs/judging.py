@@ -31,9 +31,11 @@ def _counted(item: dps.release.release.Item, score: Score, slack: int) -> None:
     if item.count is None:
         return
     assert score.least - slack <= Fraction(item.count) <= max(score.most, Fraction(0)) + slack, item
-    assert item.low is not None and item.high is not None
+    assert item.low is not None
+    assert item.high is not None
     assert item.low <= item.count <= item.high or item.count < 0
-    assert item.low - slack <= max(score.most, Fraction(0)) and item.high + slack >= score.least, item
+    assert item.low - slack <= max(score.most, Fraction(0)), item
+    assert item.high + slack >= score.least, item
 
 
 def _top_k(truth: Truth) -> None:
@@ -49,8 +51,10 @@ def _top_k(truth: Truth) -> None:
             _measured(truth, item, said)
     for one in release.groups.shown if release.groups is not None and asked.get("users") else ():
         score = truth.groups.get(one.values, NOBODY)
-        assert one.users is not None and score.least <= one.users <= score.most, one
-        assert one.low <= score.most and one.high >= score.least  # type: ignore[operator]
+        assert one.users is not None
+        assert score.least <= one.users <= score.most, one
+        assert one.low is not None
+        assert one.low <= one.users <= (one.high or 0)
 
 
 def _ranking(truth: Truth, labels: list[object], scores: Mapping[object, Score]) -> None:
@@ -77,9 +81,10 @@ def _measured(truth: Truth, item: dps.release.release.Item, said: dps.release.re
     least, most, mean = truth.measured(item.group, item.item)
     low, high = Fraction(said.low), Fraction(said.high)
     if said.name.startswith("sum"):
-        assert low <= most and high >= least, (said, least, most)
+        assert low <= most, (said, most)
+        assert high >= least, (said, least)
     else:
-        assert low >= 0 and high <= 4
+        assert 0 <= low <= high <= 4
         far = 6 * (high - low)  # the noise of a mean is never small beside the steps of its grid
         assert mean is None or low - far <= mean <= high + far, (said, mean)
 

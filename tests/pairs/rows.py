@@ -24,7 +24,8 @@ SCHEMA = pa.schema(
         "user": pa.string(), "number": pa.int64(), "born": pa.date32(),
         "name": pa.string(), "whole": pa.int64(), "real": pa.float64(), "price": pa.decimal128(8, 2),
         "day": pa.date32(), "moment": pa.timestamp("us"), "flag": pa.bool_(), "tags": pa.string(), "note": pa.string(),
-        "country": pa.string(), "level": pa.int64(), "device": pa.string(), "at": pa.timestamp("us"), "minutes": pa.float64(),
+        "country": pa.string(), "level": pa.int64(), "device": pa.string(),
+        "at": pa.timestamp("us"), "minutes": pa.float64(),
     }
 )  # fmt: skip
 USERS = 60
@@ -173,7 +174,7 @@ def _(folder: Path) -> object:
 
 
 class Unread:
-    """A stream of Arrow data that has a schema, and whose rows nobody may read."""
+    """A stream of Arrow data that knows whether more than its schema was looked at."""
 
     def __init__(self) -> None:
         self.touched = False

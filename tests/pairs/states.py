@@ -16,7 +16,7 @@ SAID = object()  # in any way
 
 @dataclass(frozen=True)
 class Refused:
-    """Calls that say all of this are refused before a row is read, for their `parameter`; None where data do not fit."""
+    """Calls that say all of this are refused, for their `parameter`; for None where a column does not fit."""
 
     parameter: str | None
     because: str
@@ -39,14 +39,16 @@ def refused(parameter: str | None, because: str, **when: Any) -> Refused:
 
 
 OF_USERS = frozenset({"discover", "limited-domain-laplace"})
+OF_ONE_LIST = frozenset({"limited-domain-sparse", "limited-domain-laplace"})
+SEVERAL = frozenset({"2026-10..2026-11", "2026-W44..2026-W46"})
 BOTH_COLUMNS = ("country", "flag")
-UNION = ("choose", "histogram", "quantile", "top_k")
+NO_UNION = ("choose", "histogram", "quantile", "top_k")
 
 REFUSED: tuple[Refused, ...] = (
     # ---- groups
     refused("ranked", "the items of a group come in order", by=SAID, ranked=False),
     refused("domain", "groups of a domain are another question", verb="top_k", by=SAID, domain=SAID),
-    refused("method", "groups have two methods", by=SAID, method=frozenset({"limited-domain-sparse", "limited-domain-laplace"})),
+    refused("method", "groups have two methods", by=SAID, method=OF_ONE_LIST),
     refused("in_engine", "groups are found in memory", verb="top_k", by=SAID, in_engine=True),
     refused("by", "only the items of one list are measured", by=SAID, measures=SAID),
     refused("by", "only one list is compared", by=SAID, compared_with=SAID),
@@ -66,7 +68,7 @@ REFUSED: tuple[Refused, ...] = (
     refused("item", "a value is in one column", verb="quantile", item=("name", "level")),
     refused("split", "a value is no part of a text", verb="quantile", split=SAID),
     refused("max_items_per_user", "a user takes part with one value", verb="quantile", max_items_per_user=2),
-    *(refused("item", "only a union is of words", verb=verb, item="words") for verb in UNION),
+    *(refused("item", "only a union is of words", verb=verb, item="words") for verb in NO_UNION),
     refused("in_engine", "words are cut here", item="words", in_engine=True),
     refused("by", "words have no groups", verb="union", item="words", by=SAID),
     refused("exclude", "words are left out by nobody", verb="union", item="words", exclude=SAID),
@@ -78,9 +80,9 @@ REFUSED: tuple[Refused, ...] = (
     refused("within", "it is a number of users", within=SAID, compared_with=SAID),
     refused("within", "it is about items and counts", within=SAID, measures=SAID),
     refused("method", "how near its items are is known afterwards", within=SAID, method="discover"),
-    refused("max_items_per_user", "the price is said before anything is read", users_for=SAID, max_items_per_user="auto"),
+    refused("max_items_per_user", "the price is said before rows are read", users_for=SAID, max_items_per_user="auto"),
     refused("compared_with", "one user may be in both periods", compared_with=SAID, budget="memory"),
-    refused("during", "one user may be in several periods", during=frozenset({"2026-10..2026-11", "2026-W44..2026-W46"}), budget="memory"),
+    refused("during", "one user may be in several periods", during=SEVERAL, budget="memory"),
 )  # fmt: skip
 
 

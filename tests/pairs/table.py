@@ -47,7 +47,8 @@ A question is made of features: where the rows are, what an item is, which score
 A fault between two of them is found only by a test that crosses the two.
 So this list of features is code (`tests/pairs/features.py`), and each pair of different kinds is one of three things:
 
-- **crossed** by a test: the answer is compared with a count in plain Python, its price is recomputed, its sentences are checked, and it is written and read again;
+- **crossed** by a test: the answer is compared with a count in plain Python, its price is recomputed, its sentences are
+  checked, and it is written and read again;
 - **refused**: a test holds that the error names the parameter, has a hint, and comes before a row is read;
 - **impossible**: no call says both.
 

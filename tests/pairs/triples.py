@@ -1,4 +1,4 @@
-"""Triples of features that once held a bug, each with it. What was wrong between three is tested between these three."""
+"""Triples of features that once held a bug, each with it; every one is a test."""
 
 from __future__ import annotations
 
