@@ -129,8 +129,8 @@ def _html(release: dps.Release, _: Path) -> None:
 
 
 def _picture(release: dps.Release, _: Path) -> None:
-    """Drawn, in words and as SVG; a set without counts has none."""
-    if not (release.ranked or release.counted):
+    """Drawn, in words and as SVG; a union without counts has none."""
+    if release.privacy.parameters.get("k") is None and not (release.ranked or release.counted):
         with pytest.raises(dps.ParameterError, match=f"^{NO_PICTURE}"):
             release.plot()
         return

@@ -28,16 +28,18 @@ Group, Label, Unit = tuple[Any, ...], Any, Any
 
 @dataclass
 class Score:
-    """Between which numbers a score lies, and how many users it may be of."""
+    """Between which numbers a score lies, how many users it may be of, and how many surely give to it."""
 
     least: Fraction = Fraction(0)
     most: Fraction = Fraction(0)
     users: int = 0
+    sure: int = 0
 
     def add(self, value: Fraction, *, sure: bool) -> None:
         self.least += value if sure or value < 0 else 0
         self.most += value if sure or value > 0 else 0
         self.users += 1
+        self.sure += sure and value > 0
 
 
 def keeps(row: Row) -> bool:
@@ -142,6 +144,8 @@ class Truth:
         found: dict[tuple[Group, Label], Score] = defaultdict(Score)
         for (unit, group, item), value in self.given.items():
             found[group, item].add(value, sure=self.sure(unit, group))
+        for score in found.values():  # of what gained less than nothing the gain is 0
+            score.least, score.most = max(score.least, Fraction(0)), max(score.most, Fraction(0))
         return found
 
     @cached_property
