@@ -600,7 +600,8 @@ class Dataset:
         by: tuple[str, ...] = getattr(query, "by", None) or ()
         for name in by:
             if name in (*names(self.whose), *names(self.column)):
-                raise ParameterError("by", "be other columns than user and item", came(name))
+                hint = "of several columns of items, each says a part of what an item is"
+                raise ParameterError("by", "be other columns than user and item", came(name), hint)
         return by
 
     def engine(
@@ -617,10 +618,10 @@ class Dataset:
         those of items, so that an item is a group and an item. `totals` are the weights that are added up, `measures`
         what can be asked of items that came back.
         """
-        if totals is not None and self.split is not None:
-            raise ParameterError("split", "be left out where by_weight is given", came(self.split))
-        if measures and self.split is not None:
-            raise ParameterError("split", "be left out where measures is given", came(self.split))
+        for name, numbers in (("by_weight", totals), ("measures", measures)):
+            if numbers and self.split is not None:
+                hint = "a number belongs to a row: give each item a row of its own"
+                raise ParameterError("split", f"be left out where {name} is given", came(self.split), hint)
         return open_engine(
             self.source,
             user=self.whose,

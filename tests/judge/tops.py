@@ -16,6 +16,7 @@ from tests.judge.steps import Kind, Step
 
 COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
 MOST_ORDER = 10**6
+MOST_MOMENT = 400  # (order - 1) times the divergence that a union takes a share of: more is no use to it
 DISCOVERED = "DiscoverThenPeel"
 
 
@@ -99,7 +100,8 @@ def _order(said: Parameters, delta: Fraction) -> int:
 
 
 def _left(order: int, epsilon: Fraction, delta: Fraction, share: Fraction) -> arb:
-    """The divergence of this order that gives (epsilon, delta), but for the union's part."""
+    """The divergence of this order that gives (epsilon, delta), less the union's part, which has a largest size."""
     a = ball(order)
     whole = ball(epsilon) - (1 - 1 / a).log() + (ball(delta).log() + a.log()) / (a - 1)
-    return whole * ball(1 - share)
+    most = ball(Fraction(MOST_MOMENT, order - 1))
+    return whole - (whole if whole <= most else most) * ball(share)

@@ -86,7 +86,7 @@ class ChooseQuery(OfValues):
             mechanism = self._by_group(method, known, which)
         elif self.delta is not None:
             must = "be left out where by is not given: a choice of one needs none"
-            raise ParameterError("delta", must, came(self.delta))
+            raise ParameterError("delta", must, came(self.delta), "its promise is that of epsilon alone")
         else:
             mechanism = make(epsilon=self.epsilon, sensitivity=self.sensitivity, monotonic=monotonic, neighbors=which)
         settle(self, domain=known, method=method, neighbors=which, mechanism=mechanism)

@@ -22,7 +22,7 @@ def settle_groups(query: Any) -> None:
                 raise ParameterError("by", f"be given where {name} is", "nothing")
         return
     if getattr(query, "within", None) is not None:
-        raise ParameterError("within", "be left out where by is given", "both")
+        raise ParameterError("within", "be left out where by is given", "both", "give epsilon")
     settle(query, by=names(key_of("by", query.by)))
     if query.groups is not None:
         settle(query, groups=groups_of(query.groups))

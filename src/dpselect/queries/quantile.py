@@ -68,7 +68,11 @@ class QuantileQuery(OfValues):
     """
 
     verb: ClassVar[str] = "quantile"
-    unfit: ClassVar[tuple[str, ...]] = ("columns", "split", "max_items_per_user")
+    unfit: ClassVar[Mapping[str, str]] = {
+        "columns": "name the one that holds the values",
+        "split": "a value is all that its column holds",
+        "max_items_per_user": "a user takes part with one value: per_user says with which",
+    }
 
     q: Any = MEDIAN
     bounds: Any = None

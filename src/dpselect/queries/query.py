@@ -82,7 +82,7 @@ class Query(ABC):
     """One question. Its fields are the parameters, exact; making it raises ParameterError for a bad one."""
 
     verb: ClassVar[str]
-    unfit: ClassVar[tuple[str, ...]] = ()  # what the data may not say, because this question has no use for it
+    unfit: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: this question has no use for it
 
     asked: AskedAccuracy | None = field(
         init=False, repr=False, compare=False, default=None
@@ -153,11 +153,12 @@ class Query(ABC):
         if rows.words is not None:
             hint = "for the words of a message use item= and split=' '"
             raise ParameterError("item", f"be no Text for {self.verb}, which counts items", "a Text", hint)
-        if "columns" in self.unfit and rows.columns is not None:
-            raise ParameterError("item", f"be one column for a {self.verb}", f"{len(rows.columns)} of them")
-        for name in self.unfit:
-            if getattr(rows, name) is not None:
-                raise ParameterError(name, f"be left out for a {self.verb}", came(getattr(rows, name)))
+        for name, hint in self.unfit.items():
+            given = getattr(rows, name)
+            if given is not None and name == "columns":
+                raise ParameterError("item", f"be one column for a {self.verb}", f"{len(given)} of them", hint)
+            if given is not None:
+                raise ParameterError(name, f"be left out for a {self.verb}", came(given), hint)
         mine = getattr(self, "max_items_per_user", None)
         if not hasattr(self, "max_items_per_user") or mine == rows.max_items_per_user:
             return self

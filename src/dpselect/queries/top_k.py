@@ -123,7 +123,8 @@ class TopKQuery(Query):
         if self.by is None and self.users:
             raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
         if self.by is not None and not self.ranked:
-            raise ParameterError("ranked", "be left out where by is given: the items of a group come in order", False)
+            must = "be left out where by is given: the items of a group come in order"
+            raise ParameterError("ranked", must, False, "the order costs nothing more there")
 
     def _without_bound(self) -> ChosenGroups[Self]:
         """What chooses max_groups_per_user."""
@@ -338,7 +339,8 @@ class TopKQuery(Query):
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
             raise ParameterError("domain", "be left out where by is given", came(domain), hint)
         if method not in (AUTO, LIMITED, DISCOVER):
-            raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method))
+            hint = "auto takes the one that is better at this price"
+            raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method), hint)
         asked = AskedGroups(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users)
         terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k_bar": self.k_bar}
         terms |= {"max_groups_per_user": self.max_groups_per_user, "max_items_per_user": self.max_items_per_user}

@@ -182,7 +182,8 @@ def plan_found_by_group(
 ) -> FoundTopByGroup:
     """Check every parameter."""
     if asked.users:
-        raise ParameterError("users", "be left out for discover: it counts users of items only", True)
+        must = "be left out for discover: it counts users of items only"
+        raise ParameterError("users", must, True, "limited-domain counts those of groups too")
     groups = parameters.whole("max_groups_per_user", max_groups_per_user, least=1, most=MOST_GROUPS)
     if asked.groups is not None and (listed := most_items(asked.groups)) is not None:
         groups = min(groups, listed)

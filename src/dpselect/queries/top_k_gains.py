@@ -16,10 +16,10 @@ from dpselect.errors import ParameterError, came
 from dpselect.queries.top_k_plan import Plan
 
 UNFIT = {
-    "within": "the price would follow from numbers of users",
-    "by": "only one list is compared",
-    "by_weight": "users are compared",
-    "measures": "they would be of rows of all these periods",
+    "within": ("the price would follow from numbers of users", "give epsilon"),
+    "by": ("only one list is compared", "ask of one group after another, with where="),
+    "by_weight": ("users are compared", "ask by the weight in each of the periods"),
+    "measures": ("they would be of rows of all these periods", "ask for the measures in one of the periods"),
 }
 REASONS = {
     "with most users": "that gained most users",
@@ -35,12 +35,13 @@ def checked(given: Any, method: str, others: Mapping[str, object]) -> tuple[str,
     if not names or not all(isinstance(one, str) and one.strip() for one in names):
         must = "be the name of a period, a first and a last one, or a list of such"
         raise ParameterError("compared_with", must, came(given), 'compared_with="2026-09"')
-    for name, why in UNFIT.items():
+    for name, (why, hint) in UNFIT.items():
         if others[name] is not None:
-            raise ParameterError(name, f"be left out where compared_with is given: {why}", came(others[name]))
+            raise ParameterError(name, f"be left out where compared_with is given: {why}", came(others[name]), hint)
     if method not in (AUTO, DISCOVER) and methods.named("top_k", method).of_users:
         able = [one.name for one in methods.methods("top_k") if not one.of_users]
-        raise ParameterError("method", f"be one of {', '.join((DISCOVER, *able))} where compared_with is given", method)
+        must = f"be one of {', '.join((DISCOVER, *able))} where compared_with is given"
+        raise ParameterError("method", must, method, "the others select by numbers of users alone")
     return names
 
 

@@ -26,7 +26,8 @@ def checked(given: Mapping[str, Any], *, method: str, within: object) -> Totals:
     totals = Totals.of(given["by_weight"], given["at_most"], given["weight_unit"])
     if method != AUTO and methods.named("top_k", method).of_users:
         able = ", ".join(one.name for one in methods.methods("top_k") if not one.of_users)
-        raise ParameterError("method", f"be one of {able} where by_weight is given", came(method))
+        hint = "the others select by numbers of users alone"
+        raise ParameterError("method", f"be one of {able} where by_weight is given", came(method), hint)
     if within is not None:
         must = "be left out where by_weight is given: it is a number of users"
         hint = "give epsilon; the release says how near its items are, in the unit of the weight"

@@ -30,7 +30,8 @@ def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[A
         _refuse_what_is_certain(plan, candidates)
         short = plan.shortfall(candidates)
         if short is None:
-            raise ParameterError("method", "know how near items will be where within is given", plan.method)
+            must = "know how near items will be where within is given"
+            raise ParameterError("method", must, plan.method, "auto takes one that does; or give epsilon")
         return max(short, plan.width())
 
     epsilon = price_for("within", wanted, miss, "; so is a smaller k")

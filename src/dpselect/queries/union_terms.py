@@ -111,7 +111,7 @@ class UnionTerms(Query):
 
         if self.words is not None:
             must = "be left out where the items are those of a text"
-            raise ParameterError("exclude", must, came(self.exclude))
+            raise ParameterError("exclude", must, came(self.exclude), "leave them out of the answer")
         settle(self, exclude=left_out(self.exclude))
 
     def _settle_groups(self) -> None:
@@ -121,7 +121,8 @@ class UnionTerms(Query):
         for name in ("words", "popular"):
             if getattr(self, name) is not None:
                 what = "the items are n-grams" if name == "words" else "popular is given"
-                raise ParameterError("by", f"be left out where {what}", "both")
+                hint = "ask of one group after another, with where="
+                raise ParameterError("by", f"be left out where {what}", "both", hint)
         settle(self, by=names(key_of("by", self.by)))
 
     @property
@@ -263,7 +264,8 @@ class UnionTerms(Query):
     def _refuse_what_engines_cannot(self) -> None:
         able = [one.name for one in methods.methods("union") if one.in_engine]
         if self.words is not None:
-            raise ParameterError("in_engine", "be left out where the items are those of a text", "True")
+            hint = "texts are cut here, row after row, and what memory does not hold goes to disk"
+            raise ParameterError("in_engine", "be left out where the items are those of a text", "True", hint)
         if self.method != AUTO and self.method not in able:
             hint = "in the others users look at what others gave, so their pairs must be in memory"
             raise ParameterError("method", f"be auto, {', '.join(able)} where in_engine is given", self.method, hint)

@@ -35,6 +35,8 @@ def body_of(query: Query, rows: About) -> Body:
 def body_of_verb(verb: str, given: Mapping[str, Any], rows: About, *, share: object = None) -> Body:
     """The question of a verb. What was left out is left to the gateway: the owner may have declared it."""
     filled = {**given, **_stand_ins(verb, given)}
+    if rows.max_items_per_user is not None and "max_items_per_user" in kind(verb).parameters():
+        filled["max_items_per_user"] = given.get("max_items_per_user") or rows.max_items_per_user
     near = [name for name in ACCURACIES if name in given]
     if share is None and all(given.get(name) is None for name in ("epsilon", *near)):
         raise unpriced(verb, near)

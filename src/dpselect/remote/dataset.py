@@ -49,7 +49,8 @@ class RemoteDataset:
             _text("data", self.name, "be the name of data that the gateway keeps")
         if self.item is not None:
             if not isinstance(self.item, (str, list, tuple)):
-                raise ParameterError("item", "be the name of a column, or a list of several", came(self.item))
+                hint = "a gateway counts the values of columns, and no words of texts"
+                raise ParameterError("item", "be the name of a column, or a list of several", came(self.item), hint)
             object.__setattr__(self, "item", key_of("item", self.item))
         if self.where is not None:
             from dpselect.engines.filters import grammar
