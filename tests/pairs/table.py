@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from tests.pairs.crossing import Pair, pairs
 from tests.pairs.features import FEATURES, Feature
@@ -16,12 +13,14 @@ from tests.pairs.triples import TRIPLES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "pairs.md"
 CARRIERS = {"surface", "form", "budget", "price"}
-OF_ROWS, OF_CARRIERS, OF_QUESTIONS = "of rows", "of carriers", "of questions"
+OF_ROWS, OF_CARRIERS, OF_QUESTIONS, ON_SPARK = "of rows", "of carriers", "of questions", "on Spark"
 
 
 def file_of(pair: Pair) -> str:
-    """The file that tests it: three of about the same length, for as many workers."""
+    """The file that tests it: three of about the same length, for as many workers, and one of Spark's."""
     kinds = {one.kind for one in pair}
+    if "spark" in {one.name for one in pair}:
+        return ON_SPARK
     if "source" in kinds:
         return OF_ROWS
     return OF_CARRIERS if kinds & CARRIERS else OF_QUESTIONS
@@ -32,10 +31,9 @@ def ids(pair: Pair) -> str:
     return " x ".join(map(str, pair))
 
 
-def pairs_of(file: str) -> list[Any]:
-    """The pairs of a file that are a call; those of Spark are slow."""
-    found = [pair for pair in pairs() if file_of(pair) == file and state(pair).impossible is None]
-    return [pytest.param(pair, marks=[pytest.mark.slow] if "spark" in ids(pair) else []) for pair in found]
+def pairs_of(file: str) -> list[Pair]:
+    """The pairs of a file that are a call."""
+    return [pair for pair in pairs() if file_of(pair) == file and state(pair).impossible is None]
 
 
 # ---- the page ----------------------------------------------------------------------------------------------------
