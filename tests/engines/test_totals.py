@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,11 +18,10 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, ParameterError
 from dpselect.testing import SeededDraws
 from tests.engines import sources
-from tests.engines.every_engine import Held
+from tests.engines.every_engine import Hold
 from tests.engines.test_conformance import pairs
 from tests.engines.weighed_rows import AWKWARD, Weighed, given, scores, table, typed
 
-Hold = Callable[[pa.Table], Held]
 KEY = bytes(range(16))
 MINUTES = Totals.of("w", 60)
 CAPS = [
