@@ -260,21 +260,6 @@ def test_long_texts_are_missing_on_postgres(new_database):
     missing(POSTGRES, {"t": pg_type("text", "b", -1), "n": pg_type("int8", "b", -1)}, pg_quoted, ask)
 
 
-@pytest.mark.slow
-def test_long_texts_are_missing_on_spark(spark):
-    from dpselect.engines.spark.dialect import quoted as spark_quoted
-    from dpselect.engines.spark.dialect import spark_type
-
-    session = spark.newSession()  # whose views are its own
-    frame = session.createDataFrame([(text, 1) for text in TEXTS], "t string, n bigint")
-
-    def ask(sql: str, _: Sequence[str]) -> list[tuple[Any, ...]]:
-        frame.createOrReplaceTempView("long_texts")
-        return [(row[0], tuple(row[1:])) for row in session.sql(f"SELECT t, {sql} FROM long_texts").collect()]
-
-    missing(SPARK, {field.name: spark_type(field) for field in frame.schema}, spark_quoted, ask)
-
-
 @pytest.mark.parametrize("engine", [DUCKDB, POSTGRES, SPARK])
 def test_only_constants_are_listed_behind_in(engine):
     """DuckDB makes of a list with one column in it as many comparisons, each with a copy of what is looked for."""

@@ -21,7 +21,7 @@ from dpselect.errors import ParameterError
 from tests.engines.sources import AWKWARD, counts, table, user_items
 from tests.engines.test_conformance import named, pairs
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_spark_comes")]  # a JVM takes its time to start
+pytestmark = pytest.mark.usefixtures("as_spark_comes")
 
 KEY = bytes(range(16))
 
