@@ -56,3 +56,8 @@ def hold(request: pytest.FixtureRequest, hold_in: Callable[[str], Hold]) -> Hold
 def elsewhere(hold_in: Callable[[str], Hold]) -> Hold:
     """Another engine than DuckDB, which judges it."""
     return hold_in("postgres")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_duckdb(one_duckdb: None) -> None:
+    """All share one, but for modules that say otherwise: how a workspace begins and ends is tested with its own."""

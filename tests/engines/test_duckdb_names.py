@@ -29,6 +29,12 @@ from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import pairs
 
+
+@pytest.fixture(scope="module", autouse=True)
+def own_duckdb() -> None:
+    """Each workspace has its own here."""
+
+
 ROWS = pa.table(
     {
         "user": [f"u{n}" for n in range(12) for _ in range(3)],

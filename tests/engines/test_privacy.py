@@ -23,6 +23,12 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, DpselectError
 
+
+@pytest.fixture(scope="module", autouse=True)
+def own_duckdb() -> None:
+    """Each workspace has its own here."""
+
+
 CANARY = "CANARY"
 ROWS = 40_000
 SOUGHT = Listed((f"{CANARY}5",))
