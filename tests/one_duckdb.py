@@ -29,9 +29,11 @@ class Connection:
 
     def close(self) -> None:
         with suppress(duckdb.ConnectionException):  # closed before
-            files = self._inner.execute("SELECT database_name FROM duckdb_databases() WHERE path IS NOT NULL")
+            files = self._inner.execute(
+                "SELECT database_name FROM duckdb_databases() WHERE path IS NOT NULL"
+            ).fetchall()
             self._inner.execute("USE memory")
-            for name in (self._own, *(f'"{name}"' for (name,) in files.fetchall())):
+            for name in (self._own, *(f'"{name}"' for (name,) in files)):
                 self._inner.execute(f"DETACH {name}")
         self._inner.close()
 

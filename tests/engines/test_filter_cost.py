@@ -137,7 +137,7 @@ def is_enough(tree: Node) -> bool:
     return True
 
 
-@settings(max_examples=300)
+@settings(max_examples=60)
 @given(where=filter_words.ANY)
 def test_no_more_is_written_than_the_cost_says(where):
     with suppress(ParameterError):

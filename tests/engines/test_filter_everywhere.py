@@ -118,7 +118,7 @@ def test_the_conditions_tell_rows_apart(on_duckdb):
     assert len(set(sizes)) > 30
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(where=filter_words.ANY)
 def test_any_filter_keeps_the_same_rows(on_duckdb, on_postgres, where):
     """And fails for no row, on neither."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
+from functools import cache
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from dpselect.engines.duckdb.questions import UserBound
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, ParameterError
+from tests.covering import covering
 from tests.engines import timed_rows, typed_rows
 from tests.engines.test_conformance import named, pairs
 
@@ -35,23 +38,22 @@ FILTERS = [
 ]  # fmt: skip
 
 
-def answers(source: object, **asked: Any) -> list[object]:
-    """All that an engine answers to these columns."""
-    found: list[object] = []
+def answers(source: object, question: str = "", **asked: Any) -> list[object]:
+    """What an engine answers to these columns: to one question, or to all that may be asked."""
     with open_engine(source, **{"user": "user", "key": KEY} | asked) as engine:
         if asked.get("by"):
             return [_by(engine)]
-        found += [pairs(engine.top(most)) for most in (0, 1, 3, 1000)]
-        found += [pairs(engine.grouped()), pairs(engine.grouped(Size(3000)))]
-        names = [label for label, _ in pairs(engine.top(5))]
         if asked.get("measures"):
-            found.append([[(one.total, one.users) for one in row] for row in engine.measured(names)])
-        if not asked.get("totals") and not asked.get("measures"):
-            found += [sorted(named(engine.contributions()), key=repr), *_values(engine)]
-        if names and not isinstance(names[0], tuple):
-            with_one = Listed((*names, names[0]))
-            found.append(pairs(engine.grouped(with_one)))
-    return found
+            names = [label for label, _ in pairs(engine.top(5))]
+            return [[(one.total, one.users) for one in row] for row in engine.measured(names)]
+        if asked.get("totals"):
+            return [QUESTIONS[name](engine) for name in ("top", "groups")]
+        return [QUESTIONS[name](engine) for name in ([question] if question else QUESTIONS)]
+
+
+def _domain(engine: Engine) -> object:
+    names = [label for label, _ in pairs(engine.top(5))]
+    return pairs(engine.grouped(Listed((*names, names[0])))) if names and not isinstance(names[0], tuple) else None
 
 
 def _values(engine: Engine) -> list[object]:
@@ -64,6 +66,15 @@ def _values(engine: Engine) -> list[object]:
         *((at.places.tolist(), at.users.tolist()) for at in found),
         int(engine.users_at(GRID, PerUser.RANDOM).users.sum()),
     ]
+
+
+QUESTIONS: dict[str, Callable[[Engine], object]] = {
+    "top": lambda engine: [pairs(engine.top(most)) for most in (1, 3, 1000)],
+    "groups": lambda engine: [pairs(engine.grouped()), pairs(engine.grouped(Size(3000)))],
+    "sets": lambda engine: sorted(named(engine.contributions()), key=repr),
+    "values": _values,
+    "domain": _domain,
+}
 
 
 def _by(engine: Engine) -> object:
@@ -83,24 +94,47 @@ def prepared(table: pa.Table, folder: Path, parts: int = 1, **rules: Any) -> tup
     return folder / "rows", folder / "prepared"
 
 
+Prepared = Callable[[str, str], tuple[Path, Path]]
+
+
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Rows of every type, and the same prepared for one of them as items, with all others kept or weights."""
-    keep = [name for name in typed_rows.VALUES if name not in ("price", "small")]
-    rules = {"user": "user", "item": "price", "keep": keep, "weight": "small"}
-    return prepared(typed_rows.AWKWARD, tmp_path_factory.mktemp("both"), 3, **rules)
+def prepared_as(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """Rows of every type, and the same prepared once: with a column as items, as users, or kept beside the items."""
+    folder = tmp_path_factory.mktemp("prepared")
+
+    @cache
+    def made(role: str, name: str) -> tuple[Path, Path]:
+        if role == "kept":
+            keep = [name for name in typed_rows.VALUES if name not in ("price", "small")]
+            rules = {"user": "user", "item": "price", "keep": keep, "weight": "small"}
+            return prepared(typed_rows.AWKWARD, folder / role, 3, **rules)
+        rules = {"user": "user", "item": name, "keep": [] if name == "flag" else "flag"}
+        rules = rules if role == "item" else {"user": name, "item": "user"}
+        return prepared(typed_rows.AWKWARD, folder / f"{role} {name}", 2, **rules)
+
+    return lambda role, name: made(role, "" if role == "kept" else name)
 
 
-@pytest.mark.parametrize("item", typed_rows.VALUES)
-def test_items_of_every_type(both, item):
+@pytest.fixture
+def both(prepared_as: Prepared) -> tuple[Path, Path]:
+    return prepared_as("kept", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "question", "where"),
+    covering(list(typed_rows.VALUES), ("kept", "item", "user"), list(QUESTIONS), (None, "flag")),
+)
+def test_columns_of_every_type(prepared_as, name, role, question, where):
+    source, ours = prepared_as(role, name)
+    columns = {"user": name, "item": "user"} if role == "user" else {"item": name, "where": where}
+    assert answers(ours, question, **columns) == answers(source, question, **columns)
+
+
+@pytest.mark.parametrize(("where", "question"), list(zip(FILTERS, list(QUESTIONS) * 2, strict=True)))
+def test_filters(both, where, question):
     source, ours = both
-    assert answers(ours, item=item) == answers(source, item=item)
-
-
-@pytest.mark.parametrize("where", FILTERS)
-def test_filters(both, where):
-    source, ours = both
-    assert answers(ours, item="price", where=where) == answers(source, item="price", where=where)
+    asked = {"item": "price", "where": where}
+    assert answers(ours, question, **asked) == answers(source, question, **asked)
 
 
 @pytest.mark.parametrize(
@@ -121,22 +155,6 @@ def test_filters(both, where):
 )
 def test_other_questions(both, asked):
     source, ours = both
-    assert answers(ours, **asked) == answers(source, **asked)
-
-
-@pytest.mark.parametrize("item", typed_rows.VALUES)
-def test_prepared_for_items_of_every_type(tmp_path, item):
-    source, ours = prepared(
-        typed_rows.AWKWARD, tmp_path, 2, user="user", item=item, keep=[] if item == "flag" else "flag"
-    )
-    for where in (None, "flag"):
-        assert answers(ours, item=item, where=where) == answers(source, item=item, where=where)
-
-
-@pytest.mark.parametrize("user", typed_rows.VALUES)
-def test_users_of_every_type(tmp_path, user):
-    source, ours = prepared(typed_rows.AWKWARD, tmp_path, 2, user=user, item="user")
-    asked = {"user": user, "item": "user"}
     assert answers(ours, **asked) == answers(source, **asked)
 
 
@@ -179,10 +197,14 @@ def test_periods(tmp_path, column, sort, zone):
         timed_rows.TIMED, tmp_path, 2, user="user", item="item", time=column, period=sort, timezone=zone
     )
     assert answers(ours, item="item") == answers(source, item="item")  # over all periods a user counts once
-    for coarser in COARSER[sort]:
-        for during in (SORTS[coarser], ["2024" + SORTS[coarser][4:].partition("..")[0], SORTS[coarser]]):
-            periods = periods_of(column, coarser, during, zone)
-            assert answers(ours, item="item", periods=periods) == answers(source, item="item", periods=periods)
+    spans = [
+        (coarser, during)
+        for coarser in COARSER[sort]
+        for during in (SORTS[coarser], ["2024" + SORTS[coarser][4:].partition("..")[0], SORTS[coarser]])
+    ]
+    for (coarser, during), question in zip(spans, cycle(QUESTIONS)):
+        asked = {"item": "item", "periods": periods_of(column, coarser, during, zone)}
+        assert answers(ours, question, **asked) == answers(source, question, **asked), (coarser, during, question)
 
 
 def test_what_items_gained(tmp_path):

@@ -172,7 +172,7 @@ def test_the_order_of_rows_and_files_changes_nothing(tmp_path: Path) -> None:
 # ---- kinds of sources -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", sources.KINDS)
+@pytest.mark.parametrize("kind", sources.READERS)
 def test_every_kind_of_source(kind: str, tmp_path: Path) -> None:
     source, name = sources.KINDS[kind](sources.AWKWARD, tmp_path)
     totals = Totals.of("age", 60, 5)
