@@ -19,12 +19,6 @@ from dpselect.release.release import Release
 from tests.engines.test_postgres import filled, run
 from tests.ledger.amounts import grant
 
-
-@pytest.fixture(scope="module", autouse=True)
-def own_duckdb() -> None:
-    """Each workspace has its own here."""
-
-
 psycopg = pytest.importorskip("psycopg")
 
 ANN = dps.Account("default", "ann")

@@ -24,11 +24,6 @@ from tests.engines.test_conformance import named, pairs
 from tests.engines.test_types import ARRAYS, COLUMNS, REFUSED
 
 
-@pytest.fixture(scope="module", autouse=True)
-def own_duckdb() -> None:
-    """Each workspace has its own here."""
-
-
 def sets_of(source: object, **more: object) -> list[list[object]]:
     """Every user's items; that they are sets in good order, and agree with the counts, is checked on the way."""
     with DuckDBEngine(source, user="user", item="item", key=b"k", **more) as engine:

@@ -20,12 +20,6 @@ from dpselect.queries.union_terms import BOUNDS
 from dpselect.testing import SeededDraws
 from tests.ledger.amounts import grant
 
-
-@pytest.fixture(scope="module", autouse=True)
-def own_duckdb() -> None:
-    """Each workspace has its own here."""
-
-
 ABLE = [one.name for one in methods("union") if one.in_engine]
 PRICE = {"epsilon": 8, "delta": "1e-9"}
 MANY, SOME = 240, 120
