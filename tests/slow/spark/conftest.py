@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import spark as local_spark
-from tests.engines.conftest import hold_in, judge, new_database
+from tests.engines.conftest import hold_in, judge, new_database, own_duckdb
 from tests.engines.every_engine import Hold
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["hold_in", "judge", "new_database"]
+__all__ = ["hold_in", "judge", "new_database", "own_duckdb"]
 
 
 @pytest.fixture

@@ -49,7 +49,5 @@ from tests.engines.test_weights import (  # noqa: F401
     test_of_several_lists_of_shares_an_item_has_a_weight_by_each,
     test_rows_that_are_there_twice_and_rows_without_user_or_item_change_nothing,
     test_sums_above_what_floats_hold_are_exact,
-    test_users_of_released_items_and_lengths,
     test_what_a_user_keeps_depends_on_nobody_else,
-    test_what_was_released_leaves_everybody,
 )
