@@ -62,7 +62,7 @@ def test_counts_and_sets(kind, tmp_path):
         assert list(groups.counts) == sorted({count for _, count in counts(AWKWARD)}, reverse=True)
         sets = engine.contributions()
         assert in_order(kind, named(sets)) == in_order(kind, user_items(AWKWARD))
-        of_item = {sets.label(code): int(users) for code, users in enumerate(np.bincount(sets.codes))}
+        of_item = dict(zip(sets.labels(range(sets.size)), np.bincount(sets.codes).tolist(), strict=True))
         assert of_item == dict(counts(AWKWARD))
 
 

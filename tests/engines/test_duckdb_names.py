@@ -141,9 +141,10 @@ SETTINGS = (
 )
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
-def test_no_setting_changes_an_answer(connection, truth, setting):
-    connection.execute(f"SET {setting}").fetchall()
+@pytest.mark.parametrize("settings", [SETTINGS, SETTINGS[::2], SETTINGS[1::2]], ids=["all", "half", "the others"])
+def test_no_setting_changes_an_answer(connection, truth, settings):
+    for setting in settings:
+        connection.execute(f"SET {setting}").fetchall()
     assert answers(connection) == truth
 
 

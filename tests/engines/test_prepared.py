@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from itertools import cycle, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from dpselect.engines.duckdb.questions import UserBound
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, ParameterError
-from tests.covering import covering
 from tests.engines import timed_rows, typed_rows
 from tests.engines.test_conformance import named, pairs
 
@@ -94,40 +92,12 @@ def prepared(table: pa.Table, folder: Path, parts: int = 1, **rules: Any) -> tup
     return folder / "rows", folder / "prepared"
 
 
-Prepared = Callable[[str, str], tuple[Path, Path]]
-
-
 @pytest.fixture(scope="module")
-def prepared_as(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    """Rows of every type, and the same prepared once: with a column as items, as users, or kept beside the items."""
-    folder = tmp_path_factory.mktemp("prepared")
-
-    @cache
-    def made(role: str, name: str) -> tuple[Path, Path]:
-        if role == "kept":
-            keep = [name for name in typed_rows.VALUES if name not in ("price", "small")]
-            rules = {"user": "user", "item": "price", "keep": keep, "weight": "small"}
-            return prepared(typed_rows.AWKWARD, folder / role, 3, **rules)
-        rules = {"user": "user", "item": name, "keep": [] if name == "flag" else "flag"}
-        rules = rules if role == "item" else {"user": name, "item": "user"}
-        return prepared(typed_rows.AWKWARD, folder / f"{role} {name}", 2, **rules)
-
-    return lambda role, name: made(role, "" if role == "kept" else name)
-
-
-@pytest.fixture
-def both(prepared_as: Prepared) -> tuple[Path, Path]:
-    return prepared_as("kept", "")
-
-
-@pytest.mark.parametrize(
-    ("name", "role", "question", "where"),
-    covering(list(typed_rows.VALUES), ("kept", "item", "user"), list(QUESTIONS), (None, "flag")),
-)
-def test_columns_of_every_type(prepared_as, name, role, question, where):
-    source, ours = prepared_as(role, name)
-    columns = {"user": name, "item": "user"} if role == "user" else {"item": name, "where": where}
-    assert answers(ours, question, **columns) == answers(source, question, **columns)
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Rows of every type, and the same prepared for one of them as items, with all others kept or weights."""
+    keep = [name for name in typed_rows.VALUES if name not in ("price", "small")]
+    rules = {"user": "user", "item": "price", "keep": keep, "weight": "small"}
+    return prepared(typed_rows.AWKWARD, tmp_path_factory.mktemp("both"), 3, **rules)
 
 
 @pytest.mark.parametrize(("where", "question"), list(zip(FILTERS, list(QUESTIONS) * 2, strict=True)))
@@ -169,42 +139,6 @@ def test_no_rows(tmp_path):
     source, ours = prepared(typed_rows.EMPTY, tmp_path, 1, user="user", item="text", keep="whole", weight="small")
     for more in ({}, {"where": "whole > 8"}, {"totals": Totals.of("small", 10)}, {"by": ("whole",)}):
         assert answers(ours, item="text", **more) == answers(source, item="text", **more)
-
-
-SORTS = {"day": "2026-10-25", "week": "2026-W40..2026-W53", "month": "2026-10", "quarter": "2026-Q2", "year": "2026"}
-COARSER = {
-    "day": tuple(SORTS),
-    "week": ("week",),
-    "month": ("month", "quarter", "year"),
-    "quarter": ("quarter", "year"),
-    "year": ("year",),
-}
-
-
-@pytest.mark.parametrize(
-    ("column", "sort", "zone"),
-    [
-        ("naive", "day", "UTC"),
-        ("zoned", "day", "America/Santiago"),
-        ("zoned", "month", "Europe/Berlin"),
-        ("day", "week", "UTC"),
-        ("written", "quarter", "Europe/Berlin"),
-        ("written", "year", "UTC"),
-    ],
-)
-def test_periods(tmp_path, column, sort, zone):
-    source, ours = prepared(
-        timed_rows.TIMED, tmp_path, 2, user="user", item="item", time=column, period=sort, timezone=zone
-    )
-    assert answers(ours, item="item") == answers(source, item="item")  # over all periods a user counts once
-    spans = [
-        (coarser, during)
-        for coarser in COARSER[sort]
-        for during in (SORTS[coarser], ["2024" + SORTS[coarser][4:].partition("..")[0], SORTS[coarser]])
-    ]
-    for (coarser, during), question in zip(spans, cycle(QUESTIONS)):
-        asked = {"item": "item", "periods": periods_of(column, coarser, during, zone)}
-        assert answers(ours, question, **asked) == answers(source, question, **asked), (coarser, during, question)
 
 
 def test_what_items_gained(tmp_path):
