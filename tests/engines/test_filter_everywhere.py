@@ -96,19 +96,14 @@ def on_postgres(postgres_server: str) -> Iterator[Keep]:
     open_[0].close()
 
 
-@pytest.mark.parametrize("where", CONDITIONS)
-def test_duckdb_keeps_the_rows_that_its_own_sql_means(duckdb_rows, on_duckdb, where):
-    assert on_duckdb(where) == filter_rows.meant(duckdb_rows, where)
+def test_duckdb_keeps_the_rows_that_are_meant(duckdb_rows, on_duckdb):
+    """Those that its own SQL means, or what is said beside a condition."""
+    meant = dict(zip(CONDITIONS, CONDITIONS, strict=True)) | OTHERS
+    assert [one for one, sql in meant.items() if on_duckdb(one) != filter_rows.meant(duckdb_rows, sql)] == []
 
 
-@pytest.mark.parametrize(("where", "means"), OTHERS.items(), ids=list(OTHERS))
-def test_duckdb_keeps_the_rows_that_are_meant(duckdb_rows, on_duckdb, where, means):
-    assert on_duckdb(where) == filter_rows.meant(duckdb_rows, means)
-
-
-@pytest.mark.parametrize("where", [*CONDITIONS, *OTHERS])
-def test_postgres_keeps_the_same_rows(on_duckdb, on_postgres, where):
-    assert on_postgres(where) == on_duckdb(where)
+def test_postgres_keeps_the_same_rows(on_duckdb, on_postgres):
+    assert [where for where in (*CONDITIONS, *OTHERS) if on_postgres(where) != on_duckdb(where)] == []
 
 
 def test_the_conditions_tell_rows_apart(on_duckdb):

@@ -12,10 +12,9 @@ import pytest
 from dpselect._ground.periods import periods_of
 from tests.covering import covering
 from tests.engines import timed_rows, typed_rows
-from tests.engines.conftest import own_duckdb
 from tests.engines.test_prepared import QUESTIONS, answers, both, prepared
 
-__all__ = ["both", "own_duckdb"]
+__all__ = ["both"]
 
 Prepared = Callable[[str, str], tuple[Path, Path]]
 
