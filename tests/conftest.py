@@ -10,11 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
+from duckdb import DuckDBPyConnection
 from hypothesis import HealthCheck, settings
 
 from tests import postgres
 from tests import spark as local_spark
+from tests.one_duckdb import shared
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,6 +82,19 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs public data sets: set DPSELECT_DATA to the folder that holds them")
     return folder
+
+
+@pytest.fixture(scope="session")
+def _duckdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DuckDBPyConnection]:
+    with duckdb.connect(config={"temp_directory": str(tmp_path_factory.mktemp("duckdb"))}) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def one_duckdb(_duckdb: DuckDBPyConnection) -> Iterator[None]:
+    """Questions share a DuckDB, for tests of what they answer; a new one takes longer than the answer."""
+    with shared(_duckdb):
+        yield
 
 
 @pytest.fixture(scope="session")

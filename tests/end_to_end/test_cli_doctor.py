@@ -8,16 +8,12 @@ from collections.abc import Callable
 from contextlib import closing
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from dpselect.command import doctor as file
 from dpselect.command.main import main
 from dpselect.ledger import Account, Ledger
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 Found = dict[str, tuple[str, str]]
 Doctor = Callable[..., tuple[int, Found]]
@@ -159,10 +155,3 @@ def test_a_server_that_answers(doctor: Doctor, postgres_server: str) -> None:
     assert "/doctor answers, version" in found["engine"][1]
     assert found["engine"][1].startswith("postgresql://")
     assert found["ledger"][0] == "ok"
-
-
-def test_spark_answers(doctor: Doctor, spark: SparkSession) -> None:
-    assert doctor("--engine", f"spark:{spark.sparkContext.master}")[1]["engine"][0] == "ok"
-    status, found = doctor("--engine", "spark:spark://eve@127.0.0.1:1")
-    assert (status, found["engine"][0]) == (2, "fails")  # a process has one Spark
-    assert "eve" not in str(found)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 
-from tests import spark as local_spark
-from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+from tests.engines.every_engine import MAKERS, Held, Hold
 from tests.judge.every import judge
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 __all__ = ["judge"]  # of every release that is made here
 
@@ -35,28 +30,34 @@ def new_database(postgres_server: str) -> Callable[[], str]:
     return make
 
 
-@pytest.fixture(scope="module")
-def as_spark_comes(spark: SparkSession) -> Iterator[None]:
-    """Spark with its own settings, in place of those with which small questions are fast."""
-    with local_spark.as_it_comes(spark):
-        yield
-
-
 @pytest.fixture(scope="session")
-def _held() -> dict[tuple[str, int], tuple[pa.Table, Held]]:
-    return {}
+def hold_in(request: pytest.FixtureRequest) -> Callable[[str], Hold]:
+    """Puts rows into the source of the engine of this name. The same table is put there once."""
+    known: dict[tuple[str, int], tuple[pa.Table, Held]] = {}
+
+    def of(kind: str) -> Hold:
+        def put(rows: pa.Table) -> Held:
+            if (kind, id(rows)) not in known:
+                known[kind, id(rows)] = rows, Held(kind, *MAKERS[kind](request, rows))
+            return known[kind, id(rows)][1]
+
+        return put
+
+    return of
 
 
-@pytest.fixture(params=PARAMETERS)
-def hold(
-    request: pytest.FixtureRequest, _held: dict[tuple[str, int], tuple[pa.Table, Held]]
-) -> Callable[[pa.Table], Held]:
-    """Puts rows into the source of an engine: the same test runs for each. The same table is put there once."""
+@pytest.fixture(params=["duckdb", "postgres"])
+def hold(request: pytest.FixtureRequest, hold_in: Callable[[str], Hold]) -> Hold:
+    """The same test runs for each engine; on Spark and Ibis some do, which their own files name."""
+    return hold_in(request.param)
 
-    def put(rows: pa.Table) -> Held:
-        known = (request.param, id(rows))
-        if known not in _held:
-            _held[known] = rows, Held(request.param, *MAKERS[request.param](request, rows))
-        return _held[known][1]
 
-    return put
+@pytest.fixture
+def elsewhere(hold_in: Callable[[str], Hold]) -> Hold:
+    """Another engine than DuckDB, which judges it."""
+    return hold_in("postgres")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_duckdb(one_duckdb: None) -> None:
+    """All share one, but for modules that say otherwise: how a workspace begins and ends is tested with its own."""

@@ -32,6 +32,10 @@ class Held:
         return open_engine(self.source, user=user, item=item, table=self.table, **(plain | more))
 
 
+Hold = Callable[[pa.Table], Held]
+"""Puts rows into one engine."""
+
+
 def _duckdb(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:  # noqa: ARG001
     return rows, None
 
@@ -76,10 +80,6 @@ def _ibis(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str |
 
 
 MAKERS: dict[str, Maker] = {"duckdb": _duckdb, "postgres": _postgres, "ibis": _ibis, "spark": _spark}
-SLOW = [pytest.mark.slow]
-PARAMETERS = [pytest.param(name, id=name, marks=SLOW if name == "spark" else []) for name in MAKERS]
-JUDGED = PARAMETERS[1:]
-"""Where DuckDB judges, the others: `pytest.mark.parametrize("hold", JUDGED, indirect=True)`."""
 
 
 def judge(rows: pa.Table) -> Held:

@@ -348,3 +348,11 @@ def _dict(rows, folder):
 def _dict_lists(rows, folder):
     columns = list(zip(*rows, strict=True)) if rows else [(), (), ()]
     return {name: list(column) for name, column in zip(COLUMNS, columns, strict=True)}
+
+
+READERS = (
+    "parquet", "prepared", "csv", "jsonl", "duckdb file", "duckdb connection", "duckdb relation", "pandas",
+    "pandas objects", "polars lazy", "what only narwhals reads", "stream of Arrow data",
+    "pyarrow dictionaries in pieces", "dict of lists",
+)  # fmt: skip
+"""One kind of each reader: the others differ from one of them in how its rows are found, before any question."""

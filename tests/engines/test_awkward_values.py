@@ -30,10 +30,10 @@ from dpselect.engines.sources.frames import Arrays
 from dpselect.engines.sources.narwhals_frames import Narwhals
 from dpselect.engines.sources.objects import written
 from dpselect.errors import DataError
+from tests.covering import covering
 from tests.engines.test_conformance import pairs
 
 KEY = b"k" * 16
-SLOW = pytest.mark.slow
 ODD = 10**18 + 1  # the user who has the awkward row: a whole number that no float holds
 USERS = [ODD + 1 + 2 * (n // 2) for n in range(40)]
 Rows = tuple[list[object], list[object], list[object]]
@@ -171,23 +171,31 @@ PLAIN: dict[str, list[object]] = {
 }
 
 
-@pytest.mark.parametrize("make", [pytest.param(f, id=n, marks=[SLOW] * (n != "lists")) for n, f in LOOSE.items()])
-@pytest.mark.parametrize("plain", ["whole numbers", "text"])
-def test_an_odd_value_without_a_declared_type_is_its_own_users_affair(make, plain):
-    items = PLAIN[plain]
-    expected = answers(make(USERS, items, items))
-    for name, odd in VALUES.items():
-        for own, place in (([ODD, odd, items[0]], 0), ([odd, items[0], odd], len(USERS))):
+MIXED = ("whole numbers", "text")  # of these in every holder
+
+
+@pytest.mark.parametrize("name", LOOSE)
+def test_an_odd_value_without_a_declared_type_is_its_own_users_affair(name):
+    """One value at a time, first or last, as the user too."""
+    make = LOOSE[name]
+    expected = {plain: answers(make(USERS, PLAIN[plain], PLAIN[plain])) for plain in MIXED}
+    for holder, odd, plain, first in covering(list(LOOSE), list(VALUES), list(expected), (True, False)):
+        if holder == name:
+            items, value = PLAIN[plain], VALUES[odd]
+            own = [ODD, value, items[0]] if first else [value, items[0], value]
+            place = 0 if first else len(USERS)
             rows = (_with(values, one, place) for values, one in zip((USERS, items, items), own, strict=True))
             try:
-                others(answers(make(*rows)), expected)
+                others(answers(make(*rows)), expected[plain])
             except Exception as error:
-                raise AssertionError(f"{name} at {place}") from error
+                raise AssertionError(f"{odd} at {place} of {plain}") from error
 
 
-@pytest.mark.parametrize("items", PLAIN.values(), ids=list(PLAIN))
-@pytest.mark.parametrize("make", LOOSE.values(), ids=list(LOOSE))
-def test_every_question_reads_past_all_of_them_together(make, items):
+@pytest.mark.parametrize(
+    ("name", "plain"), [(name, plain) for name in LOOSE for plain in PLAIN if name == "lists" or plain in MIXED]
+)
+def test_every_question_reads_past_all_of_them_together(name, plain):
+    make, items = LOOSE[name], PLAIN[plain]
     expected = all_answers(make(USERS, items, items))
     assert [kind for kind, _, _ in expected] == [type(items[0]).__name__] * len(expected)
     odd = [value for name, value in VALUES.items() if name not in ("truth", "date")]
@@ -330,37 +338,37 @@ HOLDERS: dict[str, Callable[[pa.Table], object]] = {
 }  # fmt: skip
 
 
-# Every day each type is held by one of the holders in turn, and in CI by each.
-TYPED_AND_HELD = [
-    pytest.param(hold, column, id=f"{holder}-{name}", marks=[] if type_ % len(HOLDERS) == place else [SLOW])
-    for place, (holder, hold) in enumerate(HOLDERS.items())
-    for type_, (name, column) in enumerate(TYPED.items())
-]
-
-
-@pytest.mark.parametrize(("hold", "column"), TYPED_AND_HELD)
-def test_an_odd_value_of_a_declared_type_is_its_own_users_affair(hold, column):
-    array = column()
-    odd = len(array) - len(USERS)
-    other = pa.array([*TEXT, *["item 0"] * odd])
-    table = pa.table({"user": pa.array([*USERS, *[ODD] * odd]), "item": array, "other": other})
-    with_it, without = hold(table), hold(table.slice(0, len(USERS)))
-    if with_it is None:
-        pytest.skip("polars does not have this type")
-    others(_named(with_it), _named(without))
-    # Where only the filter reads it, and where it is the user.
-    where = "item IS NOT NULL OR other <> 'x'"
-    others(*(answers(one, item="other", where=where) for one in (with_it, without)))
-    assert {label for _, label, _ in answers(with_it, user="item", item="other")} == set(TEXT)
-
-
-def _named(source: object) -> list[tuple[str, object, int]]:
-    found = answers(source)
-    with DuckDBEngine(source, user="user", item="item", key=KEY) as engine:
+def as_item(with_it: object, without: object) -> None:
+    found = answers(with_it)
+    others(found, answers(without))
+    with DuckDBEngine(with_it, user="user", item="item", key=KEY) as engine:
         assert [(type(label).__name__, label, n) for label, n in pairs(engine.grouped())] == found
         assert engine.contributions().size == len(found)
         assert len(engine.pairs().lengths(5)[0]) <= 5
-    return found
+
+
+def in_a_filter(with_it: object, without: object) -> None:
+    where = "item IS NOT NULL OR other <> 'x'"
+    others(*(answers(one, item="other", where=where) for one in (with_it, without)))
+
+
+def as_user(with_it: object, _: object) -> None:
+    assert {label for _, label, _ in answers(with_it, user="item", item="other")} == set(TEXT)
+
+
+ROLES = {"item": as_item, "filter": in_a_filter, "user": as_user}
+
+
+@pytest.mark.parametrize(("holder", "name", "role"), covering(list(HOLDERS), list(TYPED), list(ROLES)))
+def test_an_odd_value_of_a_declared_type_is_its_own_users_affair(holder, name, role):
+    array = TYPED[name]()
+    odd = len(array) - len(USERS)
+    other = pa.array([*TEXT, *["item 0"] * odd])
+    table = pa.table({"user": pa.array([*USERS, *[ODD] * odd]), "item": array, "other": other})
+    with_it, without = HOLDERS[holder](table), HOLDERS[holder](table.slice(0, len(USERS)))
+    if with_it is None:
+        pytest.skip("polars does not have this type")
+    ROLES[role](with_it, without)
 
 
 def test_objects_behind_narwhals_are_read_one_by_one():
@@ -398,4 +406,4 @@ def test_values_that_nobody_checked_are_found_out(monkeypatch, name):
     monkeypatch.setattr(frame_scan, "sound_form", lambda expression, _type: expression)
     monkeypatch.setattr(duckdb_keys, "nameable", present)
     with pytest.raises((AssertionError, DataError)):
-        test_an_odd_value_of_a_declared_type_is_its_own_users_affair(HOLDERS["Table"], TYPED[name])
+        test_an_odd_value_of_a_declared_type_is_its_own_users_affair("Table", name, "item")

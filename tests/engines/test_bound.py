@@ -26,13 +26,6 @@ def test_one_user_who_holds_everything_in_many_files_and_many_times(tmp_path, mo
     assert set(kept.values()) == {1}
 
 
-def test_the_key_alone_decides():
-    rows = {"user": np.repeat(np.arange(100), 30), "item": np.tile(np.arange(30), 100)}
-    assert bounded(rows, 5, b"a") == bounded(rows, 5, b"a")
-    assert bounded(rows, 5, b"a") != bounded(rows, 5, b"b")
-    assert sum(bounded(rows, 5).values()) == 500
-
-
 def test_no_user_changes_what_another_keeps():
     """Neighbours: with one more user, whoever they are, the counts of the others stay as they were."""
     user, item = np.repeat(np.arange(60), 25), np.tile(np.arange(25), 60)
@@ -64,8 +57,3 @@ def test_every_item_of_a_user_is_as_likely_to_stay():
 def test_the_filter_comes_before_the_bound():
     rows = {"user": np.repeat(np.arange(50), 20), "item": np.tile(np.arange(20), 50)}
     assert bounded(rows, 2, where="item IN (3, 4)") == {3: 50, 4: 50}
-
-
-def test_users_with_few_items_lose_none():
-    rows = {"user": ["a", "a", "b", "b", "b"], "item": ["x", "y", "x", "x", "y"]}
-    assert bounded(rows, 2) == {"x": 2, "y": 2}

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from dpselect._ground.domain import Listed
@@ -19,13 +18,12 @@ from dpselect.engines.sql import questions
 from dpselect.engines.sql import weights as sql_weights
 from dpselect.errors import DataError
 from tests.engines import test_every_value, test_weights
-from tests.engines.every_engine import Held, judge
+from tests.engines.every_engine import Hold, judge
 from tests.engines.test_every_engine import CROWD, EVEN, check_bound, check_counts, check_domain, check_even, check_key
 from tests.engines.test_every_value import EACH, check_rules, check_text
 from tests.engines.typed_rows import AWKWARD
 
 pytest.importorskip("psycopg")
-Hold = Callable[[pa.Table], Held]
 
 
 @dataclass(frozen=True)
@@ -154,9 +152,8 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("hold", ["postgres"], indirect=True)
 @pytest.mark.parametrize("twin", TWINS.values(), ids=list(TWINS))
-def test_a_check_notices(hold: Hold, monkeypatch: pytest.MonkeyPatch, twin: Twin) -> None:
+def test_a_check_notices(elsewhere: Hold, monkeypatch: pytest.MonkeyPatch, twin: Twin) -> None:
     monkeypatch.setattr(twin.at, twin.name, twin.wrong)
     with pytest.raises(twin.noticed):
-        twin.check(hold)
+        twin.check(elsewhere)

@@ -14,7 +14,7 @@ from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.totals import Totals
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
-from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+from tests.engines.every_engine import Held
 
 MOST = 10**6
 ROWS = {
@@ -22,11 +22,6 @@ ROWS = {
     "item": ["x", "y", "x", "y", "x", "x", "z", "x", None, "x y", "x", "w"],
     "group": [1.0, 1.0, 1.0, 2.5, -0.0, 0.0, 2.5, 1.0, 1.0, None, float("nan"), 1.0],
 }
-
-
-@pytest.fixture(params=PARAMETERS)
-def hold(request: pytest.FixtureRequest):
-    return lambda rows: Held(request.param, *MAKERS[request.param](request, rows))
 
 
 def told(found: GroupedCounts) -> dict[object, list[tuple[object, int]]]:

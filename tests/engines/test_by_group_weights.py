@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from dpselect._ground.domain import Listed
 from dpselect.aggregates.totals import Totals
-from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+from tests.engines.every_engine import Held
 from tests.engines.test_by_group import told
 from tests.engines.weighed_rows import AWKWARD, given
 
@@ -42,11 +40,6 @@ def plain(rows: list[tuple[object, ...]], totals: Totals) -> Table:
             found[group] = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0].encode()))
             users[group] = len(theirs)
     return found, users
-
-
-@pytest.fixture(params=PARAMETERS)
-def hold(request: pytest.FixtureRequest) -> Callable[[pa.Table], Held]:
-    return lambda rows: Held(request.param, *MAKERS[request.param](request, rows))
 
 
 def top(held: Held, totals: Totals, groups: int = MOST, listed: Listed | None = None, **more: object) -> Table:

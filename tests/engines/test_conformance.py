@@ -14,7 +14,7 @@ from dpselect._ground.domain import Listed
 from dpselect.aggregates.histogram import Histogram
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from tests.engines.sources import AWKWARD, KINDS, Row, counts, user_items
+from tests.engines.sources import AWKWARD, KINDS, READERS, Row, counts, user_items
 
 KEY = bytes(range(16))
 
@@ -48,12 +48,11 @@ def in_order(kind: str, users: list[list[Any]]) -> list[list[Any]]:
     return sorted(users) if kind.startswith("prepared") else users
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return request.param
+NOBODY: list[Row] = [(None, "a", 1), ("u", None, 1), (None, None, 1)]
 
 
-def test_counts(kind, tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_and_sets(kind, tmp_path):
     with opened(kind, AWKWARD, tmp_path) as engine:
         assert pairs(engine.top(1000)) == counts(AWKWARD)
         for most in range(5):  # the tie behind the first item is cut at each of its places
@@ -61,31 +60,42 @@ def test_counts(kind, tmp_path):
         groups = engine.grouped()
         assert pairs(groups) == counts(AWKWARD)
         assert list(groups.counts) == sorted({count for _, count in counts(AWKWARD)}, reverse=True)
+        sets = engine.contributions()
+        assert in_order(kind, named(sets)) == in_order(kind, user_items(AWKWARD))
+        of_item = dict(zip(sets.labels(range(sets.size)), np.bincount(sets.codes).tolist(), strict=True))
+        assert of_item == dict(counts(AWKWARD))
 
 
+@pytest.mark.parametrize("kind", READERS)
 def test_order_of_rows_and_names_of_users_change_nothing(kind, tmp_path):
-    other = [(user and f"x{user[::-1]}", item, age) for user, item, age in AWKWARD[::-1]]
+    other = [(user and f"x{user[::-1]}", item, age) for user, item, age in AWKWARD[::-1] * 2]
     with opened(kind, other, tmp_path) as engine:
         assert pairs(engine.top(1000)) == counts(AWKWARD)
+        assert sorted(named(engine.contributions())) == sorted(user_items(AWKWARD))
 
 
-def test_no_rows_are_an_outcome(kind, tmp_path):
-    nobody: list[Row] = [(None, "a", 1), ("u", None, 1), (None, None, 1)]
-    for name, rows in (("empty", []), ("null", nobody)):
-        with opened(kind, rows, tmp_path / name) as engine:
-            assert pairs(engine.top(10)) == []
-            assert pairs(engine.grouped()) == []
-            assert pairs(engine.grouped(Listed(("a", "b")))) == [("a", 0), ("b", 0)]
+@pytest.mark.parametrize(("kind", "rows"), [(kind, rows) for kind in READERS for rows in ([], NOBODY)])
+def test_no_rows_are_an_outcome(kind, rows, tmp_path):
+    with opened(kind, rows, tmp_path) as engine:
+        assert pairs(engine.top(10)) == []
+        assert pairs(engine.grouped()) == []
+        assert pairs(engine.grouped(Listed(("a", "b")))) == [("a", 0), ("b", 0)]
+        sets = engine.contributions()
+        assert (sets.users, sets.size, sets.offsets.tolist(), sets.codes.tolist()) == (0, 0, [0], [])
+        assert sets.labels([]) == []
 
 
+@pytest.mark.parametrize("kind", READERS)
 def test_filter(kind, tmp_path):
     kept = [row for row in AWKWARD if row[2] > 22 and row[1] != "alone"]
     age = "age" if "json" in kind else "AGE"  # the keys of a JSON record are told apart by letter case
     where = f"{age}::INT > 22 AND (item <> 'alone' OR item = '\"')"
     with opened(kind, AWKWARD, tmp_path, where=where) as engine:
         assert pairs(engine.top(1000)) == counts(kept)
+        assert in_order(kind, named(engine.contributions())) == in_order(kind, user_items(kept))
 
 
+@pytest.mark.parametrize("kind", READERS)
 def test_bound_and_domain(kind, tmp_path):
     items: dict[str, set[str]] = {}
     for user, item, _ in AWKWARD:
@@ -99,31 +109,3 @@ def test_bound_and_domain(kind, tmp_path):
         inside = dict(pairs(engine.grouped(Listed(domain))))
         assert set(inside) == set(domain)
         assert sum(inside.values()) == sum(min(2, len(of_user & set(domain))) for of_user in items.values())
-
-
-def test_sets_of_users(kind, tmp_path):
-    with opened(kind, AWKWARD, tmp_path / "as they are") as engine:
-        sets = engine.contributions()
-        assert in_order(kind, named(sets)) == in_order(kind, user_items(AWKWARD))
-        of_item = {sets.label(code): int(users) for code, users in enumerate(np.bincount(sets.codes))}
-        assert of_item == dict(pairs(engine.grouped()))
-    with opened(kind, AWKWARD[::-1] * 2, tmp_path / "twice", max_items_per_user=1) as engine:  # no bound here
-        again = engine.contributions()
-        assert in_order(kind, named(again)) == in_order(kind, user_items(AWKWARD))
-        first, second = ([one.tolist() for one in np.split(s.codes, s.offsets[1:-1])] for s in (sets, again))
-        assert in_order(kind, second) == in_order(kind, first)
-
-
-def test_sets_without_users(kind, tmp_path):
-    nobody: list[Row] = [(None, "a", 1), ("u", None, 1), (None, None, 1)]
-    for name, rows in (("empty", []), ("null", nobody)):
-        with opened(kind, rows, tmp_path / name) as engine:
-            sets = engine.contributions()
-            assert (sets.users, sets.size, sets.offsets.tolist(), sets.codes.tolist()) == (0, 0, [0], [])
-            assert sets.labels([]) == []
-
-
-def test_sets_of_filtered_rows(kind, tmp_path):
-    kept = [row for row in AWKWARD if row[2] > 22 and row[1] != "alone"]
-    with opened(kind, AWKWARD, tmp_path, where="age::INT > 22 AND item <> 'alone'") as engine:
-        assert in_order(kind, named(engine.contributions())) == in_order(kind, user_items(kept))

@@ -21,7 +21,6 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import named, pairs
-from tests.engines.test_types import ARRAYS, COLUMNS, REFUSED
 
 
 def sets_of(source: object, **more: object) -> list[list[object]]:
@@ -98,33 +97,6 @@ def test_users_come_in_their_own_order():
 # ---- items ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("values", "arrow_type"), COLUMNS.values(), ids=list(COLUMNS))
-def test_items_of_any_type(values, arrow_type):
-    column = pa.array([*values, *values[:1], None], arrow_type)
-    (found,) = sets_of(pa.table({"user": [1] * len(column), "item": column}))
-    assert sorted(found) == found == sorted(values)
-    assert {type(value) for value in found} == {type(value) for value in values}
-
-
-@pytest.mark.parametrize(("array", "labels"), ARRAYS.values(), ids=list(ARRAYS))
-def test_items_as_numpy_takes_them(array, labels):
-    assert sets_of({"user": [1, 1], "item": array}) == [labels]
-
-
-def test_items_that_are_not_a_number_and_zeros_of_both_signs():
-    rows = {"user": np.array([1, 1, 2, 3, 3]), "item": np.array([0.0, -0.0, -0.0, np.nan, 1.5])}
-    found = sets_of(rows)
-    assert found == [[0.0], [0.0], [1.5]]
-    assert str(found[1][0]) == "0.0"
-
-
-def test_items_of_a_collation_are_told_apart():
-    connection = duckdb.connect()
-    connection.execute('CREATE TABLE t("user" VARCHAR COLLATE NOCASE, item VARCHAR COLLATE NOACCENT.NOCASE)').fetchall()
-    connection.execute("INSERT INTO t VALUES ('u', 'a'), ('U', 'A'), ('u', '\u00e1'), ('U', 'a')").fetchall()
-    assert sets_of(connection, table="t") == [["A", "a"], ["a", "\u00e1"]]
-
-
 def test_mixed_values_are_what_each_of_them_is():
     mixed = [1, "1", 1.5, None, float("nan"), datetime.date(2024, 1, 1), decimal.Decimal("1.50"), uuid.UUID(int=0)]
     rows = {"user": np.zeros(len(mixed)), "item": np.array(mixed, dtype=object)}
@@ -134,12 +106,6 @@ def test_mixed_values_are_what_each_of_them_is():
 def test_text_that_is_not_utf8_is_left_out(tmp_path):
     (tmp_path / "rows.csv").write_bytes(b"user,item\nu,a\nu,\xff\xfe\nv,caf\xc3\xa9\nv,caf\xe9\n")
     assert sets_of(tmp_path / "rows.csv") == [["a"], ["caf\u00e9"]]
-
-
-@pytest.mark.parametrize("value", REFUSED.values(), ids=list(REFUSED))
-def test_types_that_cannot_name_an_item(value):
-    with pytest.raises(DataError, match="cannot name items"):
-        sets_of(duckdb.connect().sql(f"SELECT 1 AS user, {value} AS item"))
 
 
 def test_parts_of_a_text():

@@ -10,7 +10,7 @@ import pytest
 
 from dpselect._ground.domain import Column, Known, Listed, Span
 from dpselect.errors import ParameterError
-from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+from tests.engines.every_engine import Held
 
 ROWS = {
     "user": ["a", "a", "b", "b", "c", "c", "d", None, "a", "e", "f", "f"],
@@ -21,11 +21,6 @@ ROWS = {
     "day": [datetime.date(2026, 1, 1 + n % 3) if n != 8 else None for n in range(12)],
 }
 DAYS = [datetime.date(2026, 1, day) for day in (3, 9, 1)]
-
-
-@pytest.fixture(params=PARAMETERS)
-def hold(request: pytest.FixtureRequest):
-    return lambda rows: Held(request.param, *MAKERS[request.param](request, rows))
 
 
 def told(held: Held, domain: Known, item: str | list[str] = "text", **more: object) -> list[tuple[object, int]]:

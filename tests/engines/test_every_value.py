@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +12,11 @@ from dpselect.aggregates.unbounded import Points, Unbounded
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError
-from tests.engines.every_engine import Held
+from tests.engines.every_engine import Held, Hold
 from tests.engines.test_values import RULES, histogram
 from tests.engines.test_values import WRITTEN as NUMBER
 from tests.engines.typed_rows import AWKWARD, EMPTY, NUMBERS, VALUES, WRITTEN
 
-Hold = Callable[[pa.Table], Held]
 GRIDS = [Grid.of((-10, 50), "0.5"), Grid.of(("-0.1", "33.3"), "0.1"), Grid.of((-(10**20), 10**20))]
 EACH = pa.table({"user": [f"user {n}" for n in range(len(WRITTEN))], "text": WRITTEN})
 # Halves between points, which one engine must not round otherwise than another; few values of many users.

@@ -108,17 +108,6 @@ def test_a_pattern_means_what_like_means_on_postgres(new_database):
     assert differing(POSTGRES, "x", ask) == []
 
 
-@pytest.mark.slow
-def test_a_pattern_means_what_like_means_on_spark(spark):
-    session = spark.newSession()  # whose views are its own
-
-    def ask(sql: str, texts: list[str]) -> list[tuple[Any, ...]]:
-        session.createDataFrame([(text,) for text in [*texts, None]], "x string").createOrReplaceTempView("matched")
-        return [tuple(row) for row in session.sql(f"SELECT x, {sql} FROM matched").collect()]
-
-    assert differing(SPARK, "x", ask) == []
-
-
 @pytest.mark.parametrize(("right", "broken"), [(r"\) >= [0-9]+", ") >= 0"), (r"greatest\(", "greatest(99, ")])
 def test_ends_that_overlap_are_noticed(right, broken):
     """'aba' LIKE 'ab%ba' is false; a pattern whose pieces may share letters is refused by the tests above."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ import pytest
 from hypothesis import given
 
 import dpselect as dps
+from dpselect.command.main import main
 from dpselect.engines.duckdb.inspect import _is_record
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.text_cells import cut
@@ -123,14 +122,13 @@ def test_what_is_no_file():
             dps.inspect(source, **more)
 
 
-def test_the_command_says_the_same():
+def test_the_command_says_the_same(capsys):
     Path("x.csv").write_text("user,item\n1,a\n")
-    command = [sys.executable, "-m", "dpselect", "inspect", "x.csv", "--user", "user", "--item", "item"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{dps.inspect('x.csv', user='user', item='item')}\n"
-    assert done.stderr == ""
-    refused = subprocess.run([*command[:4], "y.csv"], capture_output=True, text=True, check=False)
-    assert (refused.returncode, refused.stdout) == (2, "")
+    command = ["inspect", "x.csv", "--user", "user", "--item", "item"]
+    assert main(command) == 0
+    assert capsys.readouterr() == (f"{dps.inspect('x.csv', user='user', item='item')}\n", "")
+    assert main(["inspect", "y.csv"]) == 2
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("text", [r"\u00e9", r"\ud83d\ude00", r"\\ud83d\u0041\n", r"\uD83D\uDE00\""])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,10 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.histogram import Histogram
 from dpselect.engines.duckdb import keys as duckdb_keys
 from dpselect.errors import DataError, ParameterError
-from tests.engines.every_engine import Held, judge
+from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.keyed_rows import PAIRS, TEXTS, TRICKY, TYPED, counts, key_order, pairs_of, sets_of
 from tests.engines.test_conformance import named, pairs
 
-Hold = Callable[[pa.Table], Held]
 ALL = 10_000
 MOST_GROUPS = 2
 ITEMS = [

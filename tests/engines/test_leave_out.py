@@ -17,7 +17,7 @@ import dpselect as dps
 from dpselect._ground.domain import Column, Listed
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
-from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+from tests.engines.every_engine import Held
 
 ROWS = {
     "user": [1, 1, 1, 2, 2, 3, 3, 4, None],
@@ -26,11 +26,6 @@ ROWS = {
     "day": [datetime.date(2026, 1, 1 + n % 3) for n in range(9)],
     "group": ["p", "p", "q", "p", "q", "q", "p", "q", "p"],
 }
-
-
-@pytest.fixture(params=PARAMETERS)
-def hold(request: pytest.FixtureRequest):
-    return lambda rows: Held(request.param, *MAKERS[request.param](request, rows))
 
 
 def top(engine: Engine) -> dict[object, int]:

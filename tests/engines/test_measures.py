@@ -21,13 +21,12 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import Engine
 from dpselect.errors import DataError, ParameterError
 from tests.engines import typed_rows
-from tests.engines.every_engine import Held
+from tests.engines.every_engine import Hold
 from tests.engines.measured_rows import ALL, Row, judged, told
 from tests.engines.test_conformance import pairs
 from tests.engines.test_totals import ROWS, SHAPES, TABLES
 from tests.engines.weighed_rows import table
 
-Hold = Callable[[pa.Table], Held]
 KEY = bytes(range(16))
 ONE = [Sum("w", 0, 1)]  # of w = 1 everywhere: as many as there are users
 ITEMS = ["x", "zero", "tie b", "nobody's", "", "once"]

@@ -26,11 +26,10 @@ from dpselect.engines.row_periods import RowPeriods
 from dpselect.errors import ParameterError
 from dpselect.testing import SeededDraws
 from dpselect.texts.tokenizer import Tokenizer
-from tests.engines.every_engine import Held, judge
+from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.test_conformance import named, pairs
 from tests.engines.timed_rows import ITEMS, TIMED, counts_of, period_of, rows_of, sets_of
 
-Hold = Callable[[pa.Table], Held]
 BERLIN, SANTIAGO, TOKYO = "Europe/Berlin", "America/Santiago", "Asia/Tokyo"
 EVERY_MONTH = [f"{year}-{month:02}" for year in (1969, 2024, 2026, 2027) for month in range(1, 13)]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import subprocess
-import sys
 import tempfile
 import traceback
 from pathlib import Path
@@ -22,6 +20,12 @@ from dpselect._ground.domain import Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, DpselectError
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_duckdb() -> None:
+    """Each workspace has its own here."""
+
 
 CANARY = "CANARY"
 ROWS = 40_000
@@ -194,24 +198,6 @@ def test_spilled_files_lie_in_a_folder_of_this_user_only():
     assert os.name == "nt" or folder.stat().st_mode & 0o077 == 0
     workspace.close()
     assert not folder.exists()
-
-
-def test_a_forgotten_engine_is_tidied_up_and_silent(tmp_path):
-    code = """
-import duckdb, gc
-from dpselect.engines.duckdb.engine import DuckDBEngine
-connection = duckdb.connect()
-connection.execute("CREATE TABLE t AS SELECT range AS user, range % 7 AS item FROM range(1000)").fetchall()
-engine = DuckDBEngine(connection, user="user", item="item", table="t", key=b"k")
-histogram = engine.grouped()
-print(histogram.label(0, 0))
-"""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
-    assert os.listdir(tmp_path) == []
 
 
 def test_the_source_is_not_changed():

@@ -21,7 +21,7 @@ from dpselect.texts.text import Text
 from dpselect.texts.token_stream import Level, level_by_level
 from dpselect.texts.tokenizer import Tokenizer, ngram_levels
 from tests.engines.sources import AWKWARD as ROWS
-from tests.engines.sources import KINDS
+from tests.engines.sources import KINDS, READERS
 from tests.plain_text import PLAIN, level_sets, spaces
 from tests.text_rows import rows_of
 
@@ -202,7 +202,7 @@ def test_a_user_of_many_messages_and_files_is_one_user(tmp_path):
     assert pairs == Counter([frozenset({"to be", "be to"}), frozenset({"or not"}), frozenset()])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", READERS)
 def test_every_source_holds_the_same_words(kind, tmp_path):
     source, table = KINDS[kind](ROWS, tmp_path)
     users = {user for user, item, _ in ROWS if user is not None and item is not None}

@@ -22,9 +22,15 @@ NOON = datetime.datetime(2024, 1, 1, 12)
 
 
 def top(source: object, **more: object) -> list[tuple[object, int]]:
+    """Items with their counts; groups, sets and weights name the same ones."""
     with DuckDBEngine(source, user="user", item="item", key=b"k", **more) as engine:
         found = pairs(engine.top(100))
         assert pairs(engine.grouped()) == found
+        sets, kept = engine.contributions(), engine.pairs()
+        labels = sets.labels(range(sets.size))
+        kept.release(np.arange(kept.weigh(np.ones(100, dtype=np.int64), b"k").sizes.sum()))
+        assert list(map(repr, kept.names())) == list(map(repr, labels))
+        assert sorted(map(repr, labels)) == sorted(repr(label) for label, _ in found)
     return found
 
 

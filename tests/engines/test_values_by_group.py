@@ -16,7 +16,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.port import PerUser
 from dpselect.errors import ParameterError
 from tests.engines import typed_rows
-from tests.engines.every_engine import MAKERS, PARAMETERS, Held
+from tests.engines.every_engine import Held
 from tests.engines.test_by_group import told
 
 GRID = Grid.of((0, 10), 1)
@@ -27,11 +27,6 @@ ROWS = {
     "item": [1.0, 4.0, 4.0, 2.4, 99.0, 7.0, 5.0, 3.0, 1.0, None, float("nan"), -5.0, 6.0],
     "group": ["DE", "DE", "DE", "DE", "FR", "FR", "FR", "LI", "DE", "DE", "FR", "FR", None],
 }
-
-
-@pytest.fixture(params=PARAMETERS)
-def hold(request: pytest.FixtureRequest):
-    return lambda rows: Held(request.param, *MAKERS[request.param](request, rows))
 
 
 def values(held: Held, per_user: PerUser, most: int = MANY, groups: object = LISTED, **more: object):

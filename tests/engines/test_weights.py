@@ -17,7 +17,6 @@ from dpselect.engines.duckdb.questions import keyed_hash
 from dpselect.mechanisms import WeightedGaussian, WeightedLaplace
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
 from tests.engines.every_engine import judge
-from tests.engines.test_types import COLUMNS
 from tests.engines.typed_rows import AWKWARD, VALUES, counts, in_order
 
 USERS = {"u1": "abc", "u2": "ab", "u3": "a", "u4": "ca", "u5": "z"}
@@ -228,20 +227,6 @@ def test_the_bound_is_the_first_by_the_keyed_hash():
         rows = "(SELECT 'u' AS u, 'i' || n AS i FROM range(20) t(n))"
         first = engine._workspace.fetch(f"SELECT i FROM {rows} ORDER BY {keyed_hash(b'key', 'i')}, i LIMIT 3")
     assert set(found) == {item for (item,) in first}
-
-
-@pytest.mark.parametrize(("values", "arrow_type"), COLUMNS.values(), ids=list(COLUMNS))
-def test_items_of_any_type(values, arrow_type):
-    column = pa.array([*values, *values[:1], None], arrow_type)
-    with opened(pa.table({"user": [1] * len(column), "item": column})) as engine:
-        pairs = engine.pairs()
-        groups = pairs.weigh(np.ones(len(values), dtype=np.int64), b"k")
-        assert in_pairs(groups) == [(1, len(values))]
-        pairs.release(np.arange(len(values)))
-        found = pairs.names()
-        assert pairs.weigh(SHARES, b"k").weights.tolist() == []
-    assert found == sorted(values)
-    assert {type(value) for value in found} == {type(value) for value in values}
 
 
 def test_no_data_no_groups():

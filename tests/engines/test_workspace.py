@@ -14,6 +14,12 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError
 
+
+@pytest.fixture(scope="module", autouse=True)
+def own_duckdb() -> None:
+    """Each workspace has its own here."""
+
+
 SLOW = "SELECT count(*) FROM range(100000000) a, range(100000) b WHERE (a.range * b.range) % 7 = 9"
 
 

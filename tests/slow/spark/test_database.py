@@ -24,7 +24,7 @@ from dpselect.errors import DataError, ParameterError
 from tests.engines.sources import AWKWARD, counts
 
 # Together more than a minute; tables cannot be listed where Spark compiles nothing.
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_spark_comes")]
+pytestmark = pytest.mark.usefixtures("as_spark_comes")
 
 KEY = bytes(range(16))
 PAIRS = "user string, item string"

@@ -16,8 +16,6 @@ from dpselect.engines.spark.sizes import bytes_of, most_bytes
 from dpselect.engines.sql import sets
 from dpselect.errors import DataError
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("as_spark_comes")]
-
 TYPES = "user string, text string, real double, small float, whole bigint, amount decimal(20, 3), yes boolean"
 TYPES += ", bytes binary, day date"
 AMOUNTS = [decimal.Decimal("12345678901234567.125"), decimal.Decimal("-2.5"), None]

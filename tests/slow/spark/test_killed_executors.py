@@ -15,7 +15,6 @@ from tests import spark as local_spark
 from tests.ledger.amounts import grant
 
 SCRIPT = Path(__file__).with_name("killed_executors.py")
-pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from dpselect.engines.spark.names import LookedUpNames, called
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import pairs
 
-pytestmark = pytest.mark.slow  # a JVM takes its time to start
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

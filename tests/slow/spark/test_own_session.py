@@ -10,8 +10,6 @@ import pytest
 from tests import spark as local_spark
 from tests.end_to_end.conftest import process
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(autouse=True)
 def _java() -> None:

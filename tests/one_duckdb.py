@@ -1,0 +1,47 @@
+"""One DuckDB for the questions of many tests, each in a database of its own: a new one takes as long as an answer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import pytest
+
+from dpselect.engines.duckdb import workspace
+
+_names = itertools.count()
+
+
+class Connection:
+    """A connection whose tables, and the files that it opens, go when it is closed, as with a DuckDB of its own."""
+
+    def __init__(self, whole: duckdb.DuckDBPyConnection) -> None:
+        self._inner, self._own = whole.cursor(), f"own{next(_names)}"
+        self._inner.execute(f"ATTACH ':memory:' AS {self._own}")
+        self._inner.execute(f"USE {self._own}")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def close(self) -> None:
+        with suppress(duckdb.ConnectionException):  # closed before
+            files = self._inner.execute(
+                "SELECT database_name FROM duckdb_databases() WHERE path IS NOT NULL"
+            ).fetchall()
+            self._inner.execute("USE memory")
+            for name in (self._own, *(f'"{name}"' for (name,) in files)):
+                self._inner.execute(f"DETACH {name}")
+        self._inner.close()
+
+
+@contextmanager
+def shared(whole: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Inside, whatever opens a workspace gets a connection to this DuckDB."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = SimpleNamespace(**vars(duckdb) | {"connect": lambda **_: Connection(whole)})
+        patch.setattr(workspace, "duckdb", found)
+        yield

@@ -1,0 +1,95 @@
+"""Filters on Spark: the rows are those that DuckDB keeps, patterns mean what LIKE means, long texts are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.filters.engines import SPARK
+from dpselect.engines.row_filter import parse
+from dpselect.engines.spark.database import SparkDatabase
+from dpselect.engines.spark.dialect import quoted as spark_quoted
+from dpselect.engines.spark.dialect import spark_type
+from dpselect.errors import ParameterError
+from tests.engines import filter_rows, filter_words
+from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS
+from tests.engines.test_filter_cost import TEXTS, missing
+from tests.engines.test_filter_patterns import differing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAMES = ("id", *COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def finite_rows() -> Iterator[Workspace]:
+    """Spark has no infinite dates."""
+    workspace = filter_rows.filled(infinite=False)
+    yield workspace
+    workspace.close()
+
+
+@pytest.fixture(scope="module")
+def on_spark(finite_rows: Workspace, spark: SparkSession) -> Iterator[Callable[..., list[list[int]]]]:
+    """The same rows in a session far from UTC; DuckDB hands them over. A query of Spark's is slow: it takes several."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    rows = finite_rows.connection.sql("FROM t").to_arrow_table()
+    frame = session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
+    database = SparkDatabase(frame, None, user="id", item="id", needs=lambda names: names)
+
+    def written(place: int, where: str) -> str:
+        found = parse(where)
+        types = {name: database.types[name] for name in found.needs(NAMES)}
+        condition = found.sql(types, spark_quoted, SPARK)
+        return f"SELECT {place} AS place, id FROM {database.source} WHERE TRUE AND ({condition})"
+
+    def keep(*wheres: str) -> list[list[int]]:
+        kept = database.rows(" UNION ALL ".join(written(place, where) for place, where in enumerate(wheres)))
+        return [sorted(row[1] for row in kept if row[0] == place) for place in range(len(wheres))]
+
+    yield keep
+    database.close()
+
+
+def test_spark_keeps_the_same_rows(finite_rows, on_spark):
+    every = [*CONDITIONS, *OTHERS]
+    for some in (every[start : start + 30] for start in range(0, len(every), 30)):
+        kept = [filter_rows.kept(finite_rows, where) for where in some]
+        assert [where for where, rows, here in zip(some, kept, on_spark(*some), strict=True) if rows != here] == []
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])  # whatever the words come from
+@given(where=filter_words.ANY)
+def test_any_filter_keeps_the_same_rows_on_spark(finite_rows, on_spark, where):
+    with suppress(ParameterError):
+        assert on_spark(where) == [filter_rows.kept(finite_rows, where)]
+
+
+def test_a_pattern_means_what_like_means_on_spark(spark):
+    session = spark.newSession()  # whose views are its own
+
+    def ask(sql: str, texts: list[str]) -> list[tuple[Any, ...]]:
+        session.createDataFrame([(text,) for text in [*texts, None]], "x string").createOrReplaceTempView("matched")
+        return [tuple(row) for row in session.sql(f"SELECT x, {sql} FROM matched").collect()]
+
+    assert differing(SPARK, "x", ask) == []
+
+
+def test_long_texts_are_missing_on_spark(spark):
+    session = spark.newSession()  # whose views are its own
+    frame = session.createDataFrame([(text, 1) for text in TEXTS], "t string, n bigint")
+
+    def ask(sql: str, _: Sequence[str]) -> list[tuple[Any, ...]]:
+        frame.createOrReplaceTempView("long_texts")
+        return [(row[0], tuple(row[1:])) for row in session.sql(f"SELECT t, {sql} FROM long_texts").collect()]
+
+    missing(SPARK, {field.name: spark_type(field) for field in frame.schema}, spark_quoted, ask)
