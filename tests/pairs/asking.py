@@ -22,7 +22,6 @@ import dpselect as dps
 import dpselect.pandas
 from dpselect.accounting import calibration
 from dpselect.command.main import main
-from dpselect.engines.duckdb import workspace
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.tokens import digest, fresh_token
@@ -45,6 +44,7 @@ from dpselect.remote.address import address_of
 from dpselect.remote.remote import Remote
 from dpselect.remote.wire import Reply, Wire
 from tests.engines.every_engine import MAKERS as OF_SERVERS
+from tests.one_duckdb import shared
 from tests.pairs import rows
 from tests.pairs.crossing import EPSILON, Call
 
@@ -69,7 +69,7 @@ class Asking:
     def __enter__(self) -> Self:
         for module, name in ONCE:
             self.patch.setattr(module, name, cache(getattr(module, name)))
-        self.patch.setattr(workspace, "duckdb", OneDatabase())
+        self.stack.enter_context(shared(self.stack.enter_context(duckdb.connect())))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -85,10 +85,7 @@ class Asking:
 
     def ask(self, call: Call, **more: Any) -> dps.Release:
         """The answer, by the surface that the call names."""
-        with pytest.MonkeyPatch.context() as patch:
-            if call.source == "DuckDB file":  # one database opens a file but once
-                patch.setattr(workspace, "duckdb", duckdb)
-            return SURFACES[str(call.given.get("surface", "python"))](self, call, more)
+        return SURFACES[str(call.given.get("surface", "python"))](self, call, more)
 
     def dataset(self, call: Call, **more: Any) -> dict[str, Any]:
         """What a Dataset is made of."""
@@ -176,24 +173,6 @@ class Asking:
             tick=Fraction(1, 50),
             **when,
         )
-
-
-class OneDatabase:
-    """DuckDB, of which every question gets a connection to one database in place of one of its own.
-
-    All that a question makes there is temporary, and so its connection's own; to open a database takes half of the time
-    of a small question.
-    """
-
-    def __init__(self) -> None:
-        self._one = duckdb.connect()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(duckdb, name)
-
-    def connect(self, **_: object) -> duckdb.DuckDBPyConnection:
-        """A connection that has seen nothing yet."""
-        return self._one.cursor()
 
 
 class InProcess(Wire):
