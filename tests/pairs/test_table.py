@@ -9,12 +9,12 @@ from tests.pairs.check import answered
 from tests.pairs.crossing import crossed, pairs
 from tests.pairs.features import FEATURES
 from tests.pairs.states import state, unused
-from tests.pairs.table import OF_CARRIERS, OF_QUESTIONS, OF_ROWS, PAGE, page, pairs_of
+from tests.pairs.table import OF_CARRIERS, OF_QUESTIONS, OF_ROWS, ON_SPARK, PAGE, page, pairs_of
 from tests.pairs.triples import TRIPLES, features_of
 
 
 def test_every_pair_is_tested_once_or_impossible_for_a_reason() -> None:
-    tested = [param.values[0] for file in (OF_ROWS, OF_CARRIERS, OF_QUESTIONS) for param in pairs_of(file)]
+    tested = [pair for file in (OF_ROWS, OF_CARRIERS, OF_QUESTIONS, ON_SPARK) for pair in pairs_of(file)]
     impossible = [pair for pair in pairs() if state(pair).impossible is not None]
     assert sorted(map(str, tested + impossible)) == sorted(map(str, pairs()))
     assert all(state(pair).impossible for pair in impossible)
