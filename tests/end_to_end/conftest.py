@@ -108,3 +108,8 @@ def ask(events: Path, *more: object) -> list[object]:
     """A question whose answer is all but certain: epsilon is large, the counts are far apart."""
     item = [] if "--item" in more else ["--item", "animal"]
     return ["top", events, "--user", "user", *item, "-k", 3, "--epsilon", 30, *more]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _questions_share_a_duckdb(one_duckdb: None) -> None:
+    """A new one takes longer than an answer."""

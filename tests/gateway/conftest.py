@@ -13,3 +13,8 @@ from tests.gateway.served import Served, serving
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving(tmp_path_factory.mktemp("gateway")) as found:
         yield found
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _questions_share_a_duckdb(one_duckdb: None) -> None:
+    """A new one takes longer than an answer."""
