@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence, Set
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 def covering(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -34,3 +37,25 @@ def covering(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
 def _gain(unmet: dict[Any, None], case: dict[int, int], at: int, value: int) -> int:
     """How many values of the case have not met this one."""
     return sum(tuple(sorted(((at, value), other))) in unmet for other in case.items())
+
+
+def covering_of(cases: Iterable[T], pairs: Callable[[T], Set[Hashable]]) -> list[T]:
+    """Some of these cases, with every pair that one of them meets: again and again the one that meets most new ones.
+
+    Of cases that meet equally many the first is taken, so the choice is the same in every process.
+    """
+    offered = [(case, pairs(case)) for case in cases]
+    left = set().union(*(met for _, met in offered))
+    best = [(-len(met), place) for place, (_, met) in enumerate(offered)]
+    heapq.heapify(best)
+    chosen = []
+    while left:
+        promised, place = heapq.heappop(best)
+        case, met = offered[place]
+        new = len(met & left)
+        if new == -promised:
+            chosen.append(case)
+            left -= met
+        elif new:  # less than when it was last weighed, for what is left only shrinks
+            heapq.heappush(best, (-new, place))
+    return chosen

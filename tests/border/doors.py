@@ -1,7 +1,7 @@
 """Every public door that takes a number, and the numbers that somebody may push through it.
 
-Run as a module with a part of the doors: each number at each parameter, under a limit of processor time. A number is
-answered or refused by a ParameterError; the line before the end says which one was not.
+Run as a module with a part of the doors: every number at each door and at each name of a parameter, under a limit of
+processor time. It is answered or refused by a ParameterError; the line before the end says which one was not.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import dpselect as dps
 from dpselect import mechanisms
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
 from dpselect.testing import SeededDraws
+from tests.covering import covering_of
 
 SECONDS = 20  # of processor time for one call
 LONGEST = 1200  # characters of a message: what came takes at most 300 of them
@@ -276,27 +277,41 @@ def tell(what: str) -> None:
     sys.stdout.flush()
 
 
+Knock = tuple[Door, str, str]
+"""A door, one of its parameters, and the name of a hostile number."""
+
+
+def knocks(part: str) -> list[Knock]:
+    """Every number at every door, and at every name of a parameter; every parameter of every door."""
+    every = [(door, name, label) for door in PARTS[part]() for name in door.numbers for label in HOSTILE]
+    return covering_of(every, pairs_of)
+
+
+def pairs_of(knock: Knock) -> frozenset[tuple[str, str]]:
+    """What a knock meets."""
+    door, name, label = knock
+    return frozenset({(door.name, name), (door.name, label), (name, label)})
+
+
 def walk(part: str) -> int:
-    """Push every number through every door of a part; how many were wrongly received."""
+    """Push numbers through every door of a part; how many were wrongly received."""
     wrong = 0
-    for door in PARTS[part]():
-        for name in door.numbers:
-            for label, value in HOSTILE.items():
-                limit()
-                tell(f"{door.name}({name}={label}) ")
-                try:
-                    door.knock(**{name: value})
-                except dps.ParameterError as error:
-                    long = len(str(error)) > LONGEST or "alice" in str(error)
-                    wrong += long
-                    tell("TOO LONG\n" if long else "refused\n")
-                except dps.BudgetError:
-                    tell("too dear\n")
-                except Exception as error:
-                    wrong += 1
-                    tell(f"RAISED {type(error).__name__}: {str(error)[:100]}\n")
-                else:
-                    tell("answered\n")
+    for door, name, label in knocks(part):
+        limit()
+        tell(f"{door.name}({name}={label}) ")
+        try:
+            door.knock(**{name: HOSTILE[label]})
+        except dps.ParameterError as error:
+            long = len(str(error)) > LONGEST or "alice" in str(error)
+            wrong += long
+            tell("TOO LONG\n" if long else "refused\n")
+        except dps.BudgetError:
+            tell("too dear\n")
+        except Exception as error:
+            wrong += 1
+            tell(f"RAISED {type(error).__name__}: {str(error)[:100]}\n")
+        else:
+            tell("answered\n")
     return wrong
 
 

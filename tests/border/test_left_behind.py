@@ -51,11 +51,6 @@ def test_a_signal_at_any_line_leaves_nothing(number: int, tmp_path: Path) -> Non
     assert {life["ended"] for life in found[:-1]} <= {128 + number, -number, 0}
 
 
-@pytest.mark.slow
-def test_a_signal_at_many_more_lines_leaves_nothing(tmp_path: Path) -> None:
-    assert [life for life in lives(tmp_path, signal.SIGHUP, 11) if life["left"]] == []
-
-
 LOADING = """
 import os, signal, sys
 from dpselect.command.main import process

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.replay.cells import KINDS
 from tests.replay.kinds import Kind, Made
 from tests.replay.odd_values import Odd
 from tests.replay.sorts import Column, Rows, joined
+from tests.replay.verbs import LONE, OF_NUMBERS, VERBS
 
 CROWD = 40
-LONE = "lone"  # held by one user, and never a part of an awkward value: with two users it might come out
 ROWS = CROWD + 30 + 20 + 1
 
 
@@ -41,10 +41,26 @@ def makers(kind: Kind) -> tuple[Callable[[Path], Made], Callable[[Path], Made]]:
     """The maker of everybody's rows, and that of the rows with one user more."""
     sort = "text" if "text" in kind.sorts else "any of texts"
     numbers = "whole" if "whole" in kind.sorts else sort
-    odds = [odd for odd in kind.odd(sort, "item") if odd.name not in ("a number in letters",)]
+    odds = [odd for odd in kind.odd(sort) if odd.name not in ("a number in letters",)]
     plain = crowd(sort, numbers)
     more = joined(plain, newcomer(sort, numbers, odds), "middle")
     return lambda folder: kind.make(plain, folder), lambda folder: kind.make(more, folder)
 
 
-__all__ = ["CROWD", "KINDS", "LONE", "ROWS", "makers"]
+# How often a stream is asked for rows, and in which thread, goes by the engine's room; prepared data keep no numbers.
+CALLED = [
+    kind
+    for kind in KINDS.values()
+    if kind.needs is None and kind.name != "stream of Arrow data" and not kind.name.startswith("prepared")
+    if kind.name != "JSON array" and {"text", "any of texts"} & set(kind.sorts)
+]
+
+
+def cases() -> Iterator[tuple[str, str]]:
+    """Every verb, on the kinds of sources in turn; what a verb needs of numbers, a column of text alone has not."""
+    turns = list(CALLED)
+    for verb in VERBS:
+        kind = next(kind for kind in turns if verb not in OF_NUMBERS or kind.sorts != ("text",))
+        turns.remove(kind)
+        turns.append(kind)
+        yield kind.name, verb

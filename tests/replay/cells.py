@@ -1,140 +1,133 @@
-"""Cells of the table: one kind of source and one awkward row. D is read, then D with that row, and both are judged."""
+"""Cells: one kind of source with awkward rows. D is read, then D with those rows, and both are judged."""
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import tests.replay.database_kinds
 import tests.replay.file_kinds
 import tests.replay.frame_kinds
 import tests.replay.prepared_kinds
 import tests.replay.server_kinds  # noqa: F401 - each enters its kinds
+from tests.covering import covering_of
 from tests.replay.file_kinds import written
 from tests.replay.judge import Allowed, broken
-from tests.replay.kinds import KINDS, Kind
-from tests.replay.odd_lines import HUGE_LINES, LINES, OddLine
+from tests.replay.kinds import KINDS, Kind, Made
+from tests.replay.odd_lines import LINES, OddLine
 from tests.replay.odd_values import Odd
-from tests.replay.questions import Noticed, notice
-from tests.replay.sorts import PLACES, ROLES, SORTS, awkward, joined, plain
-
-LINES_GROUP = "lines"
-BROAD = ("text", "any of numbers")  # sorts whose every value is also tried as a user and before a filter
+from tests.replay.questions import WORDS, Noticed, engines, notice
+from tests.replay.sorts import PLACES, ROLES, Sorts, awkward, joined, plain
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One kind of source with one awkward row, or with `odds` that one user has all at once."""
+class Values:
+    """Awkward values in columns of these sorts, by role: of users, of one user's items, and of her other column.
+
+    Each role has a place of its own: `turn` says which has the first. All questions are asked, or `few`.
+    """
 
     kind: Kind
-    sort: str
-    role: str
-    place: str
-    odds: tuple[Odd, ...] = ()
-    line: OddLine | None = None
+    sorts: Sorts
+    odds: tuple[tuple[Odd, ...], ...]
+    turn: int = 0
+    few: tuple[str, ...] = ()
 
     @property
-    def group(self) -> str:
-        """The column of the table."""
-        return LINES_GROUP if self.line is not None else self.odds[0].group
+    def allowed(self) -> Allowed:
+        """What the awkward rows may change."""
+        users, items, others = self.odds
+        forms = _forms([odd.value for odd in items])
+        return Allowed(1 + len(users), 1 + len(items), forms, 1 + len(users) + len(others))
 
-    @property
-    def few(self) -> bool:
-        """Is it asked for counts and sets of users alone? Every question reads the same lines, wherever one is odd.
+    def made(self, folder: Path, *, alone: bool) -> Made:
+        """The source with the awkward rows, or with everybody else's alone."""
+        rows = plain(self.sorts)
+        for number, odds in enumerate([] if alone else self.odds):
+            more = awkward(self.sorts, ROLES[number], [odd.value for odd in odds])
+            rows = joined(rows, more, PLACES[(number + self.turn) % 3])
+        return self.kind.make(rows, folder)
 
-        So all are asked where it stands in the midst of a file that is not compressed.
-        """
-        return self.line is not None and (self.place != "middle" or "gz" in self.kind.name)
-
-    @property
-    def row(self) -> str:
-        """What is awkward, in words."""
-        if self.line is not None:
-            return f"{self.line.name}, {self.place}"
-        name = self.odds[0].name if len(self.odds) == 1 else "all of them"
-        return f"{name} as {self.role} among {self.sort}, {self.place}"
+    def parts(self) -> Iterator[Values]:
+        """Each awkward value by itself."""
+        for number, odds in enumerate(self.odds):
+            yield from (replace(self, odds=((),) * number + ((odd,),) + ((),) * (2 - number)) for odd in odds)
 
     def __str__(self) -> str:
-        return f"{self.kind.name}: {self.row}"
+        named = (f"{len(odds)} of {sort}" if len(odds) > 1 else f"{odds[0].name} of {sort}" if odds else "plain"
+                 for sort, odds in zip(self.sorts, self.odds, strict=True))  # fmt: skip
+        return f"{self.kind.name}: " + ", ".join(named) + f", {PLACES[self.turn % 3]}"
 
 
-def single_cells(kind: Kind) -> Iterator[Cell]:
-    """Every awkward row of a kind by itself. Values take the three places in turn, lines all of them."""
-    for sort in kind.sorts:
-        for role in ROLES if sort in BROAD else ("item",):
-            for number, odd in enumerate(kind.odd(sort, role)):
-                yield Cell(kind, sort, role, PLACES[number % 3], (odd,))
-    yield from line_cells(kind, LINES)
+@dataclass(frozen=True)
+class Lines:
+    """Awkward lines in a text file, by place."""
+
+    kind: Kind
+    lines: dict[str, OddLine]
+    few: ClassVar[tuple[str, ...]] = ("plain",)  # every question reads the same lines
+
+    @property
+    def sorts(self) -> Sorts:
+        """The columns of everybody else."""
+        return (self.kind.sorts[-1],) * 3
+
+    @property
+    def allowed(self) -> Allowed:
+        """What the awkward rows may change."""
+        users = sum(line.users for line in self.lines.values())
+        return Allowed(users, users, None)
+
+    def made(self, folder: Path, *, alone: bool) -> Made:
+        """The source with the awkward rows, or with everybody else's alone."""
+        lines = {} if alone else {place: line.line for place, line in self.lines.items()}
+        return written(self.kind.name, plain(self.sorts), lines, folder), None
+
+    def parts(self) -> Iterator[Lines]:
+        """Each awkward line by itself."""
+        yield from (replace(self, lines={place: line}) for place, line in self.lines.items())
+
+    def __str__(self) -> str:
+        return f"{self.kind.name}: " + ", ".join(f"{line.name} {place}" for place, line in self.lines.items())
 
 
-def joint_cells(kind: Kind) -> Iterator[Cell]:
-    """All awkward values of a sort at once, in each role: fewer questions, and rows that meet. Lines by themselves."""
-    for sort in kind.sorts:
-        for number, role in enumerate(ROLES):
-            odds = tuple(kind.odd(sort, role))
-            if odds:
-                yield Cell(kind, sort, role, PLACES[number], odds)
-
-
-def line_cells(kind: Kind, lines: dict[str, tuple[OddLine, ...]]) -> Iterator[Cell]:
-    """The awkward lines of a text file, each at each place."""
-    if kind.lines is not None:
-        for line in lines[kind.lines]:
-            for place in PLACES:
-                yield Cell(kind, kind.sorts[-1], "item", place, line=line)
-
-
-def huge_cells(kind: Kind) -> Iterator[Cell]:
-    """Lines of fifty million letters."""
-    return line_cells(kind, HUGE_LINES)
+Cell = Values | Lines
+FEW = ("plain", "filtered")  # engines: the second looks at every column
 
 
 class Bench:
-    """Runs cells. What everybody else's rows answer is asked once for each kind, sort and role."""
+    """Runs cells. What everybody else's rows answer is asked once for each kind and its sorts."""
 
     def __init__(self) -> None:
-        self._before: dict[tuple[str, str, str, bool, bool], Noticed] = {}
+        self._before: dict[tuple[str, Sorts, tuple[str, ...]], Noticed] = {}
 
     def run(self, cell: Cell) -> str | None:
-        """What is wrong in a cell; None where the row speaks for nobody else."""
-        return broken(self.before(cell), self.after(cell), allowed(cell), declared=not cell.sort.startswith("any"))
+        """What is wrong in a cell, and of which part of it; None where the rows speak for nobody else."""
+        found = self._judged(cell)
+        if found is None:
+            return None
+        return "\n".join([found, *(f"{part}: {wrong}" for part in cell.parts() if (wrong := self._judged(part)))])
+
+    def _judged(self, cell: Cell) -> str | None:
+        declared = not cell.sorts[1].startswith("any")
+        return broken(self.before(cell), _ask(cell, alone=False), cell.allowed, declared=declared)
 
     def before(self, cell: Cell) -> Noticed:
         """What everybody else's rows answer."""
-        known = (cell.kind.name, cell.sort, cell.role, cell.line is not None, cell.few)
+        known = (cell.kind.name, cell.sorts, cell.few)
         if known not in self._before:
             self._before[known] = _ask(cell, alone=True)
         return self._before[known]
 
-    def after(self, cell: Cell) -> Noticed:
-        """What they answer with the awkward row among them."""
-        return _ask(cell, alone=False)
-
 
 def _ask(cell: Cell, *, alone: bool) -> Noticed:
-    rows = plain(cell.sort, cell.role)
-    with tempfile.TemporaryDirectory(prefix="replay-") as name:
-        folder = Path(name)
-        if cell.line is not None:
-            line = None if alone else cell.line.line
-            made = written(cell.kind.name, str(cell.kind.lines), rows, line, cell.place, folder), None
-            return notice(made, cell.role, cell.sort, all_questions=False, few=cell.few)
-        if not alone:
-            more = awkward(cell.sort, cell.role, [odd.value for odd in cell.odds], alone=len(cell.odds) == 1)
-            rows = joined(rows, more, cell.place)
-        return notice(cell.kind.make(rows, folder), cell.role, cell.sort)
-
-
-def allowed(cell: Cell) -> Allowed:
-    """What the awkward row may change."""
-    if cell.line is not None:
-        return Allowed(users=cell.line.users, rows=cell.line.users)
-    number = len(cell.odds)
-    if cell.role != "item":
-        return Allowed(number if cell.role == "user" else 1, 1, frozenset({SORTS["text"].plain[1]}))
-    return Allowed(1, number, _forms([odd.value for odd in cell.odds]))
+    with tempfile.TemporaryDirectory(prefix="replay-") as folder:
+        return notice(cell.made(Path(folder), alone=alone), cell.sorts, cell.few)
 
 
 def _forms(values: Sequence[object]) -> frozenset[Hashable]:
@@ -151,6 +144,45 @@ def _written(value: float) -> str:
     return str(value) if isinstance(value, float) or abs(value) < 10**40 else "many digits"
 
 
-def every_kind(*, servers: bool) -> list[Kind]:
-    """The kinds, with those of servers or without."""
-    return [kind for kind in KINDS.values() if servers or kind.needs is None]
+# ---- which cells --------------------------------------------------------------------------------------------
+
+
+@cache
+def value_cells() -> list[Values]:
+    """Every awkward value that a kind can hold, and every pair of `pairs_of`, in few readings."""
+    every = [(kind, sorts, turn) for kind in KINDS.values() for turn, sorts in enumerate(latin(kind.sorts))]
+    return [values_of(*chosen) for chosen in covering_of(every, lambda one: pairs_of(*one))]
+
+
+def latin(sorts: Sequence[str]) -> Iterator[Sorts]:
+    """Three columns of these sorts, as in a Latin square: any two of the columns take every pair of sorts."""
+    for user, item in itertools.product(range(len(sorts)), repeat=2):
+        yield sorts[user], sorts[item], sorts[(user + item) % len(sorts)]
+
+
+def values_of(kind: Kind, sorts: Sorts, turn: int = 0) -> Values:
+    """All awkward values at once that these columns can hold."""
+    return Values(kind, sorts, tuple(tuple(kind.odd(sort)) for sort in sorts), turn % 3, asked_of(kind))
+
+
+def asked_of(kind: Kind) -> tuple[str, ...]:
+    """A kind that is read as another one is, once it is open, is asked few questions."""
+    return FEW if kind.like else ()
+
+
+def pairs_of(kind: Kind, sorts: Sorts, turn: int) -> frozenset[Hashable]:
+    """What a reading meets: each sort in this kind, in its role and at its place; each question in kind and sort."""
+    asked = asked_of(kind) or {*engines(sorts), "tokens" if sorts[1] in WORDS else "values"}
+    placed = {(sort, role) for sort, role in zip(sorts, ROLES, strict=True)}
+    placed |= {(sort, PLACES[(number + turn) % 3]) for number, sort in enumerate(sorts)}
+    return frozenset(placed | {(kind.name, one) for one in (*sorts, *asked)} | set(itertools.product(asked, sorts)))
+
+
+def line_cells(kind: Kind) -> list[Lines]:
+    """Every awkward line of a text file at each place; of a file that is unpacked before, at one of them."""
+    lines = LINES[kind.lines] if kind.lines is not None else ()
+    third = -(-len(lines) // 3)
+    return [
+        Lines(kind, {place: lines[(start + number * third) % len(lines)] for number, place in enumerate(PLACES)})
+        for start in range(third if "gz" in kind.name else len(lines))
+    ]

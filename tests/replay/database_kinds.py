@@ -25,7 +25,7 @@ def loaded(rows: Rows, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPy
     return connection
 
 
-@kind("DuckDB file", _TYPES, cannot=_CANNOT)
+@kind("DuckDB file", _TYPES, cannot=_CANNOT, like="DuckDB table")
 def _file(rows: Rows, folder: Path) -> object:
     path = folder / "rows.duckdb"
     with duckdb.connect(path) as connection:
@@ -38,25 +38,26 @@ def _table(rows: Rows, folder: Path) -> object:
     return loaded(rows, duckdb.connect()), "events"
 
 
-@kind("DuckDB view", ("text", "whole", "real", "moment us"), cannot=_CANNOT)
+@kind("DuckDB view", ("text", "whole", "real", "moment us"), cannot=_CANNOT, like="DuckDB table")
 def _view(rows: Rows, folder: Path) -> object:
     connection = loaded(rows, duckdb.connect())
     connection.execute("CREATE VIEW seen AS FROM events WHERE item IS NOT DISTINCT FROM item").fetchall()
     return connection, "seen"
 
 
-@kind("DuckDB relation", ("text", "whole", "real", "moment us"), cannot=_CANNOT)
+@kind("DuckDB relation", ("text", "whole", "real", "moment us"), cannot=_CANNOT, like="DuckDB table")
 def _relation(rows: Rows, folder: Path) -> object:
     return loaded(rows, duckdb.connect()).table("events")
 
 
-@kind("Ibis over DuckDB", _TYPES, cannot=_CANNOT)
+@kind("Ibis over DuckDB", _TYPES, cannot=_CANNOT, like="DuckDB table")
 def _ibis(rows: Rows, folder: Path) -> object:
     table = in_duckdb(arrow_table(rows))
     return table.filter(table.item.isnull() | table.item.notnull())
 
 
-@kind("Ibis over polars", IN_POLARS, cannot="surrogate, invalid, special decimal")
+# Ibis prints the first rows of such a frame, and polars prints no moment that is far beyond those of Python.
+@kind("Ibis over polars", IN_POLARS, cannot="surrogate, invalid, special decimal, far beyond", like="polars")
 def _ibis_polars(rows: Rows, folder: Path) -> object:
     import ibis
 

@@ -80,7 +80,7 @@ def _lists(rows: Rows, folder: Path) -> object:
     return {name: list(column.values) for name, column in rows.items()}
 
 
-@kind("dict of object arrays", ANY)
+@kind("dict of object arrays", ANY, like="dict of lists")
 def _object_arrays(rows: Rows, folder: Path) -> object:
     return {name: objects(column.values) for name, column in rows.items()}
 
@@ -90,12 +90,12 @@ def _arrays(rows: Rows, folder: Path) -> object:
     return {name: array(column) for name, column in rows.items()}
 
 
-@kind("dict of arrays of moments", ("moment s", "moment ms", "moment us", "moment ns"))
+@kind("dict of arrays of moments", ("moment s", "moment ms", "moment us", "moment ns"), like="dict of arrays")
 def _moment_arrays(rows: Rows, folder: Path) -> object:
     return {name: objects(c.values) if c.sort == "text" else array(c) for name, c in rows.items()}
 
 
-@kind("pandas objects", ANY)
+@kind("pandas objects", ANY, like="dict of lists")
 def _pandas_objects(rows: Rows, folder: Path) -> object:
     return pd.DataFrame({name: pd.Series(objects(column.values), dtype=object) for name, column in rows.items()})
 
@@ -125,7 +125,7 @@ def _pandas_categories(rows: Rows, folder: Path) -> object:
     return pd.DataFrame({name: pd.Categorical(objects(values)) for name, values in hashable.items()})
 
 
-@kind("pandas over Arrow", EVERY_ARROW, cannot="surrogate, special decimal")
+@kind("pandas over Arrow", EVERY_ARROW, cannot="surrogate, special decimal", like="pyarrow")
 def _pandas_arrow(rows: Rows, folder: Path) -> object:
     columns = {name: pd.arrays.ArrowExtensionArray(arrow(column)) for name, column in rows.items()}
     return pd.DataFrame(columns)
@@ -156,12 +156,12 @@ def _polars(rows: Rows, folder: Path) -> object:
     return polars_frame(rows)
 
 
-@kind("polars, lazy", IN_POLARS, cannot="surrogate, invalid, special decimal")
+@kind("polars, lazy", IN_POLARS, cannot="surrogate, invalid, special decimal", like="polars")
 def _polars_lazy(rows: Rows, folder: Path) -> object:
     return polars_frame(rows).lazy()
 
 
-@kind("polars, categories", ("text",), cannot="surrogate, invalid")
+@kind("polars, categories", ("text",), cannot="surrogate, invalid", like="polars")
 def _polars_categories(rows: Rows, folder: Path) -> object:
     return polars_frame(rows).cast(dict.fromkeys(rows, pl.Categorical))
 
@@ -171,7 +171,7 @@ def _pyarrow(rows: Rows, folder: Path) -> object:
     return arrow_table(rows)
 
 
-@kind("pyarrow, dictionaries", ("text",), cannot="surrogate")
+@kind("pyarrow, dictionaries", ("text",), cannot="surrogate", like="pyarrow")
 def _dictionaries(rows: Rows, folder: Path) -> object:
     # Encoded as bytes: text that is no UTF-8 has no dictionary that PyArrow makes.
     made = {}
@@ -181,12 +181,12 @@ def _dictionaries(rows: Rows, folder: Path) -> object:
     return pa.table(made)
 
 
-@kind("stream of Arrow data", EVERY_ARROW, cannot="surrogate, special decimal")
+@kind("stream of Arrow data", EVERY_ARROW, cannot="surrogate, special decimal", like="pyarrow")
 def _stream(rows: Rows, folder: Path) -> object:
     return Stream(arrow_table(rows))
 
 
-@kind("narwhals", ("text", "whole", "real", "day", "moment us"), cannot="surrogate, invalid")
+@kind("narwhals", ("text", "whole", "real", "day", "moment us"), cannot="surrogate, invalid", like="polars")
 def _narwhals(rows: Rows, folder: Path) -> object:
     return nw.from_native(polars_frame(rows).lazy())
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.replay.questions import PAIRED, Label, Noticed
+from tests.replay.questions import OF_PARTS, PAIRED, Label, Noticed
 
 Counts = list[tuple[Label, int]]
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the users that came may do: how many they are, how many rows they have, and whose items they may raise.
+    """What the users that came may do: how many they are, how many items they have, and which of everybody's.
 
-    `raised` says of an item of everybody's whether they may have it; None: every item, since nobody can say how
-    their row is read.
+    With another column they are `pairs`.
+
+    They have one item of everybody's that all of them may raise, and of `raised` those that one of them has; None:
+    every item, since nobody can say how their rows are read.
     """
 
     users: int = 1
-    rows: int = 1
+    items: int = 1
     raised: frozenset[Hashable] | None = None
+    pairs: int = 0
 
 
 def broken(before: Noticed, after: Noticed, allowed: Allowed, *, declared: bool = False) -> str | None:
@@ -40,7 +43,8 @@ def broken(before: Noticed, after: Noticed, allowed: Allowed, *, declared: bool 
         if getattr(before, name) != getattr(after, name):
             return f"what is {name} differs: {getattr(before, name)} and {getattr(after, name)}"
     for name, counts in before.counts.items():
-        found = _counts(counts, after.counts[name], allowed, parts=name.startswith(("split", PAIRED)))
+        these = replace(allowed, users=allowed.pairs) if name.startswith(PAIRED) else allowed
+        found = _counts(counts, after.counts[name], these, parts=name.startswith(OF_PARTS))
         if found:
             return f"{name}: {found}"
         types = {label[0] for label, _ in counts}, {label[0] for label, _ in after.counts[name]}
@@ -65,16 +69,15 @@ def _counts(before: Counts, after: Counts, allowed: Allowed, *, parts: bool) -> 
     lost = [label for label in was if label not in now]
     if lost:
         return f"{_shown(lost)} is gone or has another form"
-    rose = [label for label in now if now[label] != was.get(label, 0)]
-    for label in rose:
-        change = now[label] - was.get(label, 0)
-        if not 0 < change <= allowed.users:
+    rose = {label: now[label] - was.get(label, 0) for label in now if now[label] != was.get(label, 0)}
+    theirs = [label for label in rose if allowed.raised is None or (label in was and label[1] not in allowed.raised)]
+    for label, change in rose.items():
+        if not 0 < change <= (allowed.users if parts or label in theirs else 1):
             return f"{_shown([label])} changed by {change}"
-    known = [label for label in rose if label in was]
-    if allowed.raised is not None and not parts and any(label[1] not in allowed.raised for label in known):
-        return f"{_shown(known)} is not theirs"
-    if len(rose) > allowed.rows and not parts:
-        return f"{len(rose)} items changed with {allowed.rows} rows"
+    if allowed.raised is not None and not parts and len(theirs) > 1:
+        return f"{_shown(theirs)} are not all theirs"
+    if len(rose) > allowed.items and not parts:
+        return f"{len(rose)} items changed with {allowed.items} of theirs"
     stayed = [label for label, _ in before if label not in rose]
     if stayed != [label for label, _ in after if label in was and label not in rose]:
         return "the others come in another order"

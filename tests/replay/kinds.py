@@ -18,6 +18,7 @@ class Kind:
     """A kind of source: the sorts of columns it has, the traits that no row of it can have, and its maker.
 
     `needs` names what must be there: the fixture of a server. `lines` says by which awkward lines it is written to.
+    `like` is the kind whose code reads this one too, once it is open.
     """
 
     name: str
@@ -26,21 +27,26 @@ class Kind:
     cannot: frozenset[str] = frozenset()
     needs: str | None = None
     lines: str | None = None
+    like: str | None = None
 
-    def odd(self, sort: str, role: str) -> list[Odd]:
+    def odd(self, sort: str) -> list[Odd]:
         """The awkward values that a column of this sort can hold here."""
-        found = [odd for odd in BY_SORT[sort] if odd.trait not in self.cannot]
-        return [odd for odd in found if role != "user" or odd.trait != "null" or "null" not in self.cannot]
+        return [odd for odd in BY_SORT[sort] if odd.trait not in self.cannot]
 
 
 KINDS: dict[str, Kind] = {}
+# Those whose code differs most: the cells of these are in tests/replay, of the others in tests/slow.
+QUICK = {
+    "dict of lists", "dict of arrays", "pandas", "polars", "pyarrow", "objects that only narwhals reads", "CSV",
+    "JSON lines", "Parquet", "DuckDB table",
+}  # fmt: skip
 ANY = ("any of numbers", "any of texts")
 TYPED = ("text", "whole", "real", "decimal", "truth", "bytes", "day", "time", "moment us")
 MOMENTS = ("moment s", "moment ms", "moment us", "moment ns", "moment in a zone")
 
 
 def kind(
-    name: str, sorts: tuple[str, ...], *, cannot: str = "", needs: str | None = None, lines: str | None = None
+    name: str, sorts: tuple[str, ...], *, cannot: str = "", **more: str | None
 ) -> Callable[[Callable[[Rows, Path], object]], Callable[[Rows, Path], object]]:
     """Enter a maker of one kind of source; one that gives a pair gives the table as well."""
 
@@ -50,7 +56,7 @@ def kind(
             return source if isinstance(source, tuple) else (source, None)
 
         traits = frozenset(filter(None, cannot.split(", ")))
-        KINDS[name] = Kind(name, sorts, made, traits, needs, lines)
+        KINDS[name] = Kind(name, sorts, made, traits, **more)
         return make
 
     return enter

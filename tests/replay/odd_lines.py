@@ -61,7 +61,7 @@ def _record(item: object, **more: object) -> bytes:
     return json.dumps({"user": "mallory", "item": item, "other": "yes", **more}).encode()
 
 
-_RECORDS: dict[str, bytes] = {
+_JSON: dict[str, bytes] = {
     "an empty record": b"{}",
     "another key": _record("b", surprise=1),
     "keys in other case": b'{"USER": "mallory", "Item": "b", "OTHER": "yes"}',
@@ -92,9 +92,6 @@ _RECORDS: dict[str, bytes] = {
     "an array of numbers": b"[1, 2]",
     "deep in arrays": b'{"user": "mallory", "item": ' + b"[" * 5_000 + b"]" * 5_000 + b', "other": "yes"}',
     "deep in mappings": b'{"user": "mallory", "item": ' + b'{"a":' * 5_000 + b"1" + b"}" * 5_000 + b"}",
-}
-# These are lines, but no element that an array could have.
-_JSON_LINES: dict[str, bytes] = {
     "a blank line": b"",
     "a line of spaces": b"   ",
     "a cut record": b'{"user": "mallory", "item": "b',
@@ -118,12 +115,10 @@ LINES: dict[str, tuple[OddLine, ...]] = {
         *(OddLine(name, line) for name, line in _CSV.items()),
         *(OddLine(name, line, users=2) for name, line in _CSV_SEVERAL.items()),
     ),
-    "json": tuple(OddLine(name, line + b"\n") for name, line in (_RECORDS | _JSON_LINES).items()),
-    "array": tuple(OddLine(name, line) for name, line in _RECORDS.items()),
+    "json": tuple(OddLine(name, line + b"\n") for name, line in _JSON.items()),
 }
 
-HUGE_LINES: dict[str, tuple[OddLine, ...]] = {
-    "csv": (OddLine("fifty million letters", b"mallory," + b"x" * HUGE + b",yes\n"),),
-    "json": (OddLine("fifty million letters", b'{"user": "mallory", "item": "' + b"x" * HUGE + b'"}\n'),),
-    "array": (OddLine("fifty million letters", b'{"user": "mallory", "item": "' + b"x" * HUGE + b'"}'),),
+HUGE_LINES = {  # by the kind of file
+    "CSV": OddLine("fifty million letters", b"mallory," + b"x" * HUGE + b",yes\n"),
+    "JSON lines": OddLine("fifty million letters", b'{"user": "mallory", "item": "' + b"x" * HUGE + b'"}\n'),
 }

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 LONG = "x" * 1_000_000
-HUGE = 50_000_000  # characters, where a test is slow
+HUGE = 50_000_000
 
 
 @dataclass(frozen=True)
 class Odd:
-    """An awkward value. `trait` is what a source must be able to hold for it; `group` its column in the table."""
+    """An awkward value. `trait` is what a source must be able to hold for it."""
 
     name: str
     value: object
-    group: str
     trait: str = ""
 
 
@@ -38,11 +37,11 @@ class _Unequal:
         raise TypeError("mallory cannot be compared")
 
 
-NULL = Odd("null", None, "missing", "null")
+NULL = Odd("null", None, "null")
 _TEXTS = {
     "empty text": "",
     "a space": " ",
-    "a million letters": LONG,
+    "a hundred thousand letters": LONG[:100_000],
     "controls": "a\x01\x07\x1b[2Jb\x7f\x85",
     "bidirectional marks": "a\u202eb\u2066c",
     "combining letters": "e\u0301" + "\u0301" * 40,
@@ -67,36 +66,36 @@ _TEXTS = {
 }
 TEXTS = (
     NULL,
-    *(Odd(name, text, "text") for name, text in _TEXTS.items()),
-    Odd("NUL", "a\0b", "broken text", "nul"),
-    Odd("half an emoji", "a\ud83d", "broken text", "surrogate"),
-    Odd("the other half", "\ude00", "broken text", "surrogate"),
-    Odd("invalid UTF-8", b"a\xff\xfe", "broken text", "invalid"),
-    Odd("a cut letter", b"caf\xc3", "broken text", "invalid"),
-    Odd("surrogates in UTF-8", b"\xed\xa0\xbd", "broken text", "invalid"),
+    *(Odd(name, text) for name, text in _TEXTS.items()),
+    Odd("NUL", "a\0b", "nul"),
+    Odd("half an emoji", "a\ud83d", "surrogate"),
+    Odd("the other half", "\ude00", "surrogate"),
+    Odd("invalid UTF-8", b"a\xff\xfe", "invalid"),
+    Odd("a cut letter", b"caf\xc3", "invalid"),
+    Odd("surrogates in UTF-8", b"\xed\xa0\xbd", "invalid"),
 )
 REALS = (
     NULL,
-    Odd("NaN", float("nan"), "missing"),
-    Odd("infinity", float("inf"), "numbers"),
-    Odd("minus infinity", float("-inf"), "numbers"),
-    Odd("minus zero", -0.0, "numbers"),
-    Odd("a huge number", 1.7e308, "numbers", "wide"),
-    Odd("a tiny number", 5e-324, "numbers", "wide"),
+    Odd("NaN", float("nan")),
+    Odd("infinity", float("inf")),
+    Odd("minus infinity", float("-inf")),
+    Odd("minus zero", -0.0),
+    Odd("a huge number", 1.7e308, "wide"),
+    Odd("a tiny number", 5e-324, "wide"),
 )
 WHOLES = (
     NULL,
-    Odd("largest", 2**63 - 1, "numbers"),
-    Odd("smallest", -(2**63), "numbers"),
-    Odd("beyond a double", 2**53 + 1, "numbers"),
-    Odd("zero", 0, "numbers"),
+    Odd("largest", 2**63 - 1),
+    Odd("smallest", -(2**63)),
+    Odd("beyond a double", 2**53 + 1),
+    Odd("zero", 0),
 )
 DECIMALS = (
     NULL,
-    Odd("largest", Decimal("9" * 34 + ".99"), "numbers"),
-    Odd("smallest", Decimal("-" + "9" * 34 + ".99"), "numbers"),
-    Odd("NaN", Decimal("NaN"), "missing", "special decimal"),
-    Odd("infinity", Decimal("Infinity"), "numbers", "special decimal"),
+    Odd("largest", Decimal("9" * 34 + ".99")),
+    Odd("smallest", Decimal("-" + "9" * 34 + ".99")),
+    Odd("NaN", Decimal("NaN"), "special decimal"),
+    Odd("infinity", Decimal("Infinity"), "special decimal"),
 )
 
 
@@ -105,53 +104,53 @@ def _whole_times(unit: int) -> tuple[Odd, ...]:
     first, last = -719_162 * unit, 2_932_896 * unit
     return (
         NULL,
-        Odd("year 1", first, "times"),
-        Odd("year 9999", last, "times"),
-        Odd("year 0", first - 200 * unit, "times", "beyond"),
-        Odd("year 10000", last + unit, "times", "beyond"),
-        Odd("the end of 64 bits", 2**63 - 1, "times", "far beyond"),
-        Odd("the start of 64 bits", -(2**63) + 1, "times", "far beyond"),
+        Odd("year 1", first),
+        Odd("year 9999", last),
+        Odd("year 0", first - 200 * unit, "beyond"),
+        Odd("year 10000", last + unit, "beyond"),
+        Odd("the end of 64 bits", 2**63 - 1, "far beyond"),
+        Odd("the start of 64 bits", -(2**63) + 1, "far beyond"),
     )
 
 
-_DAYS = (*_whole_times(1)[:5], *(Odd(f"day {n}", n, "times", "far beyond") for n in (2**31 - 1, -(2**31) + 1)))
+_DAYS = (*_whole_times(1)[:5], *(Odd(f"day {n}", n, "far beyond") for n in (2**31 - 1, -(2**31) + 1)))
 _TIMES = (
     NULL,
-    Odd("the end of the day", 86_399_999_999, "times"),
-    Odd("24:00", 86_400_000_000, "times", "beyond the day"),
-    Odd("before the day", -1, "times", "beyond the day"),
-    Odd("the end of 64 bits", 2**63 - 1, "times", "beyond the day"),
+    Odd("the end of the day", 86_399_999_999),
+    Odd("24:00", 86_400_000_000, "beyond the day"),
+    Odd("before the day", -1, "beyond the day"),
+    Odd("the end of 64 bits", 2**63 - 1, "beyond the day"),
 )
 _NANOS = (
     NULL,
-    Odd("year 1678", -(2**63) + 10**9, "times", "edge"),
-    Odd("the end of 64 bits", 2**63 - 1, "times", "edge"),
-    Odd("a single nanosecond", 1, "times"),
+    Odd("year 1678", -(2**63) + 10**9, "edge"),
+    Odd("the end of 64 bits", 2**63 - 1, "edge"),
+    Odd("a single nanosecond", 1),
 )
 ANY = (
     *(odd for odd in TEXTS if odd.trait != "invalid"),
     *REALS,
-    Odd("a real number", 2.5, "numbers"),
-    Odd("a whole number as a real one", 1.0, "numbers"),
-    Odd("the same in letters", "1", "wrong type"),
-    Odd("a text", "x", "wrong type"),
-    Odd("a number of 31 digits", 10**30, "numbers"),
-    Odd("a number of 5,000 digits", 10**4999, "numbers", "object"),
-    Odd("beyond 64 bits", 2**63, "numbers"),
-    Odd("beyond a double", 2**53 + 1, "numbers"),
-    Odd("a truth value", True, "wrong type"),
-    Odd("a list", [1, "x"], "wrong type"),
-    Odd("an empty list", [], "wrong type"),
-    Odd("a mapping", {"a": 1, "item": "b"}, "wrong type"),
-    Odd("bytes", b"\xff", "wrong type", "object"),
-    Odd("a date", datetime.date(2024, 2, 29), "wrong type", "object"),
-    Odd("a moment", datetime.datetime(9999, 12, 31, 23, 59), "wrong type", "object"),
-    Odd("a decimal number", Decimal("NaN"), "wrong type", "object"),
-    Odd("a signalling NaN", Decimal("sNaN"), "wrong type", "object"),
-    Odd("a complex number", 1j, "wrong type", "object"),
-    Odd("a class", int, "wrong type", "object"),
-    Odd("an object without a text", _Unwritable(), "wrong type", "object"),
-    Odd("an object that cannot be compared", _Unequal(), "wrong type", "object"),
+    Odd("a real number", 2.5),
+    Odd("a whole number as a real one", 1.0),
+    Odd("the same in letters", "1"),
+    Odd("a text", "x"),
+    Odd("a number of 31 digits", 10**30),
+    Odd("a number of 5,000 digits", 10**4999, "object"),
+    Odd("beyond 64 bits", 2**63),
+    Odd("beyond a double", 2**53 + 1),
+    Odd("a truth value", True),
+    Odd("a list", [1, "x"]),
+    Odd("an empty list", []),
+    Odd("a mapping", {"a": 1, "item": "b"}),
+    Odd("bytes", b"\xff", "object"),
+    Odd("a date", datetime.date(2024, 2, 29), "object"),
+    Odd("a moment", datetime.datetime(9999, 12, 31, 23, 59), "object"),
+    Odd("a decimal number", Decimal("NaN"), "object"),
+    Odd("a signalling NaN", Decimal("sNaN"), "object"),
+    Odd("a complex number", 1j, "object"),
+    Odd("a class", int, "object"),
+    Odd("an object without a text", _Unwritable(), "object"),
+    Odd("an object that cannot be compared", _Unequal(), "object"),
 )
 BY_SORT: dict[str, tuple[Odd, ...]] = {
     "text": TEXTS,
@@ -160,7 +159,7 @@ BY_SORT: dict[str, tuple[Odd, ...]] = {
     "half": tuple(odd for odd in REALS if odd.trait != "wide"),
     "decimal": DECIMALS,
     "truth": (NULL,),
-    "bytes": (NULL, Odd("empty", b"", "text"), Odd("odd bytes", b"\0\xff", "broken text")),
+    "bytes": (NULL, Odd("empty", b""), Odd("odd bytes", b"\0\xff")),
     "day": _DAYS,
     "time": _TIMES,
     "moment s": _whole_times(86_400),

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from dpselect import prepare
-from tests.replay.file_kinds import csv_lines, header, text_file
+from tests.replay.file_kinds import written
 from tests.replay.frame_kinds import EVERY_ARROW, arrow_table
 from tests.replay.kinds import ANY, kind
-from tests.replay.sorts import DAY, ROLES, Column, Rows
-
-_TIMES = {"day": 1, "moment us": DAY, "moment in a zone": DAY}
+from tests.replay.sorts import ROLES, Rows
 
 
 def prepared(source: object, folder: Path, **more: Any) -> Path:
@@ -26,12 +24,12 @@ def _prepared(rows: Rows, folder: Path) -> object:
     return prepared(arrow_table(rows), folder)
 
 
-@kind("prepared, of objects", ANY)
+@kind("prepared, of objects", ANY, like="prepared")
 def _objects(rows: Rows, folder: Path) -> object:
     return prepared({name: column.values for name, column in rows.items()}, folder)
 
 
-@kind("prepared, with rows added", ("text", "whole", "day"), cannot="surrogate, special decimal")
+@kind("prepared, with rows added", ("text", "whole", "day"), cannot="surrogate, special decimal", like="prepared")
 def _added(rows: Rows, folder: Path) -> object:
     table = arrow_table(rows)
     half = table.num_rows // 2
@@ -40,15 +38,11 @@ def _added(rows: Rows, folder: Path) -> object:
     return to
 
 
-@kind("prepared, by weeks", tuple(_TIMES), cannot="surrogate, special decimal")
+@kind("prepared, by weeks", ("day", "moment us", "moment in a zone"), cannot="surrogate, special decimal")
 def _weeks(rows: Rows, folder: Path) -> object:
-    if rows[ROLES[2]].sort not in _TIMES:  # of the other roles everybody's time is the same
-        sort = next(column.sort for column in rows.values() if column.sort in _TIMES)
-        rows = {**rows, "at": Column(sort, [19_000 * _TIMES[sort]] * len(rows[ROLES[0]].values))}
-        return prepared(arrow_table(rows), folder, time="at", period="week")
     return prepared(arrow_table(rows), folder, time=ROLES[2], period="week")
 
 
-@kind("prepared, of CSV", ("text",), cannot="surrogate, null user")
+@kind("prepared, of CSV", ("text",), cannot="surrogate", like="prepared")
 def _csv(rows: Rows, folder: Path) -> object:
-    return prepared(text_file([header(rows, ","), *csv_lines(rows, ",")], folder / "rows.csv"), folder)
+    return prepared(written("CSV", rows, {}, folder), folder)

@@ -21,18 +21,18 @@ from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.texts.tokenizer import Tokenizer
 from tests.replay.kinds import Made
 from tests.replay.masks import masked
-from tests.replay.sorts import ROLES, SORTS
+from tests.replay.sorts import ROLES, SORTS, Sorts
 
 KEY = bytes(range(16))
 GRID = Grid.of((-10, 30), "0.5")
 ALL = 1000  # more items than there are
-PAIRED = "paired"  # with another column, as one user or one item
+PAIRED = "paired"  # users with another column, as one user each
+OF_PARTS = ("split", "filtered")  # items that are a part of a value, or a pair of values
 # Of the times of everybody some are in the first, some in others, and some in none.
-PERIODS = {
-    "in a week": periods_of("other", "week", "2022-W01", "UTC"),
-    "in some days": periods_of("other", "day", ["2022-01-09..2022-01-11", "2022-01-13"], "UTC"),
-}
+WEEK = periods_of("other", "week", "2022-W01", "UTC")
+SOME_DAYS = periods_of("other", "day", ["2022-01-09..2022-01-11", "2022-01-13"], "UTC")
 WEIGHTS = Totals.of("other", 1)  # one user then adds one to a sum, as to a count
+WORDS = ("text", "any of texts")
 TIMES = [sort for sort in SORTS if sort in ("day", "text") or sort.startswith(("moment", "any"))]
 
 Label = tuple[str, Hashable]
@@ -52,8 +52,8 @@ class Noticed:
     ours: bool = True  # is a failure one of dpselect's own errors?
 
 
-def notice(made: Made, role: str, sort: str, *, all_questions: bool = True, few: bool = False) -> Noticed:
-    """Ask everything of the rows whose column of that role has that sort; with `few`, counts and sets of users only."""
+def notice(made: Made, sorts: Sorts, few: tuple[str, ...] = ()) -> Noticed:
+    """Ask everything of rows whose columns have these sorts; or of these engines alone counts and sets of users."""
     noticed = Noticed()
     printed = io.StringIO()
     with warnings.catch_warnings(record=True) as warned, contextlib.ExitStack() as stack:
@@ -61,7 +61,9 @@ def notice(made: Made, role: str, sort: str, *, all_questions: bool = True, few:
         stack.enter_context(contextlib.redirect_stdout(printed))
         stack.enter_context(contextlib.redirect_stderr(printed))
         try:
-            for name, more in _engines(role, sort, all_questions):
+            for name, more in engines(sorts).items():
+                if few and name not in few:
+                    continue
                 try:
                     engine = _opened(made, more)
                 except (DataError, ParameterError) as error:
@@ -71,7 +73,9 @@ def notice(made: Made, role: str, sort: str, *, all_questions: bool = True, few:
                     noticed.refused.append(masked(str(error)))
                     continue
                 with engine:
-                    _ask(engine, name, noticed, role, few=few)
+                    noticed.counts[f"{name} top"] = _top(engine)
+                    if name == "plain":
+                        _ask(engine, noticed, few=bool(few))
         except Exception as error:  # a failure is what is looked for
             noticed.failed, noticed.ours = masked(f"{type(error).__name__}: {error}"), isinstance(error, DpselectError)
     noticed.said = [printed.getvalue(), *(f"{one.category.__name__}: {one.message}" for one in warned)]
@@ -84,37 +88,36 @@ def _opened(made: Made, more: dict[str, object]) -> Engine:
     return open_engine(source, table=table, key=KEY, **(columns | more))
 
 
-def _engines(role: str, sort: str, all_questions: bool) -> list[tuple[str, dict[str, object]]]:
-    """The engines of one source: as it is, with a bound, with a filter, in periods, with parts of texts."""
-    found: list[tuple[str, dict[str, object]]]
-    if role == "other":
-        found = [("filtered", {"where": SORTS[sort].where}), ("summed", {"totals": WEIGHTS})]
-        return found + [(name, {"periods": one}) for name, one in PERIODS.items() if sort in TIMES]
-    found = [("plain", {})]
-    if all_questions:
-        # A bound of all the items that a user has keeps them all, and goes through the code of one that does not.
-        found.append(("bounded", {"max_items_per_user": ALL}))
-        if role == "item" and sort in ("text", "any of texts"):
-            found.append(("split", {"split": " "}))
-        found.append((PAIRED, {role: (role, ROLES[2])}))
+def engines(sorts: Sorts) -> dict[str, dict[str, object]]:
+    """The engines of one source: as it is, with a bound, a filter and pairs, in periods, with weights, with parts."""
+    _, item, other = sorts
+    # A bound of all the items that a user has keeps them all, and goes through the code of one that does not.
+    pairs = {role: {role: (role, ROLES[2])} for role in ROLES[:2]}
+    found: dict[str, dict[str, object]] = {
+        "plain": {},
+        "filtered": {"where": SORTS[other].where, "max_items_per_user": ALL, **pairs["item"]},
+        PAIRED: {"periods": WEEK, **pairs["user"]} if other in TIMES else pairs["user"],
+    }
+    if item in WORDS:
+        found["split"] = {"split": " "}
+    if other in TIMES:
+        found["in some days"] = {"periods": SOME_DAYS}
+    if other not in TIMES or other.startswith("any"):
+        found["summed"] = {"totals": WEIGHTS}
     return found
 
 
-def _ask(engine: Engine, name: str, noticed: Noticed, role: str, *, few: bool) -> None:
-    noticed.counts[f"{name} top"] = _top(engine)
-    if name != "plain":
-        return
+def _ask(engine: Engine, noticed: Noticed, *, few: bool) -> None:
     noticed.sets["sets"] = _sets(engine.contributions())
     if few:
         return
     noticed.counts["groups"] = _groups(engine)
     noticed.counts["weights"] = _weights(engine)
-    if role == "item":
-        for which in (PerUser.MIN, PerUser.RANDOM):
-            if which is PerUser.RANDOM and engine.state is not None:
-                continue  # drawn by the user's number in prepared data: another draw of the same law (docs/replay.md)
-            _try(noticed, lambda which=which: _points(engine, which, noticed), engine.check_values)
-        _try(noticed, lambda: _tokens(engine, noticed), lambda: engine.check_text(Tokenizer()))
+    for which in (PerUser.MIN, PerUser.RANDOM):
+        if which is PerUser.RANDOM and engine.state is not None:
+            continue  # drawn by the user's number in prepared data: another draw of the same law (docs/replay.md)
+        _try(noticed, lambda which=which: _points(engine, which, noticed), engine.check_values)
+    _try(noticed, lambda: _tokens(engine, noticed), lambda: engine.check_text(Tokenizer()))
 
 
 def _try(noticed: Noticed, ask: Callable[[], None], check: Callable[[], None]) -> None:

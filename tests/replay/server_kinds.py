@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 from tests.replay.frame_kinds import arrow_table
-from tests.replay.kinds import kind
+from tests.replay.kinds import Kind, kind
 from tests.replay.sorts import Rows
 
 if TYPE_CHECKING:
+    import pytest
     from ibis.backends.postgres import Backend
     from pyspark.sql import SparkSession
 
@@ -26,6 +27,14 @@ class Servers:
 
     postgres: str = ""
     spark: SparkSession
+
+    @classmethod
+    def run(cls, kind: Kind, request: pytest.FixtureRequest) -> None:
+        """See to it that what a kind needs runs."""
+        if kind.needs == "postgres":
+            cls.postgres = request.getfixturevalue("postgres_server").format(name="postgres")
+        elif kind.needs == "spark":
+            cls.spark = request.getfixturevalue("spark")
 
 
 _POSTGRES = {
@@ -67,7 +76,7 @@ def _postgres(rows: Rows, folder: Path) -> tuple[str, str]:  # noqa: ARG001
     return Servers.postgres, f"{schema}.events"
 
 
-@kind("Ibis over PostgreSQL", tuple(_POSTGRES), cannot=_NOT_IN_POSTGRES, needs="postgres")
+@kind("Ibis over PostgreSQL", tuple(_POSTGRES), cannot=_NOT_IN_POSTGRES, needs="postgres", like="PostgreSQL")
 def _ibis(rows: Rows, folder: Path) -> object:
     _, table = _postgres(rows, folder)
     schema, name = table.split(".")
@@ -94,7 +103,11 @@ def _spark(rows: Rows, folder: Path) -> object:
 
 
 @kind(
-    "spark table of Parquet", _IN_SPARK, cannot="surrogate, special decimal, far beyond, beyond the day", needs="spark"
+    "spark table of Parquet",
+    _IN_SPARK,
+    cannot="surrogate, special decimal, far beyond, beyond the day",
+    needs="spark",
+    like="spark frame",
 )
 def _spark_table(rows: Rows, folder: Path) -> object:
     return Servers.spark, _parquet(rows, folder)

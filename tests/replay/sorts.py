@@ -8,7 +8,7 @@ from decimal import Decimal
 
 ROLES = ("user", "item", "other")
 PLACES = ("first", "middle", "last")
-USERS = 9
+USERS = 8
 # Who has which of four items: ties, one item of everybody, one of a single user.
 HOLDS = (range(USERS), range(5), range(3, 8), range(1))
 DAY = 86_400_000_000  # microseconds
@@ -16,7 +16,7 @@ DAY = 86_400_000_000  # microseconds
 
 @dataclass(frozen=True)
 class Sort:
-    """One sort of column: nine different plain values, and a filter that asks for its values."""
+    """One sort of column: plain values, for eight users and one more, and a filter that asks for its values."""
 
     plain: tuple[object, ...]
     where: str = "other IS NOT NULL"
@@ -31,19 +31,21 @@ class Column:
 
 
 Rows = dict[str, Column]
+Sorts = tuple[str, str, str]
+"""The sorts of three columns, by role."""
 
-_DAYS = tuple(19_000 + n for n in range(USERS))
+_DAYS = tuple(19_000 + n for n in range(9))
 _WORDS = ("a", "b", "c", "d", "e f", "07", "7", "G", "g")
 SORTS: dict[str, Sort] = {
     "text": Sort(_WORDS, "other <> 'no'"),
     "whole": Sort(tuple(range(1, 10)), "other >= -7"),
-    "real": Sort(tuple(n + 0.5 for n in range(USERS)), "other >= -7"),
-    "half": Sort(tuple(n + 0.5 for n in range(USERS))),
-    "decimal": Sort(tuple(Decimal(n) / 4 for n in range(USERS)), "other >= -7"),
+    "real": Sort(tuple(n + 0.5 for n in range(9)), "other >= -7"),
+    "half": Sort(tuple(n + 0.5 for n in range(9))),
+    "decimal": Sort(tuple(Decimal(n) / 4 for n in range(9)), "other >= -7"),
     "truth": Sort((True, False)),
     "bytes": Sort(tuple(word.encode() for word in _WORDS)),
     "day": Sort(_DAYS, "other >= '2000-01-01'"),
-    "time": Sort(tuple(n * 3_600_000_000 for n in range(USERS))),
+    "time": Sort(tuple(n * 3_600_000_000 for n in range(9))),
     "moment s": Sort(tuple(day * 86_400 for day in _DAYS), "other >= '2000-01-01'"),
     "moment ms": Sort(tuple(day * 86_400_000 for day in _DAYS), "other >= '2000-01-01'"),
     "moment us": Sort(tuple(day * DAY for day in _DAYS), "other >= '2000-01-01'"),
@@ -55,31 +57,30 @@ SORTS: dict[str, Sort] = {
 }
 
 
-def plain(sort: str, role: str) -> Rows:
-    """The rows of nine users; the column of that role has that sort, the others are text."""
-    values = SORTS[sort].plain
-    users, items, others = [], [], []
-    for place, holders in enumerate(HOLDS):
-        for user in holders:
-            users.append(values[user % len(values)] if role == "user" else f"u{user}")
-            items.append(values[place % len(values)] if role == "item" else _WORDS[place])
-            others.append(values[user % len(values)] if role == "other" else "yes")
-    return _columns(sort, role, users, items, others)
+def plain(sorts: Sorts) -> Rows:
+    """The rows of eight users."""
+    held = [(user, item) for item, holders in enumerate(HOLDS) for user in holders]
+    return _columns(sorts, [_plain(sorts, user, item) for user, item in held])
 
 
-def awkward(sort: str, role: str, values: Sequence[object], *, alone: bool) -> Rows:
-    """The rows of one more user, one for each value; of a user each where the values are users."""
-    users = list(values) if role == "user" else ["mallory"] * len(values)
-    items = list(values) if role == "item" else [_WORDS[1]] * len(values)
-    others = list(values) if role == "other" else ["yes"] * len(values)
-    times = 3 if alone else 1  # repeated rows count once
-    return _columns(sort, role, users * times, items * times, others * times)
+def awkward(sorts: Sorts, role: str, values: Sequence[object]) -> Rows:
+    """Rows with these values in one column, the last of them twice: repeated rows count once.
+
+    All else in them is plain: they are of one user more, where they are not users, and of one item.
+    """
+    usual, at = _plain(sorts, USERS, 1), ROLES.index(role)
+    return _columns(sorts, [(*usual[:at], value, *usual[at + 1 :]) for value in [*values, *values[-1:]]])
 
 
-def _columns(sort: str, role: str, *columns: list[object]) -> Rows:
-    base = sort if sort.startswith("any") else "text"
-    names = dict(zip(ROLES, columns, strict=True))
-    return {name: Column(sort if name == role else base.replace("numbers", "texts"), names[name]) for name in ROLES}
+def _plain(sorts: Sorts, user: int, item: int) -> tuple[object, ...]:
+    columns = (SORTS[sort].plain for sort in sorts)
+    return tuple(values[place % len(values)] for values, place in zip(columns, (user, item, user), strict=True))
+
+
+def _columns(sorts: Sorts, rows: Sequence[tuple[object, ...]]) -> Rows:
+    return {
+        name: Column(sort, [row[at] for row in rows]) for at, (name, sort) in enumerate(zip(ROLES, sorts, strict=True))
+    }
 
 
 def joined(rows: Rows, more: Rows, place: str) -> Rows:

@@ -15,9 +15,9 @@ from tests.replay.judge import Allowed, broken
 from tests.replay.kinds import KINDS
 from tests.replay.masks import masked
 from tests.replay.questions import KEY, Noticed, label
-from tests.replay.sorts import PLACES, awkward, joined, plain
+from tests.replay.sorts import PLACES, Sorts, awkward, joined, plain
 
-HERS = "CASE WHEN \"user\" = 'mallory' THEN {} ELSE {} END"
+HERS = "CASE WHEN \"user\" = 'g' THEN {} ELSE {} END"
 # How many rows a file has stands in the plan, which reads it off the footer: true for all rows, or for none.
 PLAN = "json_serialize_plan('SELECT count(*) FROM ''FILE''', optimize := true) LIKE '%\"value\":ROWS%'"
 ATTACKS = {
@@ -31,17 +31,18 @@ ATTACKS = {
     "a cast": "CAST(" + HERS.format("'x'", "'1'") + " AS INTEGER) = 1",
     "a power": HERS.format("1e308", "1.0") + " * 10 > 0",
     "an error": HERS.format("error('she is here')", "1") + " = 1",
-    "a subquery": "(SELECT count(*) FROM 'FILE') > 20",
-    "a window": "row_number() OVER () < 21",
+    "a subquery": "(SELECT count(*) FROM 'FILE') > 19",
+    "a window": "row_number() OVER () < 20",
 }
+TEXTS: Sorts = ("text", "text", "text")
 MACRO = 'CREATE MACRO "@"(a) AS (SELECT count(*) FROM events) + a'
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=list(ATTACKS))
 def test_filters_on_files(attack: str, tmp_path: Path):
     noticed = []
-    rows = plain("text", "item")
-    more = joined(rows, awkward("text", "item", ["b"], alone=False), PLACES[1])
+    rows = plain(TEXTS)
+    more = joined(rows, awkward(TEXTS, "item", ["b"]), PLACES[1])
     for place, held in enumerate((rows, more)):
         folder = tmp_path / str(place)
         folder.mkdir()
@@ -52,9 +53,9 @@ def test_filters_on_files(attack: str, tmp_path: Path):
 
 
 def test_a_macro_named_as_an_operator():
-    rows = plain("text", "item")
+    rows = plain(TEXTS)
     noticed = []
-    for held in (rows, joined(rows, awkward("text", "item", ["b"], alone=False), "last")):
+    for held in (rows, joined(rows, awkward(TEXTS, "item", ["b"]), "last")):
         connection = duckdb.connect()
         connection.register("arrow", arrow_table(held))
         connection.execute("CREATE TABLE events AS FROM arrow").fetchall()

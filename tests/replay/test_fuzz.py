@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.replay.cells import Bench, Cell
+from tests.replay.cells import FEW, Bench, Lines, Values
 from tests.replay.kinds import KINDS
 from tests.replay.odd_lines import OddLine
 from tests.replay.odd_values import Odd
-from tests.replay.sorts import PLACES, ROLES
+from tests.replay.sorts import PLACES
 
 EXAMPLES = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True)
 BENCH = Bench()
@@ -46,10 +46,9 @@ LINES = {"CSV": CSV_LINES, "JSON lines": JSON_LINES}
 @given(st.data())
 def test_values(kind: str, data: st.DataObject):
     sort, values = VALUES[kind]
-    role = data.draw(st.sampled_from(ROLES))
-    made = values if role == "user" else values.filter(lambda value: value is not None)
-    odds = tuple(Odd("made", value, "text") for value in data.draw(st.lists(made, min_size=1, max_size=AT_ONCE)))
-    assert BENCH.run(Cell(KINDS[kind], sort, role, data.draw(st.sampled_from(PLACES)), odds)) is None
+    made = st.lists(values.map(lambda value: Odd("made", value)), max_size=AT_ONCE).map(tuple)
+    odds = data.draw(st.tuples(made, made, made))
+    assert BENCH.run(Values(KINDS[kind], (sort,) * 3, odds, data.draw(st.integers(0, 2)), FEW)) is None
 
 
 @pytest.mark.parametrize("kind", LINES)
@@ -58,5 +57,4 @@ def test_values(kind: str, data: st.DataObject):
 def test_lines(kind: str, data: st.DataObject):
     lines = data.draw(st.lists(LINES[kind], min_size=1, max_size=AT_ONCE))
     line = OddLine("made", b"".join(line + b"\n" for line in lines), users=len(lines))
-    cell = Cell(KINDS[kind], KINDS[kind].sorts[-1], "item", data.draw(st.sampled_from(PLACES)), line=line)
-    assert BENCH.run(cell) is None
+    assert BENCH.run(Lines(KINDS[kind], {data.draw(st.sampled_from(PLACES)): line})) is None

@@ -15,11 +15,10 @@ import pytest
 import dpselect as dps
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Account, Ledger
-from tests.replay.calls import LONE, ROWS, makers
+from tests.replay.calls import ROWS, makers
 from tests.replay.kinds import KINDS, Kind
 from tests.replay.record import MOST_SEEDS, difference, recorded
-from tests.replay.server_kinds import Servers
-from tests.replay.verbs import VERBS, Data
+from tests.replay.verbs import LONE, VERBS, Data
 
 GRANT = "100000"
 LABELS = ("a", "b", "c", LONE, "zz", "u1", "mallory", "8")
@@ -76,15 +75,6 @@ def test_a_neighbour_leaves_the_same_lines(verb: str) -> None:
     assert "DEBUG dpselect: engine: DuckDB" in first
     words = {word.strip("',()") for line in first for word in line.split()}
     assert words.isdisjoint(LABELS)
-
-
-@pytest.mark.slow
-def test_nor_does_a_server_change_them(postgres_server: str) -> None:
-    Servers.postgres = postgres_server.format(name="postgres")
-    first, second = both(KINDS["PostgreSQL"], "top k, bound")
-    assert first == second
-    assert "DEBUG dpselect: engine: Postgres" in first
-    assert postgres_server.partition("=")[2] not in str(first)
 
 
 def test_a_line_that_tells_of_rows_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,34 +8,39 @@ import pytest
 
 from tests.replay.broken import CALLS, READERS, quotes_run_on, twin
 from tests.replay.calls import ROWS, makers
-from tests.replay.cells import Bench, Cell
+from tests.replay.cells import FEW, Bench, Values
 from tests.replay.judge import Allowed, broken
 from tests.replay.kinds import KINDS
 from tests.replay.odd_lines import LINES
 from tests.replay.odd_values import ANY
-from tests.replay.questions import notice
+from tests.replay.questions import Noticed, notice
 from tests.replay.record import difference, recorded, same_answer
-from tests.replay.sorts import PLACES, plain
+from tests.replay.sorts import PLACES, Sorts, plain
 
 TEXT = next(odd for odd in ANY if odd.name == "a text")
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
-def test_a_broken_reader_is_refused(reader):
-    cell = Cell(twin(reader), "any of numbers", "item", "middle", (TEXT,))
+@pytest.mark.parametrize("few", [(), FEW], ids=["all", "few"])
+def test_a_broken_reader_is_refused(reader, few):
+    """By few questions, too, as a kind is asked that is read as another one."""
+    cell = Values(twin(reader), ("any of texts", "any of numbers", "any of texts"), ((), (TEXT,), ()), 0, few)
     bench = Bench()
     assert bench.before(cell).failed is None
     assert bench.run(cell) is not None
 
 
 def test_a_broken_reader_of_lines_is_refused(tmp_path: Path):
-    rows = plain("text", "item")
-    before = notice((quotes_run_on(rows, None, "first", tmp_path), None), "item", "text", all_questions=False)
-    assert before.failed is None
+    sorts: Sorts = ("text", "text", "text")
     line = next(line for line in LINES["csv"] if line.name == "an open quote")
+
+    def noticed(odd: dict[str, bytes]) -> Noticed:
+        return notice((quotes_run_on(plain(sorts), odd, tmp_path), None), sorts)
+
+    before = noticed({})
+    assert before.failed is None
     for place in PLACES[:2]:  # behind the last line there is nobody to swallow
-        made = quotes_run_on(rows, line, place, tmp_path), None
-        assert broken(before, notice(made, "item", "text", all_questions=False), Allowed()) is not None
+        assert broken(before, noticed({place: line.line}), Allowed()) is not None
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
