@@ -19,7 +19,7 @@ from tests.mutants.lines import FOLDER, PACKAGE, ROOT, files
 
 RUN = "run.json"
 UNRELIABLE = "tests-unreliable.jsonl"  # more tests that fail though no mutant is planted
-SETTINGS = ("CI", "SLOW")  # environment variables that decide which tests run
+SETTINGS = ("CI",)  # environment variables that decide what tests do
 
 
 def digests() -> dict[str, str]:
