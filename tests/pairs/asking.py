@@ -105,7 +105,10 @@ class Asking:
             return self.made[call.source]
         item = call.rows["item"]
         column = item.column if isinstance(item, dps.Text) else item
-        return rows.source(call.source, self.folder, call.given["user"], column)
+        called, make = rows.source(call.source, self.folder, call.given["user"], column)
+        if called not in self.made:
+            self.made[called] = make()
+        return self.made[called]
 
     # ---- who pays ----------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import datetime
 import json
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -202,13 +201,13 @@ def _names(key: Key) -> tuple[str, ...]:
     return (key,) if isinstance(key, str) else key
 
 
-def source(name: str, folder: Path, user: Key, item: Key) -> object:
-    """The source of that name, made once; prepared data once for each sort of user and item."""
-    return _source(name, folder, *((user, item) if name == "prepared" else ("user", "name")))
+def source(name: str, folder: Path, user: Key, item: Key) -> tuple[str, Callable[[], object]]:
+    """What the source is called, and how it is made: prepared data once for each sort of user and item, others once."""
+    told = (user, item) if name == "prepared" else ("user", "name")
+    called = f"{name} {told[0]} {told[1]}"
 
+    def make() -> object:
+        (folder / called).mkdir()
+        return MAKERS[name](folder / called, *told)
 
-@cache
-def _source(name: str, folder: Path, user: Key, item: Key) -> object:
-    place = folder / f"{name} {user} {item}"
-    place.mkdir()
-    return MAKERS[name](place, user, item)
+    return called, make
