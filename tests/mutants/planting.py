@@ -109,7 +109,7 @@ def live_functions(paths: Iterable[str]) -> Functions:
             import_module(".".join(("dpselect", *Path(path).with_suffix("").parts)).removesuffix(".__init__"))
     gc.unfreeze()
     for one in gc.get_objects():
-        if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(f"{PACKAGE}/"):
+        if type(one) is FunctionType and one.__code__.co_filename.startswith(f"{PACKAGE}/"):
             found[one.__code__.co_filename.removeprefix(f"{PACKAGE}/")].append(one)
     return found
 
