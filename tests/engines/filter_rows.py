@@ -278,18 +278,19 @@ _LISTS = [
     )
 ]
 CONDITIONS += [
-    *(f"vast {sign} {one}" for sign in ("<", "<=", ">", ">=") for one in sorted({*_LISTS[0], *_LISTS[2]})),
     *(f"vast {sign} {one}" for sign in ("=", "<>") for one in _LISTS[2][1:4]),
     *(f"vast {test} ({', '.join(some)})" for test in ("IN", "NOT IN") for some in _LISTS),
     "vast NOT IN ('0', '1', '2', '3', '4')",
+    "vast IS DISTINCT FROM 'a'",
+    f"vast IS NOT DISTINCT FROM {_LISTS[2][3]}",
+]
+_ORDERED = [
+    *(f"vast {sign} {one}" for sign in ("<", "<=", ">", ">=") for one in sorted({*_LISTS[0], *_LISTS[2]})),
     "vast BETWEEN 'a' AND 'aa'",
     "vast NOT BETWEEN 'aa' AND '\u00e9\u00e9'",
     f"vast BETWEEN {_LISTS[2][2]} AND {_LISTS[2][3]}",
     "'aa' < vast AND '\u00e9' >= vast",
     "'b' BETWEEN vast AND 'c'",
-    "vast IS DISTINCT FROM 'a'",
-    f"vast IS NOT DISTINCT FROM {_LISTS[2][3]}",
-    "(vast < 'b' OR vast IN ('a', 'b', 'c', 'd', 'e')) IS NULL",
 ]
 
 
@@ -370,6 +371,10 @@ OTHERS = {
         f"vast {sign} \"other vast\"": f"({_FIRST}) {sign} ({_SECOND})"
         for sign in ("=", "<>", "<", "<=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
     },
+    **{where: where.replace("vast", f"({_FIRST})") for where in _ORDERED},
+    "(vast < 'b' OR vast IN ('a', 'b', 'c', 'd', 'e')) IS NULL": (
+        f"(({_FIRST}) < 'b' OR vast IN ('a', 'b', 'c', 'd', 'e')) IS NULL"
+    ),
     "vast BETWEEN 'a' AND \"other vast\"": f"({_FIRST}) BETWEEN 'a' AND ({_SECOND})",
     "vast IN ('a', \"other vast\", 'b')": f"({_FIRST}) IN ('a', ({_SECOND}), 'b')",
     "CASE vast WHEN 'b' THEN 1 WHEN \"other vast\" THEN 2 END = 2": f"vast <> 'b' AND ({_FIRST}) = ({_SECOND})",

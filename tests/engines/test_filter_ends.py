@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,9 +22,6 @@ from dpselect.engines.row_filter import parse
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import ParameterError
 from tests.engines.filter_ends import COLUMNS, ONLY_DUCKDB, ROWS, UnknownError, expressions, kept, meant, nestings
-
-if TYPE_CHECKING:
-    pass
 
 ONCE = 400  # expressions in one query
 KEPT = [{name: kept(value, COLUMNS[name]) for name, value in zip(COLUMNS, row, strict=True)} for row in ROWS]
@@ -141,24 +137,24 @@ def type_of_postgres(sql_type: str) -> SqlType:
 
 
 @pytest.fixture(scope="module")
-def on_postgres(postgres_server: str) -> Iterator[Engine]:
+def on_postgres(new_database: Callable[[], str]) -> Iterator[Engine]:
     import psycopg
 
     from dpselect.engines.postgres.connection import PostgresWorkspace as PgWorkspace
 
-    address = postgres_server.format(name="postgres")
+    address = new_database()
     names = (f"{name} {PG_NAMES.get(of, of)}" for name, of in COLUMNS.items())
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA filter_ends")
-        connection.execute(f"CREATE TABLE filter_ends.ends (id int4, {', '.join(names)})".encode())
-        with connection.cursor().copy("COPY filter_ends.ends FROM STDIN") as copy:
+        (schema,) = connection.execute("SELECT current_schema()").fetchone()
+        connection.execute(f"CREATE TABLE ends (id int4, {', '.join(names)})".encode())
+        with connection.cursor().copy("COPY ends FROM STDIN") as copy:
             for at, row in enumerate(ROWS):
                 copy.write_row([at, *row])
     workspace = PgWorkspace(address)
     types = {name: type_of_postgres(of) for name, of in COLUMNS.items() if name[:2] not in ONLY_DUCKDB}
 
     def ask(sql: str) -> Rows:
-        return [row[1:] for row in workspace.fetch(f"SELECT id, {sql} FROM filter_ends.ends ORDER BY 1")]
+        return [row[1:] for row in workspace.fetch(f"SELECT id, {sql} FROM {schema}.ends ORDER BY 1")]
 
     yield Engine(types, pg_quoted, POSTGRES, "text", ask)
     workspace.close()

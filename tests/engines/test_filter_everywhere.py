@@ -62,21 +62,21 @@ PG_TYPES = {
 
 
 @pytest.fixture(scope="module")
-def on_postgres(postgres_server: str) -> Iterator[Keep]:
+def on_postgres(new_database: Callable[[], str]) -> Iterator[Keep]:
     """A table with collations of its own, asked through the engine's own workspace."""
     import psycopg
 
     from dpselect.engines.postgres.connection import PostgresWorkspace as PgWorkspace
 
-    address = postgres_server.format(name="postgres")
+    address = new_database()
     columns = ", ".join(
         f"{pg_quoted(name)} {PG_NAMES[sql_type]}".replace("%%", "%") for name, (sql_type, _) in COLUMNS.items()
     )
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA filters")
-        connection.execute(f"CREATE TABLE filters.t (id int4, {columns})".encode())
-        connection.execute('ALTER TABLE filters.t ALTER text TYPE text COLLATE "und-x-icu"')
-        with connection.cursor().copy("COPY filters.t FROM STDIN") as copy:
+        (schema,) = connection.execute("SELECT current_schema()").fetchone()
+        connection.execute(f"CREATE TABLE t (id int4, {columns})".encode())
+        connection.execute('ALTER TABLE t ALTER text TYPE text COLLATE "und-x-icu"')
+        with connection.cursor().copy("COPY t FROM STDIN") as copy:
             for row in ROWS:
                 copy.write_row(row)
     open_ = [PgWorkspace(address)]
@@ -85,7 +85,7 @@ def on_postgres(postgres_server: str) -> Iterator[Keep]:
         found = parse(where)
         condition = found.sql({name: PG_TYPES[name] for name in found.needs(NAMES)}, pg_quoted, POSTGRES)
         try:
-            rows = open_[0].fetch(f"SELECT id FROM filters.t WHERE ({condition}) ORDER BY id")
+            rows = open_[0].fetch(f"SELECT id FROM {schema}.t WHERE ({condition}) ORDER BY id")
         except DataError:
             open_[0].close()
             open_[0] = PgWorkspace(address)

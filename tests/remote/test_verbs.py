@@ -147,6 +147,18 @@ def test_data_are_named_soundly(given: dict[str, object], said: str, remote: dps
         remote.data(**given)
 
 
+@pytest.mark.parametrize("wrong", [0, False, ""])
+def test_a_wrong_bound_is_refused_also_where_the_data_have_one(
+    wrong: object, remote: dps.Remote, gateway: SmallGateway
+) -> None:
+    data = remote.data(max_items_per_user=3)
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be"):
+        data.union(epsilon=1, max_items_per_user=wrong)
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be"):
+        remote.price("union", data=data, epsilon=1, max_items_per_user=wrong)
+    assert gateway.seen == []
+
+
 def test_plans_prices_and_what_was_asked(remote: dps.Remote, gateway: SmallGateway) -> None:
     data = remote.data("listening", item="artist", where="age > 17", during="2026-10", max_items_per_user=3)
     assert remote.plan("top_k", data="listening", k=5, epsilon=0.5)["sentences"] == ["ten items"]

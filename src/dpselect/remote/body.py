@@ -35,8 +35,13 @@ def body_of(query: Query, rows: About) -> Body:
 def body_of_verb(verb: str, given: Mapping[str, Any], rows: About, *, share: object = None) -> Body:
     """The question of a verb. What was left out is left to the gateway: the owner may have declared it."""
     filled = {**given, **_stand_ins(verb, given)}
-    if rows.max_items_per_user is not None and "max_items_per_user" in kind(verb).parameters():
-        filled["max_items_per_user"] = given.get("max_items_per_user") or rows.max_items_per_user
+    bound = rows.max_items_per_user
+    if (
+        bound is not None
+        and given.get("max_items_per_user") is None
+        and "max_items_per_user" in kind(verb).parameters()
+    ):
+        filled["max_items_per_user"] = bound
     near = [name for name in ACCURACIES if name in given]
     if share is None and all(given.get(name) is None for name in ("epsilon", *near)):
         raise unpriced(verb, near)
@@ -47,8 +52,9 @@ def body_of_verb(verb: str, given: Mapping[str, Any], rows: About, *, share: obj
     else:
         query, price = _at_some_price(verb, filled, share).of(rows), {"share": _share(share)}
     named = {name for name, value in given.items() if value is not None} | {"verb"}
-    bound = {"max_items_per_user"} if rows.max_items_per_user is not None else set()
-    kept = {name: value for name, value in query.to_dict().items() if name in named | bound}
+    if bound is not None:
+        named.add("max_items_per_user")
+    kept = {name: value for name, value in query.to_dict().items() if name in named}
     return {**kept, **price, **rows.said}
 
 

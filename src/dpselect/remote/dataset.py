@@ -151,9 +151,8 @@ class RemoteDataset:
         draws: Draws | None = None,
     ) -> Release:
         """All items that enough distinct users share: `Dataset.union` has the parameters."""
-        most = self.max_items_per_user if max_items_per_user is None else max_items_per_user
         given: dict[str, Any] = {"epsilon": epsilon, "users_for": users_for, "delta": delta, "method": method}
-        given |= {"max_items_per_user": most, "counts": counts, "shares": shares, "popular": popular}
+        given |= {"max_items_per_user": max_items_per_user, "counts": counts, "shares": shares, "popular": popular}
         given |= {"in_engine": in_engine, "by": by, "exclude": exclude}
         return self._verb("union", given, share, fresh=fresh, progress=progress, draws=draws)
 

@@ -190,7 +190,6 @@ def _long(part: Node) -> int:
 
 
 def _reads(parts: Sequence[Node]) -> int:
-    """Of a comparison that may be one of texts: of a long one as many letters as the longest constant has, and one."""
+    """1 where a comparison may be one of texts."""
     constants = [part.value for part in parts if isinstance(part, Constant)]
-    letters = [len(value) for value in constants if isinstance(value, str)]
-    return -(-4 * (1 + max(letters, default=0)) // BYTES) if len(letters) == len(constants) else 0
+    return int(all(isinstance(value, str) for value in constants))

@@ -131,7 +131,6 @@ POSTGRES = Spelling(
     rounded="CAST({} AS float8)",
     matches="{} ~ []",
     whole="^({})$",
-    stops=False,  # what it stores apart it fetches whole for each comparison, but for `=` of texts that are as long
     functions=_SHARED
     | {name: f'{name.lower()}({{0}} COLLATE "C")' for name in ("LOWER", "UPPER")}  # ASCII letters only, and quickly
     | {"TRIM": "btrim({0}, ' ')", "LTRIM": "ltrim({0}, ' ')", "RTRIM": "rtrim({0}, ' ')"}

@@ -59,7 +59,7 @@ class Writer:
         return _boolean(f"{_in_parentheses(parts[0].sql)} IS NULL")
 
     def _comparison(self, node: Operation, parts: Sequence[Value]) -> Value:
-        left, right = alike(parts, self.spelling, whole=self.spelling.stops or node.sort not in ORDERS)
+        left, right = alike(parts, self.spelling, ordered=node.sort in ORDERS)
         return _boolean(f"{left} {node.sort} {right}")
 
     def _among(self, node: Operation, parts: Sequence[Value]) -> Value:
@@ -87,7 +87,7 @@ class Writer:
         return self.spelling.binary(f"CASE WHEN {length} > {most} THEN {self.spelling.literal(other)} ELSE {sql} END")
 
     def _between(self, _: Operation, parts: Sequence[Value]) -> Value:
-        value, low, high = alike(parts, self.spelling, whole=self.spelling.stops)
+        value, low, high = alike(parts, self.spelling, ordered=True)
         return _boolean(f"{value} BETWEEN {low} AND {high}")
 
     def _like(self, node: Operation, parts: Sequence[Value]) -> Value:

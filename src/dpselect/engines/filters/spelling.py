@@ -35,7 +35,6 @@ class Spelling:
     rounded: str = "CAST({} AS DOUBLE)"  # an exact number of many digits as the nearest double
     matches: str = ""  # does {} match the pattern []?
     whole: str = "{}"  # a pattern, as one for the whole text
-    stops: bool = True  # is a text read no further than to where it differs from another?
     listed: str = "({})"  # many constants behind IN, which are looked up
 
     def function(self, name: str, *parts: str) -> str:

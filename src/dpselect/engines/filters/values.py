@@ -151,15 +151,15 @@ def too_long(value: Value) -> NoReturn:
     refuse(f"an operation on {value.shown}, which may have any number of digits", "write CAST(x AS DOUBLE)")
 
 
-def alike(values: Sequence[Value], spelling: Spelling, *, whole: bool = True) -> list[str]:
-    """The SQL of values that are compared with each other; not `whole` if that would read a text to its end."""
+def alike(values: Sequence[Value], spelling: Spelling, *, ordered: bool = False) -> list[str]:
+    """The SQL of values that are compared with each other: which is first, or only whether they are equal."""
     kinds = {value.kind for value in values}
     if "null" in kinds:
         refuse("a comparison with NULL, which no row fits", "write IS NULL or IS NOT NULL")
     if kinds & {"date", "timestamp"}:
         return _moments(values, spelling)
     if kinds == {"text"}:
-        return _texts(values, spelling, whole=whole)
+        return _texts(values, spelling, ordered=ordered)
     if kinds == {"boolean"}:
         return [value.sql for value in values]
     if kinds == {"exact"}:
@@ -173,20 +173,14 @@ def alike(values: Sequence[Value], spelling: Spelling, *, whole: bool = True) ->
     return misfit(values)
 
 
-def _texts(values: Sequence[Value], spelling: Spelling, *, whole: bool) -> list[str]:
-    """A column beside constants alone is compared however long it is.
+def _texts(values: Sequence[Value], spelling: Spelling, *, ordered: bool) -> list[str]:
+    """Texts of any length only where a column may equal constants: an engine reads one that is as long as a constant.
 
-    The letters up to the one behind the longest constant say on which side of each constant a text lies.
+    Of what is first PostgreSQL would fetch all of a stored text, for each comparison anew.
     """
-    letters = 1 + max((len(value.constant) for value in values if isinstance(value.constant, str)), default=0)
-    alone = sum(value.constant is None for value in values) == 1
-    found = []
-    for value in values:
-        sql = value.sql if alone and whole else value.used
-        if alone and not whole and value.safe:
-            sql = f"COALESCE({value.safe}, {spelling.function('LEFT', value.sql, str(letters))})"
-        found.append(sql if value.constant is not None else spelling.binary(sql))
-    return found
+    whole = not ordered and sum(value.constant is None for value in values) == 1
+    columns = (spelling.binary(value.sql if whole else value.used) for value in values if value.constant is None)
+    return [next(columns) if value.constant is None else value.sql for value in values]
 
 
 def _together(values: Sequence[Value]) -> int:
