@@ -6,7 +6,7 @@ import itertools
 
 from tests.covering import covering_of
 from tests.replay.calls import CALLED, cases
-from tests.replay.cells import KINDS, line_cells, pairs_of, value_cells
+from tests.replay.cells import HARMED, KINDS, line_cells, pairs_of, value_cells
 from tests.replay.odd_lines import LINES
 from tests.replay.sorts import PLACES, ROLES
 from tests.replay.verbs import VERBS
@@ -40,6 +40,11 @@ def test_every_kind_meets_each_question_that_its_columns_allow():
     assert {(kind.name, "filtered") for kind in KINDS.values()} <= met
     assert {(kind.name, one) for kind in KINDS.values() if not kind.like for one in ("paired", "plain")} <= met
     assert {(kind.name, "split") for kind in KINDS.values() if not kind.like and "text" in kind.sorts} <= met
+
+
+def test_what_once_did_harm_is_tried():
+    met = {(cell.kind.name, *one) for cell in CELLS for one in zip(ROLES, cell.sorts, strict=True)}
+    assert HARMED.keys() <= met
 
 
 def test_every_awkward_value_of_a_kind_is_in_a_cell():
