@@ -30,7 +30,7 @@ def lives(tmp_path: Path, number: int, first: int = 1) -> list[dict]:
     return found
 
 
-@pytest.mark.parametrize(("turn", "number"), enumerate(CLEAN), ids=[one.name for one in CLEAN])
+@pytest.mark.parametrize(("turn", "number"), list(enumerate(CLEAN)), ids=[one.name for one in CLEAN])
 def test_a_signal_at_any_line_leaves_nothing(turn: int, number: int, tmp_path: Path) -> None:
     """Each at lines of its own."""
     found = lives(tmp_path, number, first=1 + turn * STEP // len(CLEAN))
