@@ -1,6 +1,6 @@
 """Every public door that takes a number, and the numbers that somebody may push through it.
 
-Run as a module with a part of the doors: every number at each door and at each name of a parameter, under a limit of
+Run as a module with parts of the doors: every number at each door and at each name of a parameter, under a limit of
 processor time. It is answered or refused by a ParameterError; the line before the end says which one was not.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import duckdb
 import numpy as np
 
 import dpselect as dps
@@ -24,6 +25,7 @@ from dpselect import mechanisms
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
 from dpselect.testing import SeededDraws
 from tests.covering import covering_of
+from tests.one_duckdb import shared
 
 SECONDS = 20  # of processor time for one call
 LONGEST = 1200  # characters of a message: what came takes at most 300 of them
@@ -293,10 +295,10 @@ def pairs_of(knock: Knock) -> frozenset[tuple[str, str]]:
     return frozenset({(door.name, name), (door.name, label), (name, label)})
 
 
-def walk(part: str) -> int:
-    """Push numbers through every door of a part; how many were wrongly received."""
+def walk(parts: list[str]) -> int:
+    """Push numbers through every door of these parts; how many were wrongly received."""
     wrong = 0
-    for door, name, label in knocks(part):
+    for door, name, label in [knock for part in parts for knock in knocks(part)]:
         limit()
         tell(f"{door.name}({name}={label}) ")
         try:
@@ -316,4 +318,5 @@ def walk(part: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(1 if walk(sys.argv[1]) else 0)
+    with shared(duckdb.connect()):
+        sys.exit(1 if walk(sys.argv[1:]) else 0)

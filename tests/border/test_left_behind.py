@@ -1,8 +1,7 @@
-"""What holds rows does not outlive its process: temporary folders and drafts, signals at many moments, kills."""
+"""What holds rows does not outlive its process: temporary folders and drafts, signals, dead and living ones."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -18,7 +17,6 @@ import pytest
 from dpselect._ground.temporary import PREFIX, Folder, sweep_drafts, sweep_folders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs signals and locks of POSIX")
-SCRIPT = Path(__file__).with_name("signalled.py")
 CLEAN = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT) if sys.platform != "win32" else ()
 
 
@@ -29,26 +27,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def lives(tmp_path: Path, number: int, step: int) -> list[dict]:
-    events = tmp_path / "events.csv"
-    events.write_text("user,animal\n" + "".join(f"u{i},cat\n" for i in range(200)))
-    command = [sys.executable, SCRIPT, events, tmp_path, str(int(number)), str(step)]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(found) > 5
-    assert found[-1]["ended"] == 0  # the last one lived to its end
-    return found
-
-
 # ---- signals --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("number", CLEAN, ids=lambda one: one.name)
-def test_a_signal_at_any_line_leaves_nothing(number: int, tmp_path: Path) -> None:
-    found = lives(tmp_path, number, 53)
-    assert [life for life in found if life["left"]] == []
-    assert {life["ended"] for life in found[:-1]} <= {128 + number, -number, 0}
 
 
 LOADING = """
@@ -80,15 +59,6 @@ def test_a_signal_while_the_engine_is_loaded_leaves_nothing(number: int, tmp_pat
     words = f"top {events} --user user --item animal --epsilon 1 -o {place / 'top.csv'} {int(number)}".split()
     done = subprocess.run([sys.executable, "-c", LOADING, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, list(place.iterdir())) == (128 + number, []), done.stderr
-
-
-def test_what_a_kill_leaves_is_swept_by_the_next_start(tmp_path: Path) -> None:
-    found = lives(tmp_path, signal.SIGKILL, 41)
-    dirty = [life for life in found if life["left"]]
-    assert any(name.startswith(PREFIX) for life in dirty for name in life["left"])
-    assert any(name.endswith(".part") for life in dirty for name in life["left"])
-    assert all(len(life["left"]) <= 3 for life in dirty)  # of one life each, never of all before
-    assert found[-1]["left"] == []
 
 
 # ---- who is dead ----------------------------------------------------------------------------------------------

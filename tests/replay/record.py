@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 import os
 import re
 import sys
@@ -52,6 +53,35 @@ Tell = Callable[[float | None], None]
 Ask = Callable[[Callable[..., dps.Dataset], Draws, Tell], Release]
 
 
+class Lines(logging.Handler):
+    """All lines, and what stands true when each comes."""
+
+    def __init__(self, now: Callable[[], object] = lambda: None) -> None:
+        super().__init__(logging.DEBUG)
+        self.lines: list[str] = []
+        self.when: list[object] = []
+        self._now = now
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a line."""
+        self.lines.append(f"{record.levelname} {record.name}: {record.getMessage()}")
+        self.when.append(self._now())
+
+
+@contextlib.contextmanager
+def listening(lines: Lines) -> Iterator[Lines]:
+    """Inside, the package logs at its most talkative."""
+    log = logging.getLogger("dpselect")
+    before = log.level
+    log.addHandler(lines)
+    log.setLevel(logging.DEBUG)
+    try:
+        yield lines
+    finally:
+        log.removeHandler(lines)
+        log.setLevel(before)
+
+
 @dataclass
 class Recorded:
     """What one call did."""
@@ -65,6 +95,7 @@ class Recorded:
     charges: list[tuple[object, ...]] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
 
 
 def recorded(make: Callable[[Path], tuple[object, str | None]], ask: Ask, seed: int, grant: str = "1000") -> Recorded:
@@ -86,6 +117,7 @@ def recorded(make: Callable[[Path], tuple[object, str | None]], ask: Ask, seed: 
         stack.enter_context(contextlib.redirect_stderr(printed))
         stack.enter_context(_temporary_files_in(work))
         stack.enter_context(patch.dict(os.environ, DPSELECT_MEMORY=MEMORY))
+        heard = stack.enter_context(listening(Lines()))
         with _watching(found):
             try:
                 _call(found, lambda **more: _data(source, table, ledger, more), ask, seed)
@@ -94,6 +126,7 @@ def recorded(make: Callable[[Path], tuple[object, str | None]], ask: Ask, seed: 
         with Ledger(ledger) as opened:
             found.charges = [_charge(entry) for entry in opened.entries()]
         found.said = [printed.getvalue(), *(str(one.message) for one in warned)]
+        found.log = heard.lines
         found.left = sorted(path.name for path in work.iterdir())
     return found
 
@@ -198,7 +231,7 @@ def difference(one: Recorded, other: Recorded, rows: int) -> str | None:
     """In what two calls of the same answer differ; None where in nothing."""
     if one.failed != other.failed:
         return f"fails: {other.failed or one.failed}"
-    for name in ("answer", "words", "progress", "queries", "charges", "said", "left"):
+    for name in ("answer", "words", "progress", "queries", "charges", "said", "left", "log"):
         first, second = getattr(one, name), getattr(other, name)
         if first != second:
             return f"{name} differ: {_first_difference(first, second)}"

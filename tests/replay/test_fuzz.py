@@ -18,6 +18,7 @@ from tests.replay.sorts import PLACES
 
 EXAMPLES = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], print_blob=True)
 BENCH = Bench()
+pytestmark = pytest.mark.usefixtures("one_duckdb")
 AT_ONCE = 5
 WITH_HALVES = st.text(st.characters(exclude_categories=()), max_size=12)
 WHOLE = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)

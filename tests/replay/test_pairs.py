@@ -6,7 +6,7 @@ import itertools
 
 from tests.covering import covering_of
 from tests.replay.calls import CALLED, cases
-from tests.replay.cells import KINDS, line_cells, pairs_of, value_cells
+from tests.replay.cells import HARMED, KINDS, line_cells, pairs_of, place_of, value_cells
 from tests.replay.odd_lines import LINES
 from tests.replay.sorts import PLACES, ROLES
 from tests.replay.verbs import VERBS
@@ -29,10 +29,11 @@ def test_every_kind_meets_each_of_its_sorts():
 
 def test_every_sort_meets_every_role_and_place():
     met = {(sort, role) for cell in CELLS for sort, role in zip(cell.sorts, ROLES, strict=True)}
-    places = {(sort, PLACES[(at + cell.turn) % 3]) for cell in CELLS for at, sort in enumerate(cell.sorts)}
+    places = {(sort, place_of(at, cell.turn)) for cell in CELLS for at, sort in enumerate(cell.sorts)}
     sorts = {sort for kind in KINDS.values() for sort in kind.sorts}
     assert met == set(itertools.product(sorts, ROLES))
     assert places == set(itertools.product(sorts, PLACES))
+    assert {(cell.kind.name, cell.turn) for cell in CELLS} == set(itertools.product(KINDS, range(3)))
 
 
 def test_every_kind_meets_each_question_that_its_columns_allow():
@@ -40,6 +41,11 @@ def test_every_kind_meets_each_question_that_its_columns_allow():
     assert {(kind.name, "filtered") for kind in KINDS.values()} <= met
     assert {(kind.name, one) for kind in KINDS.values() if not kind.like for one in ("paired", "plain")} <= met
     assert {(kind.name, "split") for kind in KINDS.values() if not kind.like and "text" in kind.sorts} <= met
+
+
+def test_what_once_did_harm_is_tried():
+    met = {(cell.kind.name, *one) for cell in CELLS for one in zip(ROLES, cell.sorts, strict=True)}
+    assert HARMED.keys() <= met
 
 
 def test_every_awkward_value_of_a_kind_is_in_a_cell():

@@ -12,6 +12,7 @@ from tests.replay.kinds import QUICK
 
 VALUES = [cell for cell in value_cells() if cell.kind.name in QUICK]
 LINES = [cell for name in sorted(QUICK) for cell in line_cells(KINDS[name])]
+pytestmark = pytest.mark.usefixtures("one_duckdb")
 
 
 @pytest.fixture(scope="module")

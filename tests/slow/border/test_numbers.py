@@ -1,11 +1,16 @@
-"""Hostile numbers, and numbers of every type, at the verbs: rows are read at every knock."""
+"""Hostile numbers, and numbers of every type, where every knock reads rows or samples users."""
 
-from tests.border.test_numbers import READING, check_doors, check_types
+import pytest
+
+from tests.border.test_numbers import SLOW, check_doors, check_types
+
+pytestmark = pytest.mark.usefixtures("one_duckdb")
 
 
-def test_every_verb_answers_or_refuses_every_number() -> None:
-    check_doors(READING)
+def test_every_door_answers_or_refuses_every_number() -> None:
+    check_doors(*SLOW)
 
 
-def test_a_number_of_any_type_means_the_same_to_a_verb() -> None:
-    check_types(READING)
+@pytest.mark.parametrize("part", SLOW)
+def test_a_number_of_any_type_means_the_same(part: str) -> None:
+    check_types(part)

@@ -1,28 +1,45 @@
-"""Whole calls replayed on neighbours in PostgreSQL: every verb, and the lines of the log."""
+"""Whole calls replayed on neighbours: every verb in PostgreSQL, and on the kinds that tests/replay does not have."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.replay.kinds import KINDS
+from dpselect.engines.duckdb import pairs, text
+from dpselect.mechanisms.set_union.kernels import compiled
+from tests.replay.calls import cases, makers
+from tests.replay.kinds import KINDS, QUICK
+from tests.replay.record import recorded
 from tests.replay.server_kinds import Servers
-from tests.replay.test_calls import check
-from tests.replay.test_log import both
+from tests.replay.test_calls import GRANT, check
 from tests.replay.verbs import VERBS
 
+CASES = [case for case in cases() if case[0] not in QUICK]
 
-@pytest.fixture(autouse=True)
-def _running(request: pytest.FixtureRequest) -> None:
+
+@pytest.mark.parametrize(("kind", "verb"), [*(("PostgreSQL", verb) for verb in VERBS), *CASES])
+def test_a_call_on_a_neighbour(kind: str, verb: str, request: pytest.FixtureRequest):
+    Servers.run(KINDS[kind], request)
+    check(KINDS[kind], verb)
+
+
+def test_no_line_of_the_log_names_a_server(postgres_server: str, request: pytest.FixtureRequest):
     Servers.run(KINDS["PostgreSQL"], request)
+    lines = recorded(makers(KINDS["PostgreSQL"])[0], VERBS["top k, bound"], 0, GRANT).log
+    assert "DEBUG dpselect: engine: Postgres" in lines
+    assert postgres_server.partition("=")[2] not in str(lines)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_call_on_a_neighbour(verb: str):
-    check(KINDS["PostgreSQL"], verb)
+@pytest.mark.parametrize("verb", ["union, a policy", "top k, discover"])
+def test_progress_of_long_loops(monkeypatch: pytest.MonkeyPatch, verb: str):
+    """As with millions of items: loops are compiled, and tell how far they are."""
+    monkeypatch.setattr(compiled, "WORTH", dict.fromkeys(compiled.WORTH, 0))
+    monkeypatch.setattr(compiled, "USERS", 8, raising=False)
+    check(KINDS["DuckDB table"], verb)
 
 
-def test_a_neighbour_leaves_the_same_lines(postgres_server: str):
-    first, second = both(KINDS["PostgreSQL"], "top k, bound")
-    assert first == second
-    assert "DEBUG dpselect: engine: Postgres" in first
-    assert postgres_server.partition("=")[2] not in str(first)
+@pytest.mark.parametrize("verb", ["union, a policy", "union of n-grams"])
+def test_sets_and_tokens_on_disk(monkeypatch: pytest.MonkeyPatch, verb: str):
+    """As with millions of rows: they are in files."""
+    monkeypatch.setattr(pairs, "MANY", 0)
+    monkeypatch.setattr(text, "MANY", 0)
+    check(KINDS["DuckDB table"], verb)

@@ -13,6 +13,7 @@ VALUES = [cell for cell in value_cells() if cell.kind.name not in QUICK and cell
 LINES = [cell for kind in KINDS.values() if kind.name not in QUICK for cell in line_cells(kind)]
 HUGE = [Lines(KINDS[name], {"middle": line}) for name, line in HUGE_LINES.items()]
 REFUSED = {"JSON array"}  # whatever rows it has: it is one syntax of all
+pytestmark = pytest.mark.usefixtures("one_duckdb")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """The command, sent a signal at the n-th line it runs of what makes folders and files.
 
-Called as: signalled.py EVENTS PLACE SIGNAL STEP. A child is forked for every STEP-th line, with PLACE/tmp for temporary
-folders and PLACE/out for its output; each prints one line of JSON: where it was, what it left behind, how it ended.
+Called as: signalled.py EVENTS PLACE SIGNAL FIRST STEP. A child is forked for every STEP-th line from FIRST on, with
+PLACE/tmp for temporary folders and PLACE/out for its output; each prints one line of JSON: where it was, what it left
+behind, how it ended.
 """
 
 from __future__ import annotations
@@ -70,12 +71,11 @@ def left(place: Path) -> list[str]:
     )
 
 
-def main(events: str, place: Path, number: int, step: int) -> None:
+def main(events: str, place: Path, number: int, last: int, step: int) -> None:
     for part in ("tmp", "out"):
         (place / part).mkdir()
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, signal.default_int_handler if one == signal.SIGINT else signal.SIG_DFL)
-    last = 1
     while True:
         read, write = os.pipe()
         child = os.fork()
@@ -94,4 +94,4 @@ def main(events: str, place: Path, number: int, step: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    main(sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:]))
