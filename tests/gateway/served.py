@@ -59,6 +59,7 @@ source = "plays.parquet"
 user = "user"
 items = ["artist"]
 promise = {{ epsilon = 1, delta = "1e-6" }}
+sizes = {{ users = 300, items = 20, items_per_user = 3 }}
 tick = {tick}
 
 [people.olga]
@@ -140,9 +141,14 @@ class Client:
 
     def ask(self, body: Mapping[str, object], **headers: str) -> dict[str, Any]:
         """A question, until it has ended."""
+        return self.ended(self.asked(body, **headers))
+
+    def asked(self, body: Mapping[str, object], **headers: str) -> str:
+        """The id of a question that was taken."""
         sent = self.post("/v1/questions", dict(body), **headers)
         assert sent.status_code == 202, sent.text
-        return self.ended(sent.json()["id"])
+        number: str = sent.json()["id"]
+        return number
 
     def ended(self, number: str) -> dict[str, Any]:
         until = time.monotonic() + 60

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("killed_prepare.py")
-MOMENTS = 12  # kills at a moment, of each of the two
+MOMENTS = 5  # kills at a moment, of each of the two
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL and fork")

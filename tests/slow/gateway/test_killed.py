@@ -24,7 +24,7 @@ def databases(postgres_server: str) -> faults.Places:
 
 
 def test_a_server_is_killed(tmp_path: Path) -> None:
-    assert faults.killed(tmp_path, 3, seed=1)["answered"] > 0
+    assert faults.killed(tmp_path, 2, seed=1)["answered"] > 0
 
 
 def test_one_of_two_servers_on_one_ledger_is_killed(tmp_path: Path) -> None:
