@@ -13,6 +13,7 @@ import numpy as np
 
 from dpselect.engines.filters.cost import EQUALS, ORDERS
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation
+from tests.covering import covering
 
 INTEGERS = {"ti": ("TINYINT", 8), "si": ("SMALLINT", 16), "it": ("INTEGER", 32), "bi": ("BIGINT", 64)}
 DECIMALS = {
@@ -77,8 +78,11 @@ x IS DISTINCT FROM 0 | abs(x) IN (1, 2) | x % 7 = 0.5 | 7 % x IN (0.5, 2) | floo
 floor(x)::DECIMAL(38,0) = 0.5 | floor(x)::BIGINT = 0.1234567890123456 | COALESCE(x, 1) = 0.5
 (x % 7)::DECIMAL(38,0) = 0.5
 """
+ARITHMETIC = """
+x + y | x - y | x * y | x / y | x % y
+"""
 OF_TWO = """
-x + y | x - y | x * y | x / y | x % y | abs(x - y) | abs(x * y) | -x - y | floor(x) % floor(y) | abs(x) % abs(y)
+abs(x - y) | abs(x * y) | -x - y | floor(x) % floor(y) | abs(x) % abs(y)
 abs(x) + abs(y) | x * y = 0 | x = y | x < y | x >= y | x <> y | x IN (y, 0) | x BETWEEN -1 AND y
 abs(x) = abs(y) | abs(x) > y | -x = y
 COALESCE(x, y) | NULLIF(x, y) | CASE WHEN x < y THEN x ELSE y END | CASE WHEN abs(x) > 1 THEN abs(y) ELSE -x END
@@ -96,11 +100,14 @@ def _words(text: str) -> list[str]:
 
 
 def expressions(step: int = 1) -> list[str]:
-    """Operations on a column of each type, and on columns of each two types: every one, or each `step`-th."""
+    """Operations on a column of each type, and on columns of two types: all of them, or each `step`-th.
+
+    Arithmetic is tried on each two types. Of other operations on two columns, each with each type on either side.
+    """
     numbers = [name for name in TYPES if name != "tx"]
-    of_one, of_two = _words(OF_ONE), _words(OF_TWO)
-    found = [_named(one, name, "") for name in numbers for one in of_one]
-    found += [_named(one, a, b) for a, b in itertools.product(numbers, repeat=2) for one in of_two]
+    found = [_named(one, name, "") for name in numbers for one in _words(OF_ONE)]
+    found += [_named(one, a, b) for a, b in itertools.product(numbers, repeat=2) for one in _words(ARITHMETIC)]
+    found += [_named(*case) for case in covering(_words(OF_TWO), numbers, numbers)]
     return [*found[::step], *(one.replace("tx", "txa") for one in _words(OF_TEXT))]
 
 

@@ -1,4 +1,4 @@
-"""All operations on numbers at the ends of their types, and thousands of nestings: tests/engines tries some of each."""
+"""Operations on numbers at the ends of their types, and a thousand nestings: tests/engines tries some of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.engines.test_filter_ends import on_duckdb, on_postgres, wrong
 
 __all__ = ["on_duckdb", "on_postgres"]
 
-MANY = [*expressions(), *nestings(2000)]
+MANY = [*expressions(), *nestings(1000)]
 
 
 def test_duckdb_and_postgres_have_every_value_that_is_meant(on_duckdb, on_postgres):
