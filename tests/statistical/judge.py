@@ -2,7 +2,7 @@
 
 A sampler of a finite distribution is judged by the count of every answer, each against an exact binomial interval whose
 two tails together have probability `false_alarm` / number of answers. At the sample size every wrong distribution would
-be refused with probability at least 1 - `miss`; at two thirds of it some would not.
+be refused with probability at least 1 - `miss`; at five sixths of it some would not.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from functools import cache
 
 from flint import arb, ctx
 
-FALSE_ALARM = 1e-9  # about 90 judgements in the suite: together below 1e-7
+FALSE_ALARM = 1e-8  # about 90 judgements in the suite: together below 1e-6
 MISS = 1e-3
 LARGEST = 200_000
 SIZES = [200]
-while SIZES[-1] * 3 // 2 <= LARGEST:
-    SIZES.append(SIZES[-1] * 3 // 2)
+while SIZES[-1] * 6 // 5 <= LARGEST:
+    SIZES.append(SIZES[-1] * 6 // 5)
 
 Law = Mapping[Hashable, float]
 
@@ -33,7 +33,7 @@ def tail(n: int, p: float, x: int) -> float:
         return 0.0
     if p >= 1:
         return 1.0
-    with ctx.workprec(128):
+    with ctx.workprec(64):
         return float(arb(p).beta_lower(arb(x), arb(n - x + 1), True).mid())
 
 

@@ -27,7 +27,10 @@ INTERVALS = 200
 KEYS = 4  # samples of the bound
 GROUPS, ITEMS, MONTHS = range(5), range(10), 3
 NOISELESS: dict[str, Any] = {"epsilon": 10**5, "delta": "1e-6"}
-pytestmark = pytest.mark.filterwarnings("ignore::dpselect.errors.WeakPromiseWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::dpselect.errors.WeakPromiseWarning"),
+    pytest.mark.usefixtures("one_duckdb"),
+]
 
 
 def rows(users: int = 250) -> pa.Table:

@@ -141,7 +141,7 @@ def test_discrete_gaussian(variance):
     def law_at(v):
         return floats(law(lambda d: max(-15, min(15, d.gaussian(v)))))
 
-    wrong = [law_at(variance / 2), law_at(variance * Fraction(3, 4))]
+    wrong = [law_at(variance / 2), law_at(variance * Fraction(3, 2))]
     judge(lambda: max(-15, min(15, draws.gaussian(variance))), law_at(variance), wrong)
 
 
@@ -153,5 +153,5 @@ def test_the_radius_of_the_gamma_mechanism(d, rate):
         weights = [math.exp(-float(r) * n + dimension * math.log(2 * n + 1)) for n in range(300)]
         return {n: w / sum(weights) for n, w in enumerate(weights) if w / sum(weights) > 1e-12}
 
-    wrong = [law_at(rate * Fraction(11, 10), d), law_at(rate / 2, d)]
+    wrong = [law_at(rate * Fraction(5, 4), d), law_at(rate / 2, d)]
     judge(lambda: cube_radius(draws, d, rate), law_at(rate, d), wrong)
