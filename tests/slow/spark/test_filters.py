@@ -46,15 +46,14 @@ def on_spark(finite_rows: Workspace, spark: SparkSession) -> Iterator[Callable[.
     frame = session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
     database = SparkDatabase(frame, None, user="id", item="id", needs=lambda names: names)
 
-    def written(place: int, where: str) -> str:
+    def written(where: str) -> str:
         found = parse(where)
         types = {name: database.types[name] for name in found.needs(NAMES)}
-        condition = found.sql(types, spark_quoted, SPARK)
-        return f"SELECT {place} AS place, id FROM {database.source} WHERE TRUE AND ({condition})"
+        return f"({found.sql(types, spark_quoted, SPARK)})"
 
     def keep(*wheres: str) -> list[list[int]]:
-        kept = database.rows(" UNION ALL ".join(written(place, where) for place, where in enumerate(wheres)))
-        return [sorted(row[1] for row in kept if row[0] == place) for place in range(len(wheres))]
+        rows = database.rows(f"SELECT id, {', '.join(map(written, wheres))} FROM {database.source} ORDER BY id")
+        return [[row[0] for row in rows if row[place]] for place in range(1, len(wheres) + 1)]
 
     yield keep
     database.close()
