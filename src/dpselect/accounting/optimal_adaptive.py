@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -198,7 +198,11 @@ def adaptive_epsilon(steps: Sequence[Steps], delta: Fraction, *, resolution: int
 
     It is at most the sum of the epsilons, and equals it where a grid would be too large or delta is too small.
     """
-    steps = _taken(steps)
+    return _adaptive_epsilon(tuple(_taken(steps)), delta, resolution)
+
+
+@lru_cache(maxsize=1024)  # a question is planned again when it is priced, asked and checked
+def _adaptive_epsilon(steps: tuple[Steps, ...], delta: Fraction, resolution: int | None) -> Fraction:
     total = sum((s.value.epsilon * s.times for s in steps), Fraction(0))
     if delta < LEAST_DELTA or not steps:
         return total

@@ -20,6 +20,8 @@ BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
 HASHED = 5
 """Constants from which on IN looks them up; of fewer DuckDB makes as many comparisons, each with a copy."""
+LOOKED_UP = 9
+"""Constants from which on PostgreSQL, too, looks them up: it reads a text once for its hash, and once where one equals."""
 SHORT = 64
 """Bytes of a constant with which a text is compared at the cost of an operator."""
 LISTED = 50
@@ -175,7 +177,9 @@ def _weight(node: Operation) -> Weight:
         others = sum(not isinstance(part, Constant) for part in parts[1:])
         constants = len(parts) - 1 - others
         each = constants if constants < HASHED else 1  # a short list is compared one by one
-        return Weight(each + constants // 200 + others, others + _reads(parts[1:]), (each + others, 1))
+        passes = constants if constants < LOOKED_UP else 2
+        readings = max(_reads(parts[1:]), passes * max(map(_long, parts[1:])))
+        return Weight(each + constants // 200 + others, others + readings, (each + others, 1))
     if sort == "BETWEEN":
         return Weight(base.operators, 2 * _reads(parts), base.copies)
     if sort in EQUALS and any(isinstance(part, Constant) for part in parts):
