@@ -111,5 +111,5 @@ def ask(events: Path, *more: object) -> list[object]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _questions_share_a_duckdb(one_duckdb: None) -> None:
+def questions_share_a_duckdb(one_duckdb: None) -> None:
     """A new one takes longer than an answer."""

@@ -16,5 +16,5 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _questions_share_a_duckdb(one_duckdb: None) -> None:
+def questions_share_a_duckdb(one_duckdb: None) -> None:
     """A new one takes longer than an answer."""

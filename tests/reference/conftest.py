@@ -10,5 +10,5 @@ __all__ = ["judge"]
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _questions_share_a_duckdb(one_duckdb: None) -> None:
+def questions_share_a_duckdb(one_duckdb: None) -> None:
     """A new one takes longer than an answer."""
