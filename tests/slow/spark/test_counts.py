@@ -13,7 +13,6 @@ from dpselect.engines.spark.dialect import SPARK
 from dpselect.engines.sql import questions
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_every_engine import (  # noqa: F401 - tests run here too
-    test_every_user_keeps_as_many_as_they_may,
     test_no_rows_are_an_outcome,
     test_the_key_and_a_users_own_rows_decide_which,
 )
