@@ -66,7 +66,7 @@ def test_theorem_1_one_shot_gumbel_is_peeling():
         return mpmath.exp(-mpmath.exp(-rate * x))
 
     def inner(top):
-        return mpmath.quad(lambda u: density(u - h[1]) * below(u - h[2]), [-30, 0, min(top, 10), top], maxdegree=3)
+        return mpmath.quad(lambda u: density(u - h[1]) * below(u - h[2]), [-30, 0, min(top, 10), top], maxdegree=4)
 
     one_shot = mpmath.quad(lambda u: density(u - h[0]) * inner(u), [-25, -5, 0, 5, 15, 60], maxdegree=3)
     peeling = law_of(Peeling(k=2, epsilon_per_pick=Fraction(1, 2)), h)[0, 1]
