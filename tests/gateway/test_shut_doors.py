@@ -162,11 +162,11 @@ def nginx(tmp_path: Path) -> Iterator[Callable[[tuple[str, int]], tuple[str, int
     text = re.search(r"```nginx\n(.*?)```", PAGE, re.DOTALL)
     assert text is not None
     started: list[subprocess.Popen[bytes]] = []
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = ("127.0.0.1", int(free.getsockname()[1]))
 
     def start(behind: tuple[str, int]) -> tuple[str, int]:
+        with socket.socket() as free:  # only now: the gateway has its own port
+            free.bind(("0.0.0.0", 0))
+            address = ("127.0.0.1", int(free.getsockname()[1]))
         site = text[1].replace("listen 443 ssl;", f"listen {address[1]};")
         site = site.replace("127.0.0.1:8080", f"{behind[0]}:{behind[1]}").replace("$host", f"{behind[0]}:{behind[1]}")
         paths = "".join(

@@ -21,7 +21,7 @@ BYTES = 4096
 HASHED = 5
 """Constants from which on IN looks them up; of fewer DuckDB makes as many comparisons, each with a copy."""
 LOOKED_UP = 9
-"""Constants from which on PostgreSQL, too, looks them up: it reads a text once for its hash, and once where one equals."""
+"""Constants from which on PostgreSQL looks them up too: a text is read once for its hash, and once where one equals."""
 SHORT = 64
 """Bytes of a constant with which a text is compared at the cost of an operator."""
 LISTED = 50
