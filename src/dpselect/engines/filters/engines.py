@@ -128,6 +128,7 @@ POSTGRES = Spelling(
     read="CAST(CAST({} AS text) AS [])",  # a constant that is not a text yet would be read before it is matched
     collated='({} COLLATE "C")',
     finite="nullif({}, 'NaN')",
+    few_digits="CASE WHEN pg_column_size({}) <= 512 AND pg_column_compression({}) IS NULL THEN [] END",
     rounded="CAST({} AS float8)",
     matches="{} ~ []",
     whole="^({})$",

@@ -32,6 +32,7 @@ class Spelling:
     read: str = "TRY_CAST({} AS [])"  # a text that matched a pattern, as the type []
     collated: str = "{}"  # a text that is compared by its characters
     finite: str = "{}"  # an exact number that is no NaN
+    few_digits: str = "[]"  # the form [] of a number {} of any number of digits, null where they are many
     rounded: str = "CAST({} AS DOUBLE)"  # an exact number of many digits as the nearest double
     matches: str = ""  # does {} match the pattern []?
     whole: str = "{}"  # a pattern, as one for the whole text

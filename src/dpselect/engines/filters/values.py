@@ -71,6 +71,8 @@ def column(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
     if sql_type.duckdb in ("DOUBLE", "FLOAT"):
         return Value("double", form, shown, spelling.in_range(form), low=-RANGE, high=RANGE)
     most, scale = _exact(sql_type.duckdb)
+    if most is None:
+        form = spelling.few_digits.replace("{}", sql).replace("[]", form)
     safe = form if kind == "integer" else spelling.finite.replace("{}", form)
     return Value("exact", form, shown, safe, most=most, scale=scale)
 
