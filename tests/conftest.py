@@ -75,6 +75,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Together(config, log)
 
 
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_report_to_serializable() -> Any:
+    """A failing test that is about half of a surrogate pair says so, and does not end the whole run."""
+    return _sendable((yield))
+
+
+def _sendable(report: Any) -> Any:
+    """The same with texts that can be sent from a worker."""
+    if isinstance(report, str):
+        return report.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(report, dict):
+        return {_sendable(name): _sendable(value) for name, value in report.items()}
+    return type(report)(map(_sendable, report)) if isinstance(report, (list, tuple)) else report
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of public data sets, `DPSELECT_DATA`; a test that needs it is skipped without."""

@@ -14,6 +14,8 @@ import pytest
 from dpselect.engines.duckdb import workspace
 
 _names = itertools.count()
+# What a question sets for the whole DuckDB: the next one finds it as it is in a new one.
+_SET = ("memory_limit", "preserve_insertion_order")
 
 
 class Connection:
@@ -29,6 +31,8 @@ class Connection:
 
     def close(self) -> None:
         with suppress(duckdb.ConnectionException):  # closed before
+            for name in _SET:  # first: what follows needs memory
+                self._inner.execute(f"RESET {name}")
             files = self._inner.execute(
                 "SELECT database_name FROM duckdb_databases() WHERE path IS NOT NULL"
             ).fetchall()

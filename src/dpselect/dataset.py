@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect._ground import parameters
 from dpselect._ground.keys import Key, columns_of, key_of, names, refuse_shared, text_of
-from dpselect._ground.methods import AUTO
-from dpselect._ground.parameters import Number, Progress, whole
-from dpselect._ground.privacy import Neighbors, warn_if_weak
+from dpselect._ground.parameters import Progress, whole
+from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.identity import shown, source_of
-from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_folder
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import check_call, secure
+from dpselect.verbs import Verbs
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
@@ -28,14 +27,13 @@ if TYPE_CHECKING:
     from dpselect.aggregates.totals import Totals
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Question
-    from dpselect.queries.quantile import Bounds
     from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(Verbs):
     """Rows of users and items, wherever they are.
 
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
@@ -181,354 +179,25 @@ class Dataset:
             given += [f"{name}={value!r}" for name, value in self._periods.said.items()]
         return f"Dataset({shown(self.source)}, {', '.join(given)})"
 
-    def top_k(
-        self,
-        k: int = 10,
-        *,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        within: int | None = None,
-        delta: Number | None = None,
-        domain: object = None,
-        counts: bool = False,
-        k_bar: int | None = None,
-        method: str = "auto",
-        ranked: bool = True,
-        by_weight: str | None = None,
-        at_most: Number | None = None,
-        weight_unit: Number | None = None,
-        measures: Sequence[Measure | str] | Measure | str | None = None,
-        compared_with: Sequence[str] | str | None = None,
-        by: Sequence[str] | str | None = None,
-        groups: object = None,
-        max_groups_per_user: int | None = None,
-        users: bool = False,
-        exclude: object = None,
-        in_engine: bool = False,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """The k items that most distinct users share, best first.
+    def _named(
+        self, verb: str, given: dict[str, Any], *, fresh: bool, progress: Progress | None, draws: Draws | None
+    ) -> Release[Any]:
+        """The answer to the question of a verb, at the price that was named, or that of the budget where none was."""
+        from dpselect.queries.at_price import at_price
+        from dpselect.queries.query import kind
 
-        Guarantee: (epsilon, delta)-DP for one whole user coming or going, for all that the release shows. Without
-        `domain` the items are found by limited domain, which looks only at the `k_bar` + 1 items with most users; for a
-        k that is large for epsilon in its sparse form, where one noisy threshold decides which picks come out; and for
-        a larger k by "discover": a set union finds items that enough users share, peeling ranks the best of them by all
-        of their users. All need delta > 0 and may return fewer than k. With `domain` (a list, a range, a number of
-        items, a `Column` of another source) exactly k come back, by peeling. A delta that is left out is 1e-6 where it
-        is needed, which is without a domain, and else 0. `counts=True` adds noisy counts at the same total price.
-        `method` is "auto", "limited-domain", "limited-domain-sparse", "discover", or, for users of few items,
-        "limited-domain-laplace"; with a domain "peeling", "joint-sequence", or
-        "joint-set" and "canonical-set". These two choose a set in no order, which is often nearer to the true one; they
-        need `ranked=False`, which also lets "auto" take one.
-        `within`, in place of epsilon, is how near the answer must be: no item comes back that has more than so many
-        users fewer than the k-th best, and all counts are that near, 95 times of 100. The price follows from it
-        (docs/within.md).
-        `by_weight` names a column of numbers: the best items are then those of the largest sums over users, to which
-        every user gives the total of that column in their rows of the item, rounded to `weight_unit` (1) and cut to
-        `at_most`, which is in the column's own unit and must not be chosen by these data (docs/weights.md).
-        `measures` lists other numbers of the items that come back, at the same total price: "users", which is
-        `counts=True`, `Sum(column, low, high)`, the sum over users of their totals, and `Mean(column, low, high)`, the
-        mean of their means; or texts such as "mean(rating, 1, 5)". The bounds must not be chosen by these data
-        (docs/measures.md).
-        `compared_with` names as many other periods as `during` does, and the best items are then those that gained most
-        distinct users from these to those: what rose most. The price is that of any top k, and is paid in all of the
-        periods (docs/periods.md).
-        `by`, a column or several, asks for the k items of every group, such as every country, at the price of
-        `max_groups_per_user` groups however many there are: a user who is in more counts in so many, chosen at random.
-        Left out, it is chosen privately for a twentieth of epsilon: about as many groups as nine of ten users are in at
-        most. Nobody has to know the groups; a group without an item is not shown. `groups` lists those that count and
-        are shown in any case. `users=True` adds a noisy number of users of each group that is shown (docs/by-group.md).
-        With `by_weight` a user's total is of the rows in the group.
-        `exclude` lists items that must not come back: their rows do not count at all. Of a domain leave them out.
-        `in_engine=True` leaves users and their items in the engine also for "discover", which else reads them all into
-        memory; the engine spills to disk what does not fit.
-        `fresh=True` pays again for a question whose answer the ledger holds.
+        make = kind(verb)
+        if "max_items_per_user" in make.parameters() and given.get("max_items_per_user") is None:
+            given["max_items_per_user"] = self.max_items_per_user
+        if self.words is not None and hasattr(make, "words"):
+            given["words"] = self.words
+        return self._ask(at_price(make, self.paying, **given), fresh=fresh, progress=progress, draws=draws)
 
-        Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
-        read. No data, or none that fit, are an outcome: a release without items.
-        """
-        from dpselect.queries.top_k import TopKQuery
-
-        query = self._query(
-            TopKQuery,
-            epsilon=epsilon,
-            share=share,
-            delta=delta,
-            needed=domain is None,
-            k=k,
-            domain=domain,
-            counts=counts,
-            k_bar=k_bar,
-            method=method,
-            ranked=ranked,
-            max_items_per_user=self.max_items_per_user,
-            within=within,
-            by_weight=by_weight,
-            at_most=at_most,
-            weight_unit=weight_unit,
-            measures=measures,
-            compared_with=compared_with,
-            by=by,
-            groups=groups,
-            max_groups_per_user=max_groups_per_user,
-            users=users,
-            exclude=exclude,
-            in_engine=in_engine,
-        )
-        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
-
-    def union(
-        self,
-        *,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        users_for: int | None = None,
-        delta: Number | None = None,
-        max_items_per_user: int | str | None = None,
-        method: str = AUTO,
-        counts: bool = False,
-        shares: Sequence[Number] | None = None,
-        popular: Sequence[object] | Release | None = None,
-        in_engine: bool = False,
-        by: Sequence[str] | str | None = None,
-        exclude: object = None,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """All items that enough distinct users share: a vocabulary, or the keys of a GROUP BY. They have no ranks.
-
-        Guarantee: (epsilon, delta)-DP for one whole user coming or going, for all that the release shows. Every user
-        takes part with `max_items_per_user` random items; without that (here or in the Dataset), or with "auto", the
-        number is chosen privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for a quarter of the
-        price, or by "count-gaussian" those that decided, for nothing more. `method` is "auto" or the name of a
-        mechanism, such as "renyi-shaped", "greedy-geometric" or "policy-gaussian" (docs/set-union.md).
-        Where the items are those of a `Text`, n-grams are released level by level, and `shares` says how the levels
-        share the budget: by default three levels 1/2, 1/3 and 1/6.
-        `popular` is a public list of items that are likely to be shared, or an earlier release: users who give to one
-        item each ("greedy-geometric") then choose those first. `users_for`, in place of epsilon, says
-        of how many users an item is to be found; the price follows (docs/within.md). `by` asks for the items of every
-        group, such as every country: for all pairs of group and item that enough users share (docs/by-group.md).
-        `in_engine=True` leaves users and their items in the engine, which spills to disk what does not fit into memory
-        (docs/set-union.md). `exclude` lists items that must not come back: their rows do not count at all.
-
-        Raises ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be
-        read or is too large for this machine. No data are an outcome: a release without items.
-        """
-        from dpselect.queries.union import UnionQuery
-
-        query = self._query(
-            UnionQuery,
-            epsilon=epsilon,
-            share=share,
-            delta=delta,
-            needed=True,
-            method=method,
-            max_items_per_user=self.max_items_per_user if max_items_per_user is None else max_items_per_user,
-            counts=counts,
-            shares=shares,
-            popular=popular,
-            in_engine=in_engine,
-            users_for=users_for,
-            by=by,
-            exclude=exclude,
-            words=self.words,
-        )
-        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
-
-    def choose(
-        self,
-        *,
-        domain: object,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        method: str = "exponential",
-        neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
-        delta: Number | None = None,
-        by: Sequence[str] | str | None = None,
-        groups: object = None,
-        max_groups_per_user: int | None = None,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """The item of a known domain that most distinct users share: epsilon-DP for one whole user.
-
-        Counts are monotonic when a user comes or goes, so the 2 of general scores is paid only for
-        `neighbors="replace-one"`. `method` is "exponential" or "permute-and-flip".
-        `by`, a column or several, asks for the item of every group, such as every country, at the price of
-        `max_groups_per_user` groups (here 1 where it is left out). `groups` lists those that are answered;
-        without it part of the price finds groups that enough users are in, which takes a delta (docs/by-group.md).
-        """
-        from dpselect.queries.choose import ChooseQuery
-
-        query = self._query(
-            ChooseQuery,
-            epsilon=epsilon,
-            share=share,
-            delta=delta,
-            needed=by is not None and groups is None,
-            domain=domain,
-            method=method,
-            neighbors=neighbors,
-            max_items_per_user=self.max_items_per_user,
-            by=by,
-            groups=groups,
-            max_groups_per_user=max_groups_per_user,
-        )
-        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
-
-    def histogram(
-        self,
-        *,
-        domain: object,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        delta: Number = 0,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """How many distinct users have each item of a known domain: all noisy counts at once, in the domain's order.
-
-        Guarantee: (epsilon, delta)-DP for one whole user coming or going. Nothing is paid for choosing items. `domain`
-        is a list, a range or a `Column` of a public source, and items that nobody has are counted too. A user counts
-        for `max_items_per_user` items of it, or for all of them: so many counts share epsilon. With delta > 0 noise
-        that grows with the root of that number is taken where it is nearer, and no delta is spent where it is not.
-        What was counted lies within all intervals at once, 95 times of 100. A count may lie below 0
-        (docs/histogram.md).
-        """
-        from dpselect.queries.histogram import HistogramQuery
-
-        query = self._query(
-            HistogramQuery,
-            epsilon=epsilon,
-            share=share,
-            delta=delta,
-            domain=domain,
-            max_items_per_user=self.max_items_per_user,
-        )
-        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
-
-    def quantile(
-        self,
-        q: Number | Sequence[Number] = 0.5,
-        *,
-        bounds: Bounds | None = None,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        within: int | None = None,
-        delta: Number | None = None,
-        step: Number | None = None,
-        per_user: PerUser | str = PerUser.RANDOM,
-        by: Sequence[str] | str | None = None,
-        groups: object = None,
-        max_groups_per_user: int | None = None,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release[int | float]:
-        """The value in the `item` column below which a share q of all users lies, or several such values, ascending.
-
-        Guarantee: (epsilon, delta)-DP for one whole user coming or going. Every user takes part with one value: with
-        `per_user` a "random" one of their distinct values, their "min", "max" or "mean". `bounds` are two numbers
-        chosen without looking at the data; what lies beyond counts as the bound. The answer is a point low + i `step`;
-        without a step the points are very dense. Without bounds it is a number of six digits, wherever the values lie.
-        Several q share the price; a small delta makes them more accurate.
-        `within`, in place of epsilon, is the most users by which a rank may be missed, 95 times of 100; the price
-        follows (docs/within.md).
-        `by`, a column or several, asks for the quantiles of every group, such as every country, at the price of
-        `max_groups_per_user` groups (here 1 where it is left out); a user takes part with one value in each.
-        `groups` lists those that are answered; without it part of the price finds groups that enough users are in,
-        which takes a delta (docs/by-group.md).
-        """
-        from dpselect.queries.quantile import QuantileQuery
-
-        asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": per_user, "within": within}
-        asked |= {"by": by, "groups": groups, "max_groups_per_user": max_groups_per_user}
-        asked["needed"] = by is not None and groups is None
-        query = self._query(QuantileQuery, epsilon=epsilon, delta=delta, share=share, **asked)
-        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
-
-    def median(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        within: int | None = None,
-        delta: Number | None = None,
-        step: Number | None = None,
-        per_user: PerUser | str = PerUser.RANDOM,
-        by: Sequence[str] | str | None = None,
-        groups: object = None,
-        max_groups_per_user: int | None = None,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release[int | float]:
-        """The middle one of all users' values: `quantile` with q = 1/2, which needs no delta but to find groups."""
-        from dpselect.queries.quantile import MEDIAN
-
-        return self.quantile(
-            MEDIAN,
-            bounds=bounds,
-            epsilon=epsilon,
-            share=share,
-            within=within,
-            delta=delta,
-            step=step,
-            per_user=per_user,
-            by=by,
-            groups=groups,
-            max_groups_per_user=max_groups_per_user,
-            fresh=fresh,
-            progress=progress,
-            draws=draws,
-        )
-
-    def ask(
-        self,
-        query: Query,
-        *,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """Ask a question that was made beforehand, such as one that came as JSON: `Query.from_dict(...)`.
-
-        Every verb comes through here. What does not fit the data is refused before a row is read and before anything
-        is paid.
-        """
-        from dpselect.queries.query import Query
-
-        given: object = query
-        if not isinstance(given, Query):
-            raise ParameterError("query", "be a Query", came(given), "Query.from_dict makes one of a dict")
+    def _made(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         query.refuse_inner("asked of a data set")
         if self.paying is not None:
             query = self.paying.at_usual_delta(query)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)
-
-    def _query(
-        self,
-        kind: type[Query],
-        *,
-        epsilon: Number | None,
-        delta: Number | None = None,
-        share: Number | None = None,
-        needed: bool = False,
-        **given: Any,
-    ) -> Query:
-        """The question of a verb, at the price that was named, or that of the budget where none was.
-
-        `needed` says that it needs a delta.
-        """
-        from dpselect.queries.at_price import at_price
-
-        return at_price(kind, self.paying, epsilon=epsilon, delta=delta, share=share, needed=needed, **given)
 
     def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a checked question, paid if there is a budget."""

@@ -1,4 +1,4 @@
-"""`import dpselect.pandas` gives every pandas DataFrame the verbs of a Dataset, as `frame.dps`."""
+"""`import dpselect.pandas` gives every pandas DataFrame `frame.dps(...)`, its rows as a Dataset."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ try:
 except ImportError:
     raise ImportError("dpselect.pandas needs pandas\nhint: pip install 'dpselect[pandas]'") from None
 
-from dpselect.namespace import Namespace
+from dpselect.frames import Rows
 
-__all__ = ["Namespace"]
+__all__ = ["Rows"]
 
-pandas.api.extensions.register_dataframe_accessor("dps")(Namespace)
+pandas.api.extensions.register_dataframe_accessor("dps")(Rows)

@@ -1,4 +1,4 @@
-"""`import dpselect.polars` gives every polars DataFrame and LazyFrame the verbs of a Dataset, as `frame.dps`."""
+"""`import dpselect.polars` gives every polars DataFrame and LazyFrame `frame.dps(...)`, its rows as a Dataset."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ try:
 except ImportError:
     raise ImportError("dpselect.polars needs polars\nhint: pip install 'dpselect[polars]'") from None
 
-from dpselect.namespace import Namespace
+from dpselect.frames import Rows
 
-__all__ = ["Namespace"]
+__all__ = ["Rows"]
 
-polars.api.register_dataframe_namespace("dps")(Namespace)
-polars.api.register_lazyframe_namespace("dps")(Namespace)
+polars.api.register_dataframe_namespace("dps")(Rows)
+polars.api.register_lazyframe_namespace("dps")(Rows)

@@ -102,7 +102,7 @@ REFUSED = {
         "polars is",
     ),
     "polars for pandas": ("pandas.py", "import polars", "polars is optional"),
-    "pandas elsewhere": ("namespace.py", "import pandas", "pandas is optional"),
+    "pandas elsewhere": ("frames.py", "import pandas", "pandas is optional"),
     "eager ibis": ("engines/sources/ibis_tables.py", "import ibis", "ibis is optional"),
     "random": ("mechanisms/top_k/peeling.py", "import random", "random is refused here"),
     "a source told to analysts": (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import inspect
 from decimal import Decimal
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 import dpselect as dps
 from tests.remote.small_gateway import COST, ROWS, TOKEN, SmallGateway
 
-VERBS = ("top_k", "union", "choose", "histogram", "quantile", "median", "ask")
 HERE = dps.Dataset(ROWS, user="user", item="artist")
 BAD = {
     "epsilon": lambda data: data.top_k(epsilon=-1),
@@ -37,17 +35,6 @@ BAD = {
     "fresh": lambda data: data.top_k(epsilon=1, fresh=1),
     "progress": lambda data: data.top_k(epsilon=1, progress=3),
 }
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_has_the_same_parameters(verb: str) -> None:
-    there, here = (inspect.signature(getattr(kind, verb)) for kind in (dps.RemoteDataset, dps.Dataset))
-    assert there == here
-
-
-def test_there_are_no_other_verbs() -> None:
-    public = {name for name, one in vars(dps.Dataset).items() if inspect.isfunction(one) and name[0] != "_"}
-    assert public - set(VERBS) == {"question", "engine"}  # which only a data set that is here can have
 
 
 def test_answers_are_those_of_the_data(remote: dps.Remote, gateway: SmallGateway) -> None:
@@ -95,7 +82,7 @@ def test_what_was_left_out_is_left_to_the_gateway(remote: dps.Remote, gateway: S
         (lambda: data.top_k(3, epsilon="1/3"), {"delta", "domain", "k_bar", "max_items_per_user"}),
         (lambda: data.top_k(3, share="1%"), {"epsilon", "delta"}),
         (lambda: data.top_k(3, within=400), {"epsilon", "delta"}),
-        (lambda: data.choose(domain=None, epsilon=1), {"domain", "delta"}),
+        (lambda: data.choose(epsilon=1), {"domain", "delta"}),
         (lambda: remote.data("listening", item="age").median(epsilon=1), {"bounds", "step", "delta"}),
         (lambda: data.top_k(by_weight="age", epsilon=1), {"at_most", "weight_unit"}),
     ):

@@ -161,8 +161,8 @@ def _ends(text: str) -> tuple[int, int]:
         raise ParameterError("--domain-range", "be START..STOP, two whole numbers", text, "for example 1..5") from None
 
 
-def tell_price(args: argparse.Namespace, kind: type[Query], *, needed: bool = False, **given: Any) -> None:
-    """Say what the accuracy that was asked for costs; `needed` says that the question needs a delta."""
+def tell_price(args: argparse.Namespace, kind: type[Query], **given: Any) -> None:
+    """Say what the accuracy that was asked for costs."""
     if args.gateway is not None:
         from dpselect.command import from_gateway
 
@@ -171,7 +171,7 @@ def tell_price(args: argparse.Namespace, kind: type[Query], *, needed: bool = Fa
     from dpselect.queries.at_price import at_price
 
     paying = payment(args).get("budget")
-    query = at_price(kind, paying, epsilon=args.epsilon, delta=args.delta, needed=needed, **given)
+    query = at_price(kind, paying, epsilon=args.epsilon, delta=args.delta, **given)
     if query.asked is not None:
         tell(args, f"dpselect: {query.asked.before}")
 

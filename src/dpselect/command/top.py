@@ -105,7 +105,6 @@ def run(args: argparse.Namespace) -> None:
         from dpselect.queries.top_k import TopKQuery
 
         domain, most = asking.domain_of(args), args.max_items_per_user
-        needed = domain is None
-        asking.tell_price(args, TopKQuery, needed=needed, domain=domain, max_items_per_user=most, **given)
+        asking.tell_price(args, TopKQuery, domain=domain, max_items_per_user=most, **given)
 
     asking.answer(args, ask, before=None if args.within is None else before)

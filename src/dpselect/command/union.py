@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> None:
     def before() -> None:
         from dpselect.queries.union import UnionQuery
 
-        asking.tell_price(args, UnionQuery, needed=True, words=None if text is None else text.words, **given)
+        asking.tell_price(args, UnionQuery, words=None if text is None else text.words, **given)
 
     what = f"finding the {'items' if args.text is None else 'n-grams'} that enough users share"
     asking.answer(args, ask, what, of_a_set=True, before=None if args.users_for is None else before)

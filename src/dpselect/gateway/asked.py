@@ -232,7 +232,7 @@ def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
 
 def _priced(verb: str, given: dict[str, Any], share: object, paying: Callable[[], Paying]) -> Query:
     """The query at the price that was named. A delta that it needs and does not name is a part of the budget's."""
-    needed = _needs_delta(verb, given)
+    needed = kind(verb).needs_delta(given)
     if share is None:
         if given.get("epsilon") is None and all(given.get(name) is None for name in ACCURACIES):
             hint = "1 is a common choice"
@@ -266,17 +266,6 @@ def _query(given: dict[str, Any]) -> Query:
         for name in {text, json.dumps(found.to_dict(), sort_keys=True)}:  # as it came, and as a worker reads it again
             _QUERIES.put(name, found, 2 * len(name))  # its name is as long
     return found
-
-
-def _needs_delta(verb: str, given: Mapping[str, Any]) -> bool:
-    """Does the question need a delta, whether or not one was named?"""
-    match verb:
-        case "top_k":
-            return given.get("domain") is None
-        case "choose" | "quantile":
-            return given.get("by") is not None and given.get("groups") is None
-        case _:
-            return verb == "union"
 
 
 def _check(query: Query, settings: DataSettings) -> None:

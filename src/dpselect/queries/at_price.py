@@ -40,16 +40,15 @@ def at_price(
     epsilon: Number | None,
     delta: Number | None = None,
     share: Number | None = None,
-    needed: bool = False,
     **given: Any,
 ) -> Asked:
-    """The question of a verb; `needed` says that it needs a delta, whether or not one was named.
+    """The question of a verb, of these parameters.
 
     For a `share` of the budget it has the largest epsilon, of three digits, whose ceiling takes no more. What others
     took changes nothing, so the same share is the same question. Where an accuracy is named, the epsilon follows from
     it, and the budget says no more than the delta.
     """
-    near = next((name for name in ACCURACIES if given.get(name) is not None), None)
+    near, needed = next((name for name in ACCURACIES if given.get(name) is not None), None), kind.needs_delta(given)
     if share is None:
         if near is None and epsilon is None:
             raise unpriced(kind.verb, [*(["share"] if paying else []), *(name for name in ACCURACIES if name in given)])

@@ -191,6 +191,11 @@ class Query(ABC):
         settle(self, usual_delta=needed and given is None)
         return parameters.delta_or_default(given, needed=needed)
 
+    @classmethod
+    def needs_delta(cls, given: Mapping[str, object]) -> bool:
+        """Does a question of these parameters need a delta, whether or not one was named? To find groups, here."""
+        return given.get("by") is not None and given.get("groups") is None
+
     # ---- as JSON --------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Json]:

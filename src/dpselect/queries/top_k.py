@@ -113,6 +113,11 @@ class TopKQuery(Query):
             plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
         settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
 
+    @classmethod
+    def needs_delta(cls, given: Mapping[str, object]) -> bool:
+        """To find items."""
+        return given.get("domain") is None
+
     def _settle_groups(self) -> None:
         """What is asked of groups; nothing where there are none."""
         parameters.flag("users", self.users)

@@ -105,6 +105,11 @@ class UnionTerms(Query):
             self._refuse_what_engines_cannot()
         self._refuse_what_cannot_be_made()
 
+    @classmethod
+    def needs_delta(cls, given: Mapping[str, object]) -> bool:  # noqa: ARG003
+        """Always: items are found."""
+        return True
+
     def _settle_exclude(self) -> None:
         """The items that shall not come back."""
         from dpselect.queries.left_out import left_out

@@ -32,8 +32,9 @@ def body_of(query: Query, rows: About) -> Body:
     return query.to_dict() | rows.said
 
 
-def body_of_verb(verb: str, given: Mapping[str, Any], rows: About, *, share: object = None) -> Body:
+def body_of_verb(verb: str, given: Mapping[str, Any], rows: About) -> Body:
     """The question of a verb. What was left out is left to the gateway: the owner may have declared it."""
+    share, given = given.get("share"), {name: value for name, value in given.items() if name != "share"}
     filled = {**given, **_stand_ins(verb, given)}
     bound = rows.max_items_per_user
     if (
@@ -97,7 +98,7 @@ def _at_some_price(verb: str, given: Mapping[str, Any], share: object) -> Query:
 def checked(verb: object, given: Mapping[str, Any], known_verbs: Sequence[str]) -> str:
     """The verb of a question of which only parameters are given."""
     name = parameters.one_of("verb", verb, known_verbs)
-    known = kind(name).parameters()
+    known = [*kind(name).parameters(), "share"]
     unknown = next((one for one in given if one not in known), None)
     if unknown is not None:
         raise ParameterError(unknown, f"be a parameter of {name}", "another", parameters.near(unknown, known))

@@ -9,25 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
 from dpselect._ground.keys import Key, columns_of, key_of
-from dpselect._ground.methods import AUTO
-from dpselect._ground.parameters import Number, Progress, whole
-from dpselect._ground.privacy import Neighbors
-from dpselect.engines.port import PerUser
+from dpselect._ground.parameters import Progress, whole
 from dpselect.errors import ParameterError, came
 from dpselect.remote.body import Body, body_of, body_of_verb
 from dpselect.remote.waiting import answer
 from dpselect.remote.wire import Wire
+from dpselect.verbs import Verbs
 
 if TYPE_CHECKING:
-    from dpselect.aggregates.measures import Measure
     from dpselect.draws import Draws
-    from dpselect.queries.quantile import Bounds
     from dpselect.queries.query import Query
     from dpselect.release.release import Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RemoteDataset:
+class RemoteDataset(Verbs):
     """Data that somebody keeps behind a gateway, by name: `Remote.data(...)` makes it.
 
     Its verbs are those of a `Dataset`, with the same parameters, errors and releases. The gateway's owner says what a
@@ -90,181 +86,16 @@ class RemoteDataset:
         given = {"data": self.name, "item": self.item, "where": self.where, "during": self.during}
         return {name: list(one) if isinstance(one, tuple) else one for name, one in given.items() if one is not None}
 
-    def top_k(
-        self,
-        k: int = 10,
-        *,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        within: int | None = None,
-        delta: Number | None = None,
-        domain: object = None,
-        counts: bool = False,
-        k_bar: int | None = None,
-        method: str = "auto",
-        ranked: bool = True,
-        by_weight: str | None = None,
-        at_most: Number | None = None,
-        weight_unit: Number | None = None,
-        measures: Sequence[Measure | str] | Measure | str | None = None,
-        compared_with: Sequence[str] | str | None = None,
-        by: Sequence[str] | str | None = None,
-        groups: object = None,
-        max_groups_per_user: int | None = None,
-        users: bool = False,
-        exclude: object = None,
-        in_engine: bool = False,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """The k items that most distinct users share, best first: `Dataset.top_k` has the parameters."""
-        given: dict[str, Any] = {"k": k, "epsilon": epsilon, "within": within, "delta": delta, "domain": domain}
-        given |= {"counts": counts, "k_bar": k_bar, "method": method, "ranked": ranked, "by_weight": by_weight}
-        given |= {"at_most": at_most, "weight_unit": weight_unit, "measures": measures, "by": by, "groups": groups}
-        given |= {
-            "compared_with": compared_with,
-            "max_groups_per_user": max_groups_per_user,
-            "users": users,
-            "exclude": exclude,
-            "in_engine": in_engine,
-        }
-        return self._verb("top_k", given, share, fresh=fresh, progress=progress, draws=draws)
-
-    def union(
-        self,
-        *,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        users_for: int | None = None,
-        delta: Number | None = None,
-        max_items_per_user: int | str | None = None,
-        method: str = AUTO,
-        counts: bool = False,
-        shares: Sequence[Number] | None = None,
-        popular: Sequence[object] | Release | None = None,
-        in_engine: bool = False,
-        by: Sequence[str] | str | None = None,
-        exclude: object = None,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """All items that enough distinct users share: `Dataset.union` has the parameters."""
-        given: dict[str, Any] = {"epsilon": epsilon, "users_for": users_for, "delta": delta, "method": method}
-        given |= {"max_items_per_user": max_items_per_user, "counts": counts, "shares": shares, "popular": popular}
-        given |= {"in_engine": in_engine, "by": by, "exclude": exclude}
-        return self._verb("union", given, share, fresh=fresh, progress=progress, draws=draws)
-
-    def choose(
-        self,
-        *,
-        domain: object,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        method: str = "exponential",
-        neighbors: Neighbors | str = Neighbors.ADD_REMOVE,
-        delta: Number | None = None,
-        by: Sequence[str] | str | None = None,
-        groups: object = None,
-        max_groups_per_user: int | None = None,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """The item of a known domain that most distinct users share: `Dataset.choose` has the parameters."""
-        given: dict[str, Any] = {"domain": domain, "epsilon": epsilon, "method": method, "neighbors": neighbors}
-        given |= {"delta": delta, "by": by, "groups": groups, "max_groups_per_user": max_groups_per_user}
-        return self._verb("choose", given, share, fresh=fresh, progress=progress, draws=draws)
-
-    def histogram(
-        self,
-        *,
-        domain: object,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        delta: Number = 0,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """How many distinct users have each item of a known domain: `Dataset.histogram` has the parameters."""
-        given: dict[str, Any] = {"domain": domain, "epsilon": epsilon, "delta": delta}
-        return self._verb("histogram", given, share, fresh=fresh, progress=progress, draws=draws)
-
-    def quantile(
-        self,
-        q: Number | Sequence[Number] = 0.5,
-        *,
-        bounds: Bounds | None = None,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        within: int | None = None,
-        delta: Number | None = None,
-        step: Number | None = None,
-        per_user: PerUser | str = PerUser.RANDOM,
-        by: Sequence[str] | str | None = None,
-        groups: object = None,
-        max_groups_per_user: int | None = None,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release[int | float]:
-        """The value in the `item` column below which a share q of all users lies: `Dataset.quantile` tells more."""
-        given: dict[str, Any] = {"q": q, "bounds": bounds, "epsilon": epsilon, "within": within, "delta": delta}
-        given |= {"step": step, "per_user": per_user, "by": by, "groups": groups}
-        given |= {"max_groups_per_user": max_groups_per_user}
-        return self._verb("quantile", given, share, fresh=fresh, progress=progress, draws=draws)
-
-    def median(
-        self,
-        *,
-        bounds: Bounds | None = None,
-        epsilon: Number | None = None,
-        share: Number | None = None,
-        within: int | None = None,
-        delta: Number | None = None,
-        step: Number | None = None,
-        per_user: PerUser | str = PerUser.RANDOM,
-        by: Sequence[str] | str | None = None,
-        groups: object = None,
-        max_groups_per_user: int | None = None,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release[int | float]:
-        """The middle one of all users' values: `quantile` with q = 1/2."""
-        given: dict[str, Any] = {"bounds": bounds, "epsilon": epsilon, "within": within, "delta": delta}
-        given |= {"step": step, "per_user": per_user, "by": by, "groups": groups}
-        given |= {"max_groups_per_user": max_groups_per_user}
-        return self._verb("quantile", given, share, fresh=fresh, progress=progress, draws=draws)
-
-    def ask(
-        self,
-        query: Query,
-        *,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
-    ) -> Release:
-        """Ask a question that was made beforehand. It has a delta of its own, and all else that it was made with."""
+    def _named(
+        self, verb: str, given: dict[str, Any], *, fresh: bool, progress: Progress | None, draws: Draws | None
+    ) -> Release[Any]:
+        """The answer to the question of a verb. What was left out the gateway's owner may have declared."""
         _check(progress, draws, fresh=fresh)
-        _check_query(query)
+        return self._answer(verb, body_of_verb(verb, given, self) | _again(fresh=fresh), progress)
+
+    def _made(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+        _check(progress, draws, fresh=fresh)
         return self._answer(query.verb, body_of(query, self) | _again(fresh=fresh), progress)
-
-    def _verb(
-        self,
-        verb: str,
-        given: dict[str, Any],
-        share: Number | None,
-        *,
-        fresh: bool,
-        progress: Progress | None,
-        draws: object,
-    ) -> Release:
-        _check(progress, draws, fresh=fresh)
-        body = body_of_verb(verb, given, self, share=share) | _again(fresh=fresh)
-        return self._answer(verb, body, progress)
 
     def _answer(self, verb: str, body: Body, progress: Progress | None) -> Release:
         if "logging" in sys.modules:
@@ -280,13 +111,6 @@ def _check(progress: object, draws: object, *, fresh: object) -> None:
     if draws is not None:
         must = "be left out: the gateway draws, or whoever asks could choose the noise"
         raise ParameterError("draws", must, came(draws))
-
-
-def _check_query(query: object) -> None:
-    from dpselect.queries.query import Query
-
-    if not isinstance(query, Query):
-        raise ParameterError("query", "be a Query", came(query), "Query.from_dict makes one of a dict")
 
 
 def _again(*, fresh: bool) -> Body:

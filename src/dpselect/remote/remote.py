@@ -146,8 +146,7 @@ def _body(rows: RemoteDataset, asked: object, given: dict[str, Any]) -> Body:
         if given:
             raise ParameterError(next(iter(given)), "be left out where a query is given", "something")
         return body_of(asked, rows)
-    share = given.pop("share", None)
-    return body_of_verb(checked(asked, given, list(VERBS)), given, rows, share=share)
+    return body_of_verb(checked(asked, given, list(VERBS)), given, rows)
 
 
 def _object(found: Any) -> dict[str, Json]:
