@@ -14,16 +14,16 @@ import numpy as np
 from inputs import Integers, zipf_counts
 from measure import alternate, call, seconds, table, verdict
 
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.mechanisms import Peeling
 
 DOMAIN = 10**12
 SEEN = 10**6
 
-Build = Callable[[Integers, Integers], Histogram]
+Build = Callable[[Integers, Integers], CountGroups]
 
 
-def grouped(items: Integers, counts: Integers) -> Histogram:
+def grouped(items: Integers, counts: Integers) -> CountGroups:
     """Items with equal counts in one group, all items that do not occur in another."""
     order = np.lexsort((items, counts))
     ascending, names = counts[order], items[order]
@@ -34,10 +34,12 @@ def grouped(items: Integers, counts: Integers) -> Histogram:
     def label(group: int, member: int) -> int:
         return unseen(member) if group == len(starts) else int(names[starts[group] + member])
 
-    return Histogram(counts=np.append(ascending[starts], 0), sizes=[*sizes.tolist(), DOMAIN - len(items)], label=label)
+    return CountGroups(
+        counts=np.append(ascending[starts], 0), sizes=[*sizes.tolist(), DOMAIN - len(items)], label=label
+    )
 
 
-def one_by_one(items: Integers, counts: Integers) -> Histogram:
+def one_by_one(items: Integers, counts: Integers) -> CountGroups:
     """One group for each item that occurs, and one for all that do not."""
     unseen = unseen_item(items)
 
@@ -45,7 +47,7 @@ def one_by_one(items: Integers, counts: Integers) -> Histogram:
         return unseen(member) if group == len(items) else int(items[group])
 
     sizes = [1] * len(items) + [DOMAIN - len(items)]
-    return Histogram(counts=np.append(counts, 0), sizes=sizes, label=label)
+    return CountGroups(counts=np.append(counts, 0), sizes=sizes, label=label)
 
 
 def unseen_item(items: Integers) -> Callable[[int], int]:

@@ -14,7 +14,7 @@ import numpy as np
 from inputs import Integers, uniform_counts, zipf_counts
 from measure import alternate, call, seconds, single_threaded, table, verdict
 
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet
 
 D = 10**6
@@ -65,10 +65,10 @@ def unseen(k: int, runs: int) -> None:
     table(["mechanism", "epsilon", f"d = {D:.0e}", f"d = {100 * D:.0e}", "ratio"], rows)
 
 
-def _grouped(values: Integers, sizes: Integers, d: int) -> Histogram:
+def _grouped(values: Integers, sizes: Integers, d: int) -> CountGroups:
     sizes = sizes.copy()
     sizes[0] += d - int(sizes.sum())
-    return Histogram(counts=values[::-1], sizes=sizes[::-1].tolist(), label=lambda group, member: (group, member))
+    return CountGroups(counts=values[::-1], sizes=sizes[::-1].tolist(), label=lambda group, member: (group, member))
 
 
 def main() -> None:

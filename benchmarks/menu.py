@@ -18,7 +18,7 @@ from discover import DELTA, Data, loaded
 from measure import single_threaded, table
 
 from dpselect._ground import methods
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.top_k_planning import best_unknown_method
@@ -80,7 +80,7 @@ def recall(data: Data, k: int, epsilon: str, method: str, most: int | None, runs
             sets = bounded(data.sets, most, draws)
             users = np.bincount(sets.codes, minlength=sets.size)
             best = np.argsort(-users, kind="stable")[: 20 * k + 1001]
-            release = asked.plan.select(Histogram.from_items([int(code) for code in best], users[best]), draws)
+            release = asked.plan.select(CountGroups.from_items([int(code) for code in best], users[best]), draws)
         found = np.array([data.counts[int(label)] for label in release.labels])
         right.append(100 * np.count_nonzero(found >= data.falling[k - 1]) / k)
         wide += [item.high - item.count for item in release.items if counts]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from dpselect.queries.choose import choose
     from dpselect.queries.quantile import median, quantile
     from dpselect.queries.query import Query
+    from dpselect.questions.parts import By, Gain, Method, Total
+    from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union
     from dpselect.release.picture import Picture
     from dpselect.release.release import Item, Receipt, Release, Statement
     from dpselect.remote.dataset import RemoteDataset
@@ -42,6 +44,16 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "By": "dpselect.questions.parts",
+    "Choose": "dpselect.questions.questions",
+    "Gain": "dpselect.questions.parts",
+    "Histogram": "dpselect.questions.questions",
+    "Method": "dpselect.questions.parts",
+    "Quantile": "dpselect.questions.questions",
+    "Question": "dpselect.questions.questions",
+    "TopK": "dpselect.questions.questions",
+    "Total": "dpselect.questions.parts",
+    "Union": "dpselect.questions.questions",
     "Account": "dpselect.ledger",
     "Budget": "dpselect.ledger.budget",
     "BudgetError": "dpselect.errors",
@@ -88,25 +100,32 @@ __all__ = [
     "Account",
     "Budget",
     "BudgetError",
+    "By",
     "Check",
+    "Choose",
     "Column",
     "DataError",
     "Dataset",
     "DpselectError",
     "Forecast",
+    "Gain",
     "GatewayError",
+    "Histogram",
     "Inspection",
     "Item",
     "Ledger",
     "LedgerError",
     "Listed",
     "Mean",
+    "Method",
     "Neighbors",
     "OutputError",
     "ParameterError",
     "Picture",
     "Prepared",
+    "Quantile",
     "Query",
+    "Question",
     "Receipt",
     "Release",
     "Remote",
@@ -116,6 +135,9 @@ __all__ = [
     "Statement",
     "Sum",
     "Text",
+    "TopK",
+    "Total",
+    "Union",
     "WeakPromiseWarning",
     "__version__",
     "accounting",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.ledger.budget import Budget, Where
-    from dpselect.ledger.question import Question
+    from dpselect.ledger.question import Fingerprint
     from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
@@ -184,9 +184,10 @@ class Dataset(Verbs):
     ) -> Release[Any]:
         """The answer to the question of a verb, at the price that was named, or that of the budget where none was."""
         from dpselect.queries.at_price import at_price
-        from dpselect.queries.query import kind
+        from dpselect.queries.query import kind, refuse_missing
 
         make = kind(verb)
+        refuse_missing(make, given | {"epsilon": "at_price sees to it"})
         if "max_items_per_user" in make.parameters() and given.get("max_items_per_user") is None:
             given["max_items_per_user"] = self.max_items_per_user
         if self.words is not None and hasattr(make, "words"):
@@ -241,7 +242,7 @@ class Dataset(Verbs):
             what = self.question(query.verb, asked, engine, budget.snapshot)
             return what.told(budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh))
 
-    def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Question:
+    def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Fingerprint:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
         from dpselect.ledger.question import question
 

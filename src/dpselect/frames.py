@@ -8,7 +8,7 @@ from typing import Self
 from dpselect.dataset import Dataset
 
 
-class Rows(partial[Dataset]):
+class OfFrame(partial[Dataset]):
     """`frame.dps(user=, item=, ...)`: the rows of this frame as a Dataset, with the parameters of one.
 
     A frame that was filtered before is taken as it is: nothing checks that its rows were kept one by one (`where` is

@@ -7,8 +7,8 @@ try:
 except ImportError:
     raise ImportError("dpselect.pandas needs pandas\nhint: pip install 'dpselect[pandas]'") from None
 
-from dpselect.frames import Rows
+from dpselect.frames import OfFrame
 
-__all__ = ["Rows"]
+__all__ = ["OfFrame"]
 
-pandas.api.extensions.register_dataframe_accessor("dps")(Rows)
+pandas.api.extensions.register_dataframe_accessor("dps")(OfFrame)

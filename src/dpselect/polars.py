@@ -7,9 +7,9 @@ try:
 except ImportError:
     raise ImportError("dpselect.polars needs polars\nhint: pip install 'dpselect[polars]'") from None
 
-from dpselect.frames import Rows
+from dpselect.frames import OfFrame
 
-__all__ = ["Rows"]
+__all__ = ["OfFrame"]
 
-polars.api.register_dataframe_namespace("dps")(Rows)
-polars.api.register_lazyframe_namespace("dps")(Rows)
+polars.api.register_dataframe_namespace("dps")(OfFrame)
+polars.api.register_lazyframe_namespace("dps")(OfFrame)

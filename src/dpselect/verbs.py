@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpselect.draws import Draws
     from dpselect.queries.quantile import Bounds
     from dpselect.queries.query import Query
+    from dpselect.questions.questions import Question
     from dpselect.release.release import Release
 
 _OF_ASKING = ("fresh", "progress", "draws")
@@ -239,22 +240,40 @@ class Verbs(ABC):
 
     def ask(
         self,
-        query: Query,
+        question: Question | Query,
         *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        share: Number | None = None,
+        within: int | None = None,
+        threshold: int | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
         draws: Draws | None = None,
     ) -> Release:
-        """Ask a question that was made beforehand, such as one that came as JSON: `Query.from_dict(...)`.
+        """Ask any question, such as `TopK(10, by="country")`, at a price.
 
-        What does not fit the data is refused before a row is read and before anything is paid.
+        The price is epsilon, a `share` of the budget, or what follows from how good the answer must be: `within` so
+        many users of the truth, for a top k or a quantile, and for a union `threshold`, the number of users of an item
+        that is found (docs/within.md). A delta that is left out is the usual one where the question needs one. What
+        does not fit the data is refused before a row is read and before anything is paid. A `Query`, which came as JSON
+        with a price of its own, takes no other.
         """
         from dpselect.queries.query import Query
+        from dpselect.questions.questions import Question
 
-        given: object = query
+        given: object = question
+        price = {"epsilon": epsilon, "delta": delta, "share": share, "within": within, "threshold": threshold}
+        if isinstance(given, Question):
+            asked = given.flat() | _priced(given.verb, price)
+            return self._named(given.verb, asked, fresh=fresh, progress=progress, draws=draws)
         if not isinstance(given, Query):
-            raise ParameterError("query", "be a Query", came(given), "Query.from_dict makes one of a dict")
-        return self._made(query, fresh=fresh, progress=progress, draws=draws)
+            hint = "dps.TopK(10), dps.Question.from_dict(...), or a Query, which has its price"
+            raise ParameterError("question", "be a question", came(given), hint)
+        for name, value in price.items():
+            if value is not None:
+                raise ParameterError(name, "be left out for a Query, which has a price", came(value))
+        return self._made(given, fresh=fresh, progress=progress, draws=draws)
 
     def _verb(self, verb: str, given: Mapping[str, Any]) -> Release[Any]:
         """The answer to the question of these arguments of a verb."""
@@ -270,3 +289,17 @@ class Verbs(ABC):
     @abstractmethod
     def _made(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to a question that was made beforehand."""
+
+
+def _priced(verb: str, price: Mapping[str, Any]) -> dict[str, Any]:
+    """The price as a query of this verb has it; an accuracy that it does not know is refused."""
+    from dpselect.queries.query import kind
+
+    known, found = kind(verb).parameters(), dict(price)
+    for name, own in (("within", "within"), ("threshold", "users_for")):
+        value = found.pop(name)
+        if own in known:
+            found[own] = value
+        elif value is not None:
+            raise ParameterError(name, f"be left out for {verb}", came(value), "give epsilon")
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpselect._ground.domain import Listed
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from tests.engines.sources import AWKWARD, KINDS, READERS, Row, counts, user_items
@@ -27,7 +27,7 @@ def opened(kind: str, rows: Sequence[Row], folder: Path, **more: object) -> Iter
         yield engine
 
 
-def pairs(histogram: Histogram) -> list[tuple[object, int]]:
+def pairs(histogram: CountGroups) -> list[tuple[object, int]]:
     """All items with their counts, in the order of the histogram."""
     return [
         (histogram.label(group, member), int(count))

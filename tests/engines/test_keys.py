@@ -11,7 +11,7 @@ import pytest
 
 from dpselect._ground.domain import Column, Listed, Size, Span
 from dpselect._ground.periods import periods_of
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.duckdb import keys as duckdb_keys
 from dpselect.errors import DataError, ParameterError
 from tests.engines.every_engine import Held, Hold, judge
@@ -47,7 +47,7 @@ def check_counts(held: Held, rows: pa.Table, user: str | tuple[str, ...], item: 
         check_groups(engine.grouped(), right)
 
 
-def check_groups(found: Histogram, right: list[tuple[object, int]]) -> None:
+def check_groups(found: CountGroups, right: list[tuple[object, int]]) -> None:
     """How many items have each count, and some of their labels: a database is asked for each of them."""
     sizes = Counter(count for _, count in right)
     assert dict(zip(found.counts.tolist(), map(int, found.sizes), strict=True)) == sizes

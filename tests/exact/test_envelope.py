@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Levels, Masses
 from dpselect.draws.loss_levels import cuts
 from dpselect.draws.monotone_categorical import REJECTION_RATE, FamilyCell, _above, _Share, first_cells, refined
@@ -20,7 +20,7 @@ from dpselect.mechanisms.published.joint_sequence import SequenceWays
 from dpselect.mechanisms.published.joint_set import SetWays
 
 COUNTS = (90, 71, 40, 40, 12, 3, 1, 0, 0)
-UNSEEN = Histogram(counts=np.array([40, 9, 0]), sizes=[2, 3, 10**20], label=lambda g, r: (g, r))
+UNSEEN = CountGroups(counts=np.array([40, 9, 0]), sizes=[2, 3, 10**20], label=lambda g, r: (g, r))
 
 
 def levels(ways, k: int, rate: Fraction, counts=COUNTS) -> Levels:

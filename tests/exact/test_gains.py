@@ -16,7 +16,7 @@ import pytest
 
 from dpselect._ground.domain import Listed
 from dpselect._ground.periods import periods_of
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.duckdb import questions
 from dpselect.engines.registry import open_engine
 from dpselect.queries.top_k import TopKQuery
@@ -146,7 +146,7 @@ def laws_of(query: TopKQuery) -> Callable[[Data], Law]:
     def of(gains: Gains) -> Law:
         named = {name: gain for name, gain in zip(ITEMS, gains, strict=True) if gain or query.domain is not None}
         best = dict(sorted(named.items(), key=lambda one: (-one[1], one[0])))
-        found = Histogram.from_items(list(best), list(best.values()))
+        found = CountGroups.from_items(list(best), list(best.values()))
         return law(lambda draws: tuple(query.plan.select(found, draws).labels))
 
     return lambda data: of(gained(None)(data))

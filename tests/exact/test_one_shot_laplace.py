@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Noise, Weights
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import ApproxOneShotLaplace, OneShotLaplace
@@ -155,7 +155,7 @@ def test_monotonic_and_replaced_users_exclude_each_other():
 
 @pytest.mark.parametrize("unseen", [10**8, 10**30])
 def test_unseen_items_need_not_be_listed(unseen):
-    seen = Histogram(counts=np.array([900, 0]), sizes=[1, unseen], label=lambda group, member: (group, member))
+    seen = CountGroups(counts=np.array([900, 0]), sizes=[1, unseen], label=lambda group, member: (group, member))
     answer = OneShotLaplace(k=3, epsilon=2)(seen)
     assert answer[0] == (0, 0)
     assert len(set(answer)) == 3

@@ -20,7 +20,7 @@ from dpselect.ledger.audit import Sums
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.question import Question
+from dpselect.ledger.question import Fingerprint
 from tests.ledger.amounts import Costing, charge, grant, started
 
 HALF = charge("0.5", "1e-6")
@@ -184,7 +184,7 @@ def interrupted_at(line: int, budget: LedgerBudget, read: list[int]) -> bool:
     before = sys.gettrace()
     sys.settrace(each_call)
     try:
-        price, question = Costing(ApproxDP(HALF.epsilon, HALF.delta)), Question("{}", repeatable=False)
+        price, question = Costing(ApproxDP(HALF.epsilon, HALF.delta)), Fingerprint("{}", repeatable=False)
         next(apart(lambda: budget.pay(price, question, answer, fresh=False)))
     except KeyError:
         return True
@@ -235,7 +235,7 @@ def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
     with Ledger.create(path) as ledger:
         grant(ledger, ann, 1, "1e-5")
     monkeypatch.setattr(Journal, "append", full)
-    question, price = Question("{}", repeatable=False), Costing(ApproxDP(HALF.epsilon, HALF.delta))
+    question, price = Fingerprint("{}", repeatable=False), Costing(ApproxDP(HALF.epsilon, HALF.delta))
     with pytest.raises(LedgerError, match="the disk is full"):
         LedgerBudget(path, data=ann.dataset, analyst=ann.analyst).pay(
             price, question, lambda: pytest.fail("a row was read"), fresh=False

@@ -18,7 +18,7 @@ import dpselect as dps
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.taken import Taken
 from dpselect.ledger.budget import Budget
-from dpselect.ledger.question import Question
+from dpselect.ledger.question import Fingerprint
 from dpselect.queries.choose import ChooseQuery
 from dpselect.testing import SeededDraws
 from tests.ledger.amounts import Costing, grant
@@ -131,7 +131,7 @@ def test_a_question_that_dies_while_it_is_asked_stays_taken(ending):
         raise ending
 
     with pytest.raises(ending):
-        budget.pay(Costing(HALF), Question("{}", repeatable=True), dies, fresh=False)
+        budget.pay(Costing(HALF), Fingerprint("{}", repeatable=True), dies, fresh=False)
     assert budget.left == 0.5
     assert budget.left_for(Costing(HALF)) == 1
 
@@ -152,7 +152,7 @@ def interrupted_at(line, budget, price):
     found, before = choice(), sys.gettrace()
     sys.settrace(each_call)
     try:
-        budget.pay(price, Question("{}", repeatable=False), lambda: found, fresh=False)
+        budget.pay(price, Fingerprint("{}", repeatable=False), lambda: found, fresh=False)
     except KeyboardInterrupt:
         return False
     finally:
@@ -233,7 +233,7 @@ def test_a_child_that_is_forked_while_a_question_is_asked_gets_no_answer():
         return choice()
 
     try:
-        budget.pay(Costing(HALF), Question("{}", repeatable=False), forks, fresh=False)
+        budget.pay(Costing(HALF), Fingerprint("{}", repeatable=False), forks, fresh=False)
     except dps.BudgetError:
         status = 0
     finally:
@@ -288,7 +288,7 @@ def test_a_sum_of_odd_prices_can_be_written_down_and_is_never_too_small():
 @pytest.mark.parametrize("tiny", [Fraction(1, 10**12), Fraction(1, 10**40), Fraction(1, 10**90)])
 def test_a_sum_of_odd_prices_is_rounded_to_its_own_size(tiny):
     """A grid for all sizes would take everything of a tiny budget at once."""
-    budget, question = Budget(epsilon=tiny, delta=tiny), Question("{}", repeatable=False)
+    budget, question = Budget(epsilon=tiny, delta=tiny), Fingerprint("{}", repeatable=False)
     for odd in range(1, 9, 2):
         part = Fraction(1, 10) + Fraction(1, 10**900 + odd)
         budget.pay(Costing(ApproxDP(tiny * part, tiny * part / 2)), question, choice, fresh=True)
@@ -384,18 +384,18 @@ def changes(kind):
     first = Costing(ApproxDP(Fraction(1, 10), Fraction(1, 10**9)), ApproxDP(Fraction(1, 20), Fraction(0)))
     with pytest.raises(dps.BudgetError):  # it reads no row and settles nothing
         budget.pay(
-            Costing(ApproxDP(Fraction(2), Fraction(9, 10**7))), Question("{}", repeatable=False), None, fresh=True
+            Costing(ApproxDP(Fraction(2), Fraction(9, 10**7))), Fingerprint("{}", repeatable=False), None, fresh=True
         )
 
     def later():
         before = budget._promise
         with contextlib.suppress(dps.BudgetError):
             large = Costing(ApproxDP(Fraction(1, 10), Fraction(6, 10**7)))
-            budget.pay(large, Question("{}", repeatable=False), choice, fresh=True)
+            budget.pay(large, Fingerprint("{}", repeatable=False), choice, fresh=True)
         found.append(budget._promise != before)
         return choice()
 
-    budget.pay(first, Question("{}", repeatable=False), later, fresh=True)
+    budget.pay(first, Fingerprint("{}", repeatable=False), later, fresh=True)
     later()
     return found
 
@@ -426,7 +426,7 @@ def test_a_person_reads_what_is_left():
     budget = dps.Budget(epsilon=1, delta="1e-6")
     assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 100 % left)"
     price = Costing(ApproxDP(Fraction(1, 3), Fraction(1, 10**9)), ApproxDP(Fraction(1, 4), Fraction(0)))
-    found = budget.pay(price, Question("{}", repeatable=False), choice, fresh=True)
+    found = budget.pay(price, Fingerprint("{}", repeatable=False), choice, fresh=True)
     assert found.charged.sentence == "25 % of the budget; 75 % left; at least 2 more like it fit now"
     assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 75 % left)"
 

@@ -13,7 +13,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.privacy import Neighbors
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
@@ -63,9 +63,9 @@ def test_every_form_of_scores_gives_an_index(make, scores):
 @pytest.mark.parametrize("make", CHOOSERS)
 def test_a_mapping_and_a_histogram_give_labels(make):
     assert make(epsilon=2)({"left": 3, ("any", "hashable"): 900}) == [("any", "hashable")]
-    histogram = Histogram(counts=np.array([900, 3]), sizes=[1, 10**15], label=lambda g, r: f"group {g} member {r}")
+    histogram = CountGroups(counts=np.array([900, 3]), sizes=[1, 10**15], label=lambda g, r: f"group {g} member {r}")
     assert make(epsilon=2)(histogram)[0].startswith("group 0") or make is NoisyHistogram
-    assert repr(histogram) == "Histogram(private)"
+    assert repr(histogram) == "CountGroups(private)"
 
 
 def test_top_k_gives_indices_or_labels_best_first():
@@ -77,13 +77,13 @@ def test_top_k_gives_indices_or_labels_best_first():
 
 
 @pytest.mark.parametrize("make", [LimitedDomain, ChosenKBar])
-@pytest.mark.parametrize("nothing", [[], {}, Histogram.from_items([], [])], ids=["array", "mapping", "histogram"])
+@pytest.mark.parametrize("nothing", [[], {}, CountGroups.from_items([], [])], ids=["array", "mapping", "histogram"])
 def test_no_data_is_an_outcome(make, nothing):
     assert len(make(k=3, epsilon=1, delta="1e-6")(nothing)) == 0
 
 
 def test_a_domain_of_a_million_million():
-    unseen = Histogram(counts=np.array([5, 0]), sizes=[10, 10**12 - 10], label=lambda g, r: (g, r))
+    unseen = CountGroups(counts=np.array([5, 0]), sizes=[10, 10**12 - 10], label=lambda g, r: (g, r))
     found = Peeling(k=5, epsilon=1)(unseen)
     assert len(set(found)) == 5
     assert all(0 <= r < (10, 10**12 - 10)[g] for g, r in found)
@@ -105,7 +105,7 @@ def test_top_rows_are_what_a_stable_sort_gives(rows):
     assert found.after(rows) == 0
     values = sorted(set(counts.tolist()), reverse=True)
     members = [[i for i, c in enumerate(counts) if c == v] for v in values]
-    grouped = Histogram(counts=np.array(values), sizes=[len(m) for m in members], label=lambda g, r: members[g][r])
+    grouped = CountGroups(counts=np.array(values), sizes=[len(m) for m in members], label=lambda g, r: members[g][r])
     again = top_rows(grouped, rows)
     assert again.counts.tolist() == found.counts.tolist()
     assert again.names([(g, 0) for g in range(len(order))]) == order

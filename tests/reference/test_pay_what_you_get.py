@@ -18,9 +18,9 @@ import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect.accounting.composition import compose
 from dpselect.accounting.promise import Promise, how_many
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.errors import BudgetError
-from dpselect.ledger.question import Question
+from dpselect.ledger.question import Fingerprint
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.release import Release
 from dpselect.testing import SeededDraws
@@ -114,12 +114,12 @@ class AtTheCeiling(TopKQuery):
 def taken(query: TopKQuery, items: int) -> int:
     """How many questions a real budget pays, if each finds so many items that anybody could tell."""
     budget, draws = dps.Budget(epsilon=1, delta=DELTA), SeededDraws(1)
-    histogram = Histogram.from_items([f"item {i}" for i in range(items)], [10**6] * items)
+    histogram = CountGroups.from_items([f"item {i}" for i in range(items)], [10**6] * items)
     found = 0
     while True:
         try:
             release = budget.pay(
-                query, Question("{}", repeatable=False), lambda: query.plan.select(histogram, draws), fresh=False
+                query, Fingerprint("{}", repeatable=False), lambda: query.plan.select(histogram, draws), fresh=False
             )
         except BudgetError:
             return found

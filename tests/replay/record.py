@@ -41,7 +41,7 @@ PACKAGE = str(Path(dpselect.__file__).parent) + "/"
 READERS = ("engines/sources/arrow_texts.py", "engines/sources/text_", "engines/duckdb/lines.py")
 BY_COUNTS = (
     "draws/", "mechanisms/", "testing/", "_ground/reals.py", "_ground/privacy.py",
-    "aggregates/histogram.py", "aggregates/value_counts.py", *READERS,
+    "aggregates/count_groups.py", "aggregates/value_counts.py", *READERS,
 )  # fmt: skip
 POLLING = re.compile(r"\._done$|\.tell$|Progress|progress")
 ACCOUNT = Account("default", "ann")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.draws import Draws, Noise, Weights
 from dpselect.mechanisms.candidates import candidates
@@ -180,11 +180,11 @@ def users_per_item(rows: list[tuple[int, int]], items: int) -> tuple[int, ...]:
     return tuple(len({user for user, item in rows if item == i}) for i in range(items))
 
 
-def histogram(counts: tuple[int, ...]) -> Histogram:
-    """A Histogram with one group for each count, labels being indices."""
+def histogram(counts: tuple[int, ...]) -> CountGroups:
+    """A CountGroups with one group for each count, labels being indices."""
     values = sorted(set(counts), reverse=True)
     members = [[i for i, c in enumerate(counts) if c == v] for v in values]
-    return Histogram(
+    return CountGroups(
         counts=np.array(values, dtype=np.int64), sizes=[len(m) for m in members], label=lambda g, r: members[g][r]
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpselect._ground.domain import UNSEEN, Domain, Size, Span
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 
 
 def histogram_of(
@@ -19,7 +19,7 @@ def histogram_of(
     text: bool,
     item: Callable[[int], Any],
     seen_before: Callable[[int, int], int],
-) -> Histogram:
+) -> CountGroups:
     """Groups (count, items), most first, and then the items of the domain that have no row.
 
     `item(place)` is the item that stands there among all seen ones, group after group. `text` says that the numbers of
@@ -30,7 +30,7 @@ def histogram_of(
     if unseen:
         counts, sizes = [*counts, 0], [*sizes, unseen]
     names = _Names(tuple(sizes), domain, bool(unseen), text, item, seen_before)
-    return Histogram(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
+    return CountGroups(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
 
 
 def _unseen(domain: Domain | None, seen: int) -> int:
@@ -74,9 +74,9 @@ def number_of(*, text: bool) -> Callable[[Any], object]:
     return lambda number: str(int(number)) if text else int(number)
 
 
-def spanned(domain: Span, found: Iterable[Sequence[Any]], *, text: bool) -> Histogram:
+def spanned(domain: Span, found: Iterable[Sequence[Any]], *, text: bool) -> CountGroups:
     """All numbers of a span in their order, one group each, from those that some row has and their counts."""
     counts = np.zeros(domain.stop - domain.start, dtype=np.int64)
     for number, users in found:
         counts[int(number) - domain.start] = users
-    return Histogram.from_items(numbers_of(domain, text=text), counts)
+    return CountGroups.from_items(numbers_of(domain, text=text), counts)

@@ -11,10 +11,10 @@ from dpselect._ground.parameters import Progress
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Domain, Known, Listed
+    from dpselect.aggregates.count_groups import CountGroups
     from dpselect.aggregates.found_groups import FoundGroups
     from dpselect.aggregates.grouped_counts import GroupedCounts
     from dpselect.aggregates.grouped_values import GroupedValues
-    from dpselect.aggregates.histogram import Histogram
     from dpselect.aggregates.measures import Measured
     from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import Int64, Sets
@@ -79,7 +79,7 @@ class Engine(Protocol):
         """What names the state of the rows that this engine reads, where their source has a name for each."""
         ...
 
-    def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
+    def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
 
         There are fewer where the data hold fewer items; no data, no groups.
@@ -196,7 +196,7 @@ class Engine(Protocol):
         """
         ...
 
-    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
+    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
         """All items, those with equal counts in one group, most first: how many have each count leaves, no more.
 
         `label(group, r)` asks for the r-th item of a group in item order, until the engine is closed. With a
@@ -204,7 +204,7 @@ class Engine(Protocol):
         """
         ...
 
-    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> Histogram:
+    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> CountGroups:
         """All items of a domain, those without a row too, one group each, in the domain's own order.
 
         That of a list is as it was given, that of numbers ascends, and that of a column is the order of items. All

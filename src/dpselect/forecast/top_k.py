@@ -11,7 +11,7 @@ import numpy as np
 from dpselect._ground import methods
 from dpselect._ground.domain import Size
 from dpselect._ground.methods import NeedsBound
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.user_sets import Int64
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -95,7 +95,7 @@ def top_k_rows(
 
 
 def tried(
-    method: str, plan: Plan, counts: Int64, candidates: int | None, histogram: Histogram, draws: Draws
+    method: str, plan: Plan, counts: Int64, candidates: int | None, histogram: CountGroups, draws: Draws
 ) -> ForecastRow:
     """Mean and spread of some answers."""
     runs = runs_of(method)
@@ -143,10 +143,10 @@ def after(counts: Int64, k_bar: int) -> int:
     return int(counts[k_bar]) if len(counts) > k_bar else 0
 
 
-def grouped(counts: Int64) -> Histogram:
+def grouped(counts: Int64) -> CountGroups:
     """Equal counts in one group; an item is known by its rank."""
     values, sizes = np.unique(-counts, return_counts=True)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    return Histogram(
+    return CountGroups(
         counts=-values, sizes=tuple(sizes.tolist()), label=lambda group, member: int(starts[group]) + member
     )

@@ -17,7 +17,7 @@ from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Ledger
 from dpselect.ledger.budget import LedgerBudget, Priced
 from dpselect.ledger.entry import Reservation, hash_of
-from dpselect.ledger.question import Question
+from dpselect.ledger.question import Fingerprint
 from dpselect.release.release import Release
 
 SETTLING = 0.25  # of a tick, in which an answer is settled
@@ -110,7 +110,7 @@ class TimedBudget(LedgerBudget):
         self.hold: int | None = None
 
     def pay(
-        self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool, **more: Any
+        self, asked: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool, **more: Any
     ) -> Release:
         """The same; what was read is settled at a fixed time, whether it is an answer or an error."""
         self.question = question.text

@@ -24,7 +24,7 @@ from dpselect.errors import BudgetError, LedgerError, ParameterError, came
 from dpselect.ledger import ZERO, Account, Charge, Ledger
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
-from dpselect.ledger.question import Question
+from dpselect.ledger.question import Fingerprint
 from dpselect.ledger.sharing import Sharing
 from dpselect.ledger.standing import HOLDS_LESS, Standing, check_one_period, to_hold
 from dpselect.ledger.units import OneUnit
@@ -170,7 +170,7 @@ class Budget:
         """Of a question that needs a delta and names none."""
         return min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
 
-    def pay(self, asked: Priced, question: Question, ask: Callable[[], Release], *, fresh: bool) -> Release:
+    def pay(self, asked: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool) -> Release:
         """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
         self._check_process()
         check_one_period(question.periods)
@@ -192,7 +192,7 @@ class Budget:
         if self._home != here():
             raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
 
-    def _stored(self, question: Question, *, fresh: bool) -> Release | None:
+    def _stored(self, question: Fingerprint, *, fresh: bool) -> Release | None:
         """The answer to the same question, if it was kept and is wanted."""
         if fresh or not question.repeatable:
             return None
@@ -200,7 +200,7 @@ class Budget:
             stored = self._answers.get(question.text)
         return None if stored is None else restored(stored)
 
-    def _store(self, question: Question, release: Release) -> None:
+    def _store(self, question: Fingerprint, release: Release) -> None:
         """Keep the answer as text, which nobody who has the release can alter."""
         if question.repeatable:
             kept = archived(release)
@@ -361,7 +361,7 @@ class LedgerBudget(Budget):
     def pay(
         self,
         asked: Priced,
-        question: Question,
+        question: Fingerprint,
         ask: Callable[[], Release],
         *,
         fresh: bool,

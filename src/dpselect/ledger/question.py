@@ -20,7 +20,7 @@ PAID_AGAIN = "asked again, it is paid again: these rows may have changed"
 
 
 @dataclass(frozen=True)
-class Question:
+class Fingerprint:
     """The same text means the same question; where it pins down the data too, a stored answer is the answer to it."""
 
     text: str
@@ -44,12 +44,12 @@ def question(
     *,
     user: str | None = None,
     periods: Periods | None = None,
-) -> Question:
+) -> Fingerprint:
     """The canonical text: keys in order, numbers as exact fractions."""
     known = all(is_fixed(one.source) for one in asked.values() if isinstance(one, Column))
     body = {"verb": verb, "asked": _canonical(asked), "data": _canonical(data)}
     text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return Question(text, pinned and known, user, periods)
+    return Fingerprint(text, pinned and known, user, periods)
 
 
 def _canonical(value: object) -> Json:

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.value_counts import is_encoded
 from dpselect.draws.weights import Scores, Weights
 from dpselect.errors import ParameterError
 
 Picks = Sequence[tuple[int, int]]  # (group, member)
-Input = Histogram | Mapping[Any, Any] | npt.ArrayLike
+Input = CountGroups | Mapping[Any, Any] | npt.ArrayLike
 Answer = npt.NDArray[np.int64] | list[Any]
 
 MUST = "be finite numbers: integers, floats, Fractions or Decimals"
@@ -32,7 +32,7 @@ class CandidateNames(Protocol):
     """From picks back to what the caller knows the candidates by."""
 
     def __call__(self, picks: Picks) -> Answer:
-        """Indices for an array, labels for a mapping or a Histogram."""
+        """Indices for an array, labels for a mapping or count groups."""
         ...
 
 
@@ -55,8 +55,8 @@ class Candidates:
 
 
 def candidates(scores: Input) -> Candidates:
-    """Candidates from counts or scores: an array, a mapping or a pandas Series of labels, or a Histogram."""
-    if isinstance(scores, Histogram):
+    """Candidates from counts or scores: an array, a mapping or a pandas Series of labels, or count groups."""
+    if isinstance(scores, CountGroups):
         label = scores.label
         return Candidates(scores.counts, whole_sizes(scores.sizes), lambda picks: [label(g, r) for g, r in picks])
     if isinstance(scores, Mapping):

@@ -26,7 +26,7 @@ class Mechanism(Protocol):
         ...
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
-        """Selected candidates, best first: indices for an array, labels for a mapping or a Histogram."""
+        """Selected candidates, best first: indices for an array, labels for a mapping or count groups."""
         ...
 
 

@@ -15,8 +15,8 @@ from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Size, domain_of
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect._ground.privacy import neighbors as related
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.grouped_counts import GroupedCounts
-from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -163,7 +163,7 @@ class ChooseQuery(OfValues):
         """The answer for scores."""
         label = next(iter(self.mechanism(values, draws=draws)))
         label = int(label) if isinstance(label, np.integer) else label
-        among = sum(values.sizes) if isinstance(values, Histogram) else len(values)  # type: ignore[arg-type]
+        among = sum(values.sizes) if isinstance(values, CountGroups) else len(values)  # type: ignore[arg-type]
         items, good = (Item(label, 1, None),), self.near(int(among))
         return Release(items=items, privacy=self.statement(), secure=draws.secure, accuracy=good)
 
@@ -210,7 +210,7 @@ class ChooseQuery(OfValues):
 
 
 def choose(
-    scores: Mapping[Label, Any] | Histogram | npt.ArrayLike,
+    scores: Mapping[Label, Any] | CountGroups | npt.ArrayLike,
     *,
     epsilon: Number | None = None,
     share: Number | None = None,
@@ -227,7 +227,7 @@ def choose(
     Guarantee: epsilon-DP for one user against `neighbors`. `sensitivity` is how far one user can move any score;
     `monotonic=True` says that one more user moves all scores the same way (add-remove only) and halves the price.
     `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index is
-    chosen), or a Histogram. `method` is "exponential" or "permute-and-flip" (never worse in expectation at this
+    chosen), or count groups. `method` is "exponential" or "permute-and-flip" (never worse in expectation at this
     epsilon, dearer in composition). With `budget` it is paid, as for a Dataset, also by `share`; scores have no
     fingerprint, so a stored answer is found again only where the budget's `snapshot` names their state. Raises
     ParameterError before any score is looked at.

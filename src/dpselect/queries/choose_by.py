@@ -8,8 +8,8 @@ from itertools import islice
 import numpy as np
 
 from dpselect._ground.keys import apart
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.grouped_counts import GroupedCounts
-from dpselect.aggregates.histogram import Histogram
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.choose.port import Choice
@@ -26,12 +26,12 @@ def chosen_by_group(mechanism: Choice, found: GroupedCounts, names: Sequence[obj
     return list(_named(found, starts, ends, picks, names))
 
 
-def _histogram(counts: np.ndarray, items: int) -> Histogram:
+def _histogram(counts: np.ndarray, items: int) -> CountGroups:
     """The counts of one group over the whole domain: those of its rows, and 0 for all other items."""
     unseen, sizes = items - len(counts), [1] * len(counts)
     if unseen:
         counts, sizes = np.append(counts, 0), [*sizes, unseen]
-    return Histogram(counts=counts, sizes=sizes, label=lambda group, member: (group, member))
+    return CountGroups(counts=counts, sizes=sizes, label=lambda group, member: (group, member))
 
 
 def _named(

@@ -13,7 +13,7 @@ from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price, ceiling
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
@@ -111,7 +111,7 @@ class HistogramQuery(Query):
         engine.check(domain, most=MOST_COUNTED)
         return lambda draws, progress: self.select(engine.counts_of(domain, progress=progress), draws)
 
-    def select(self, counts: Histogram, draws: Draws) -> Release:
+    def select(self, counts: CountGroups, draws: Draws) -> Release:
         """The answer for the counts of all items, each a group of its own."""
         noisy, items = self.mechanism(counts.counts, draws=draws), len(counts.sizes)
         width = self.mechanism.width(BETA, items)

@@ -279,10 +279,15 @@ def _read(
         if name not in known:
             raise ParameterError("query", f"hold parameters of {verb}", came(name), parameters.near(name, known))
         given[name] = parsed(name, value)
-    missing = [one.name for one in _open(make) if one.default is MISSING and one.name not in given]
-    if missing:
-        raise ParameterError(missing[0], f"be given for {verb}", "nothing")
+    refuse_missing(make, given)
     return make.made(given)
+
+
+def refuse_missing(make: type[Query], given: Mapping[str, object]) -> None:
+    """Refuse a question without a parameter that has no default."""
+    missing = [one.name for one in _open(make) if one.default is MISSING and given.get(one.name) is None]
+    if missing:
+        raise ParameterError(missing[0], f"be given for {make.verb}", "nothing")
 
 
 def _counted(value: object) -> Json:

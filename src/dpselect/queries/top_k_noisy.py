@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpselect._ground.parameters import Progress
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.mechanisms.published import noisy_limited_domain
 from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
@@ -41,7 +41,7 @@ class NoisyTop(Plan):
         """How far above rank k_bar + 1 nothing is missing."""
         return noisy_limited_domain.reach(self.selector, BETA)
 
-    def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
+    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts."""
         s = self.selector
         rows = top_rows(aggregate, self.k_bar + 1)

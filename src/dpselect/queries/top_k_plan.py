@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.two_prices import Price, ceiling, of_outcome
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
@@ -166,7 +166,7 @@ class Picks(Plan):
     """One pick for each item."""
 
     @abstractmethod
-    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
         """The picks of an answer, and how good they are."""
 
     @abstractmethod
@@ -180,7 +180,7 @@ class Picks(Plan):
         near = self.near(candidates) + near_counts(self.counter, self.scale)
         return likeness(release, self.stated(*self.said()), near, **self.counting)
 
-    def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
+    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts."""
         (picks, counts, names), good = self.picked(aggregate, draws)
         told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws, self.scale)
@@ -221,7 +221,7 @@ class PeeledTop(Picks):
         """By how much an item may be below the k-th best."""
         return None if candidates is None else whole(self.selector.shortfall(BETA, candidates))
 
-    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
         """Among all items of the domain."""
         among = candidates(histogram)
         return (self.selector.picks(among, draws), among.scores, among.names), self.near(among.count)
@@ -250,7 +250,7 @@ class UnknownTop(Picks):
         """How far above rank k_bar + 1 nothing is missing."""
         return whole(self.selector.terms.reach(BETA))
 
-    def picked(self, histogram: Histogram, draws: Draws) -> tuple[Picked, Accuracy]:
+    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
         """Among the first k_bar items."""
         rows = top_rows(histogram, self.k_bar + 1)
         return (self.selector.picks(rows, draws), rows.counts, rows.names), self.near(self.k_bar)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpselect._ground.parameters import Progress
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
@@ -29,7 +29,7 @@ class SetTop(Plan):
         """By how much an item may be below the k-th best: no more than by the loss of the set."""
         return None if candidates is None else whole(self.selector.gap(BETA, candidates))
 
-    def select(self, aggregate: Histogram, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
+    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
         """The answer for counts. Items of a set come in an order of their own, or by their noisy counts."""
         among = ranked(aggregate, self.selector.k)
         ranks = self.selector.ranks(among, draws)

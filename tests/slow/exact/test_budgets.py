@@ -14,8 +14,8 @@ import dpselect as dps
 from dpselect._ground.privacy import ApproxDP, Steps
 from dpselect._ground.reals import enclose
 from dpselect.accounting.two_prices import of_outcome
-from dpselect.aggregates.histogram import Histogram
-from dpselect.ledger.question import Question
+from dpselect.aggregates.count_groups import CountGroups
+from dpselect.ledger.question import Fingerprint
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import hockey_stick, law
 from tests.exact.grids import added, pairs
@@ -27,7 +27,7 @@ NAMES = "abcdef"
 def histogram(counts):
     """The items that have users, as an engine hands them over: most users first, ties by name."""
     held = sorted((-c, name) for c, name in zip(counts, NAMES, strict=False) if c)
-    return Histogram.from_items([name for _, name in held], [-c for c, _ in held])
+    return CountGroups.from_items([name for _, name in held], [-c for c, _ in held])
 
 
 def excess(left, right, price):
@@ -117,7 +117,7 @@ def test_a_twin_that_charges_too_little_is_refused(name):
 
 # What a question is about depends on what the one before said.
 VIEWS = {"all": (0, 1, 2), "few": (1, 2)}
-UNKNOWN = Question("{}", repeatable=False)
+UNKNOWN = Fingerprint("{}", repeatable=False)
 
 
 @dataclass(frozen=True)

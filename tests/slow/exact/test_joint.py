@@ -12,7 +12,7 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.privacy import BoundedRange
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws, Levels
 from dpselect.draws.loss_levels import cuts
 from dpselect.errors import ParameterError
@@ -277,7 +277,7 @@ def test_every_form_of_counts_gives_the_top_where_it_is_clear(name, counts):
 @pytest.mark.parametrize("unseen", [10**8, 10**30])
 @pytest.mark.parametrize("name", ALL)
 def test_unseen_items_of_any_number(name, unseen):
-    histogram = Histogram(counts=np.array([0, 900, 800]), sizes=[unseen, 1, 2], label=lambda g, r: (g, r))
+    histogram = CountGroups(counts=np.array([0, 900, 800]), sizes=[unseen, 1, 2], label=lambda g, r: (g, r))
     found = make(name, k=3, epsilon=2)(histogram, draws=SeededDraws(1))
     assert sorted(found) == [(1, 0), (2, 0), (2, 1)]
     far = make(name, k=5, epsilon="0.5")(histogram, draws=SeededDraws(1))

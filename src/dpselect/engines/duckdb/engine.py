@@ -11,7 +11,7 @@ from dpselect._ground.domain import Column, Domain, Known, Listed, Span, refuse_
 from dpselect._ground.keys import Key as Names
 from dpselect._ground.keys import named, names
 from dpselect._ground.parameters import Progress, whole
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.duckdb import questions
 from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey
 from dpselect.engines.duckdb.questions_by_group import DuckDBQuestionsByGroup
@@ -152,12 +152,12 @@ class DuckDBEngine(DuckDBQuestionsByGroup):
         """What names the state of the rows, where the source has a name for each."""
         return self._scan.state
 
-    def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
+    def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)
         found = self._ask_counts(None, lambda counted: questions.top(counted, most), progress, most)
         items = [self._keys[1].label(item) for item, _ in found]
-        return Histogram.from_items(items, [count for _, count in found])
+        return CountGroups.from_items(items, [count for _, count in found])
 
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
@@ -188,7 +188,7 @@ class DuckDBEngine(DuckDBQuestionsByGroup):
         self._left_out, self._plain = f"{own} NOT IN (SELECT i FROM {kept})", False
         self._every_item = False
 
-    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
+    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
         from dpselect.engines.count_groups import histogram_of
 
@@ -209,7 +209,7 @@ class DuckDBEngine(DuckDBQuestionsByGroup):
 
         return histogram_of(found, domain, text=is_text(item_type), item=item, seen_before=seen_before)
 
-    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> Histogram:
+    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> CountGroups:
         """All items of a domain, those without a row too, one group each, in the domain's own order."""
         self.check(domain)
         kept = None if isinstance(domain, Span) else self._domains[domain]
@@ -219,7 +219,7 @@ class DuckDBEngine(DuckDBQuestionsByGroup):
 
             return spanned(domain, found, text=is_text(self._item_type))
         items = [self._keys[1].label(item) for item, _ in found]
-        return Histogram.from_items(items, [count for _, count in found])
+        return CountGroups.from_items(items, [count for _, count in found])
 
     def measured(
         self,

@@ -24,7 +24,7 @@ from dpselect._ground.domain import (
 from dpselect._ground.keys import Key as Names
 from dpselect._ground.keys import names
 from dpselect._ground.parameters import Progress, near, whole
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.measures import NOBODY
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.unbounded import Points
@@ -148,11 +148,11 @@ class SqlEngine(QuestionsByGroup):
         """No table has names for its states."""
         return None
 
-    def top(self, rows: int, *, progress: Progress | None = None) -> Histogram:
+    def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)
         found = self._database.rows(questions.top(self._counts(self._rows), self._item, most), progress=progress)
-        return Histogram.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
+        return CountGroups.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
 
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
@@ -180,7 +180,7 @@ class SqlEngine(QuestionsByGroup):
             columns = "u, i" + (", g" if self._by else "") + self._numbers
             self._rows = questions.without(self._rows, listed, columns)
 
-    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> Histogram:
+    def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
         if domain is not None:
             self.check(domain)
@@ -198,7 +198,7 @@ class SqlEngine(QuestionsByGroup):
 
         return histogram_of(found, domain, text=item_type.is_text, item=item, seen_before=seen_before)
 
-    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> Histogram:
+    def counts_of(self, domain: Known, *, progress: Progress | None = None) -> CountGroups:
         """All items of a domain, those without a row too, one group each, in the domain's own order."""
         self.check(domain)
         span = isinstance(domain, Span)
@@ -210,7 +210,7 @@ class SqlEngine(QuestionsByGroup):
         if isinstance(domain, Listed):
             places = places_of(domain, self._types)
             items.sort(key=lambda item: places.get(item[0], len(places)))
-        return Histogram.from_items([item for item, _ in items], [count for _, count in items])
+        return CountGroups.from_items([item for item, _ in items], [count for _, count in items])
 
     def measured(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.aggregates.histogram import Histogram
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws, Weights
 from dpselect.draws.kth_largest import kth_largest
 from dpselect.errors import ParameterError
@@ -37,8 +37,8 @@ class TopRows:
 
 
 def top_rows(counts: Input, rows: int) -> TopRows:
-    """The `rows` largest positive counts: of an array (ties by index), a mapping (by label), a Histogram (by place)."""
-    if isinstance(counts, Histogram):
+    """The `rows` largest positive counts: of an array (ties by index), a mapping (by label), or of groups."""
+    if isinstance(counts, CountGroups):
         return _of_histogram(counts, rows)
     if isinstance(counts, Mapping):
         labels: list[Any] = list(counts)
@@ -74,7 +74,7 @@ def _largest(
     return chosen[np.argsort(-values[chosen], kind="stable")]
 
 
-def _of_histogram(histogram: Histogram, rows: int) -> TopRows:
+def _of_histogram(histogram: CountGroups, rows: int) -> TopRows:
     groups = np.argsort(-histogram.counts, kind="stable")
     members = ((int(g), r) for g in groups if histogram.counts[g] > 0 for r in range(int(histogram.sizes[g])))
     chosen = list(islice(members, rows))

@@ -1,4 +1,4 @@
-"""Histogram: what an engine hands to a mechanism. Scores by group, and the label of every member of a group."""
+"""CountGroups: what an engine hands to a mechanism. Scores by group, and the label of every member of a group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Histogram:
+class CountGroups:
     """Counts of distinct users per item, items with equal counts in one group.
 
     `counts[g]` is the number of distinct users of each item in group g, `sizes[g]` how many items the group
@@ -24,10 +24,10 @@ class Histogram:
     label: Callable[[int, int], object]
 
     def __repr__(self) -> str:
-        return "Histogram(private)"
+        return "CountGroups(private)"
 
     @classmethod
-    def from_items(cls, items: Sequence[object], counts: npt.ArrayLike) -> Histogram:
+    def from_items(cls, items: Sequence[object], counts: npt.ArrayLike) -> CountGroups:
         """One group per item, in the order given (which must not depend on the data among equal counts)."""
         array = np.asarray(counts, dtype=np.int64)
         return cls(counts=array, sizes=(1,) * len(array), label=lambda group, _member: items[group])

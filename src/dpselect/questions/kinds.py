@@ -1,0 +1,188 @@
+"""Kinds of values that parameters have: how each is checked, written as JSON, read from it, and said in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from dpselect._ground import parameters
+from dpselect._ground.domain import Column, Domain, Listed, Size, Span, domain_of
+from dpselect._ground.keys import key_of, names
+from dpselect.errors import ParameterError, came, naming
+
+Json = Any
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind. `read` takes the parameter's name and what came, and gives the value that is kept."""
+
+    read: Callable[[str, Any], Any]
+    write: Callable[[Any], Json] = _same
+    from_json: Callable[[str, Json], Any] = lambda _, value: value
+    python: Callable[[Any], str] = repr
+
+
+def whole(least: int = 1, most: int = parameters.MOST) -> Kind:
+    """A whole number."""
+    return Kind(lambda name, value: parameters.whole(name, value, least=least, most=most))
+
+
+def one_of(*known: str) -> Kind:
+    """One of some words."""
+    return Kind(lambda name, value: parameters.one_of(name, value, known))
+
+
+def _said(number: Fraction) -> str:
+    return str(number) if number.denominator == 1 else repr(str(number))
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ParameterError(name, "be the name of a column", came(value))
+    return value
+
+
+def _columns(name: str, value: Any) -> tuple[str, ...]:
+    return names(key_of(name, value))
+
+
+def _several(values: tuple[Any, ...], said: Callable[[Any], str] = repr) -> str:
+    return said(values[0]) if len(values) == 1 else f"[{', '.join(map(said, values))}]"
+
+
+def _periods(name: str, value: Any) -> tuple[str, ...]:
+    many = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Sequence) else ()
+    if not many or not all(isinstance(one, str) and one.strip() for one in many):
+        must = "be the name of a period, a first and a last one, or a list of such"
+        raise ParameterError(name, must, came(value), f'{name}="2026-09"')
+    return many
+
+
+def _shares(name: str, value: Any) -> tuple[Fraction, ...]:
+    many = [value] if isinstance(value, (str, int, float, Fraction)) or not isinstance(value, Sequence) else value
+    found = tuple(parameters.probability(name, one) for one in many)
+    if not found or any(high <= low for low, high in pairwise(found)):
+        raise ParameterError(name, "be one number, or several in ascending order", came(value))
+    return found
+
+
+def _bounds(name: str, value: Any) -> tuple[Fraction, Fraction]:
+    must = "be two numbers, the lower one first"
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise ParameterError(name, must, came(value))
+    low, high = (parameters.rational(name, one, must) for one in value)
+    if low >= high:
+        raise ParameterError(name, must, came(value))
+    return low, high
+
+
+FLAG = Kind(parameters.flag)
+NUMBER = Kind(parameters.positive, str, python=_said)
+COLUMN = Kind(_text)
+COLUMNS = Kind(_columns, list, python=_several)
+PERIODS = Kind(_periods, list, python=_several)
+SHARES = Kind(_shares, lambda value: [str(one) for one in value], python=lambda value: _several(value, _said))
+BOUNDS = Kind(
+    _bounds, lambda value: [str(one) for one in value], python=lambda value: f"({_said(value[0])}, {_said(value[1])})"
+)
+
+
+# ---- items ------------------------------------------------------------------------------------------------
+
+
+def items_written(value: Domain) -> Json:
+    """A domain as JSON: items, an object of start and stop, or how many there are."""
+    if isinstance(value, Span):
+        return {"start": value.start, "stop": value.stop}
+    if isinstance(value, Size):
+        return value.items
+    if isinstance(value, Column):
+        hint = "a column of another source may be any file: give its items"
+        raise ParameterError("domain", "be a list of items, a span or a number to be written as JSON", "a Column", hint)
+    from dpselect.release import typed
+
+    return [typed.label(item) for item in value.items]
+
+
+def items_read(name: str, value: Json) -> Any:
+    """What `items_written` wrote."""
+    if isinstance(value, list):
+        return [_item(name, one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if set(value) != {"start", "stop"}:
+        raise ParameterError(name, "be a list of items, an object of start and stop, or a number", "other names")
+    start, stop = value["start"], value["stop"]
+    return Span(start, stop)
+
+
+def _item(name: str, value: Json) -> object:
+    """An item: what JSON has no type for is [kind, text], a tuple ["tuple", values]."""
+    try:
+        if isinstance(value, list) and len(value) == 2 and value[0] == "tuple" and isinstance(value[1], list):
+            if len(value[1]) < 2:
+                raise ValueError("no tuple of a few columns")
+            return tuple(map(_plain, value[1]))
+        return _plain(value)
+    except (ValueError, TypeError, KeyError, ArithmeticError):
+        must = 'hold items in JSON types, [kind, text], or ["tuple", [value, ...]]'
+        raise ParameterError(name, must, "something else") from None
+
+
+def _plain(value: Json) -> object:
+    from dpselect.release import typed
+
+    if isinstance(value, list) and (len(value) != 2 or not all(isinstance(part, str) for part in value)):
+        raise TypeError
+    return typed.read(value)
+
+
+def _in_python(value: Domain) -> str:
+    if isinstance(value, Span):
+        return f"range({value.start}, {value.stop})" if value.start else f"range({value.stop})"
+    if isinstance(value, Size):
+        return str(value.items)
+    if isinstance(value, Column):
+        table = "" if value.table is None else f", {value.table!r}"
+        source = repr(value.source) if isinstance(value.source, str) else f"<{type(value.source).__name__}>"
+        return f"Column({source}, {value.column!r}{table})"
+    return repr(list(value.items))
+
+
+def _domain(name: str, value: Any) -> Domain:
+    with naming(name):
+        return domain_of(value)
+
+
+def _listed(name: str, value: Any) -> Listed | Column:
+    with naming(name):
+        found = domain_of(list(value) if isinstance(value, range) and len(value) <= parameters.MOST_LISTED else value)
+    if isinstance(found, (Span, Size)):
+        raise ParameterError(name, "be a list, or a Column of a public source", came(value))
+    return found
+
+
+DOMAIN = Kind(_domain, items_written, items_read, _in_python)
+LISTED = Kind(_listed, items_written, items_read, _in_python)
+
+
+def _measures(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001
+    from dpselect.aggregates.measures import USERS, measures_of
+
+    found, users = measures_of(value)
+    return (*([USERS] if users else []), *found)
+
+
+MEASURES = Kind(
+    _measures,
+    lambda value: [str(one) for one in value],
+    python=lambda value: _several(tuple(str(one) for one in value)),
+)

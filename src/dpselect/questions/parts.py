@@ -1,0 +1,168 @@
+"""What questions are made of: groups, what ranks items, and methods with parameters of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from dpselect._ground import methods, parameters
+from dpselect._ground.methods import AUTO
+from dpselect._ground.parameters import Number
+from dpselect.errors import ParameterError, came
+from dpselect.questions.kinds import COLUMN, COLUMNS, FLAG, LISTED, NUMBER, PERIODS, Json, Kind, items_read, whole
+from dpselect.questions.value import Value, frozen, param
+
+if TYPE_CHECKING:
+    from dpselect._ground.domain import Column
+    from dpselect.release.release import Release
+
+SET = "set"
+OPTIONS = ("k_bar", "in_engine", "popular")
+LIMITED = ("limited-domain", "limited-domain-sparse", "limited-domain-laplace")
+
+
+@frozen
+class By(Value):
+    """The same in every group, such as every country, at the price of the groups that one user counts in.
+
+    `groups` lists those that count and are shown in any case; left out, they are found. A user who is in more than
+    `max_groups_per_user` counts in so many, chosen at random; left out, a top k chooses the number privately for a
+    twentieth of epsilon, and other questions take 1. `sizes=True` shows a noisy number of users of each group, of a
+    top k only.
+    """
+
+    said_as: ClassVar[str] = "groups"
+
+    columns: str | Sequence[str] = param(COLUMNS, help="the columns of groups, such as country", flat="by")
+    _: KW_ONLY
+    groups: Sequence[Any] | Column | None = param(LISTED, default=None, help="only these groups, and in any case")
+    max_groups_per_user: int | None = param(whole(), default=None, help="a user counts in so many: they are the price")
+    sizes: bool = param(FLAG, default=False, help="a noisy number of users of each group too", flat="users")
+
+
+@frozen
+class Total(Value):
+    """Rank by the sum over users of a column of numbers, of which one user gives an item at most `at_most`.
+
+    A user's total in their rows of the item is rounded to `unit` and cut to `at_most`, which is in the column's own
+    unit and must not be chosen by these data; where the owner of a gateway declares it, it may be left out.
+    """
+
+    said_as: ClassVar[str] = "weights"
+
+    column: str = param(COLUMN, help="the column of numbers that is added up", flat="by_weight")
+    _: KW_ONLY
+    at_most: Number | None = param(NUMBER, default=None, help="the most that one user gives to an item")
+    unit: Number | None = param(NUMBER, default=None, help="what a total is rounded to; 1", flat="weight_unit")
+
+
+@frozen
+class Gain(Value):
+    """Rank by how many users an item gained since as many other periods, such as the month before."""
+
+    said_as: ClassVar[str] = "gains"
+
+    over: str | Sequence[str] = param(PERIODS, help="the other periods, such as 2026-09", flat="compared_with")
+
+
+def _popular(name: str, value: Any) -> tuple[Any, ...]:
+    from dpselect.release.release import Release
+
+    found = value.labels if isinstance(value, Release) else value
+    if isinstance(found, (str, bytes)) or not isinstance(found, Sequence):
+        raise ParameterError(name, "be a list of items, best first, or a release", came(value))
+    return tuple(found)
+
+
+def _items(value: Sequence[Any]) -> Json:
+    from dpselect.release import typed
+
+    return [typed.label(item) for item in value]
+
+
+def _name(name: str, value: object) -> str:
+    known = [AUTO, SET, *dict.fromkeys(one.name for one in methods.METHODS)]
+    return parameters.one_of(name, value, known, hint=parameters.near(value, known))
+
+
+POPULAR = Kind(_popular, _items, items_read, lambda value: repr(list(value)))
+
+
+@frozen
+class Method(Value):
+    """How a question is answered, where that shall not be left to dpselect. A name alone may be given as it is.
+
+    `name` is that of a method, or "set" for the best of those that choose a top k in no order. `k_bar` is how many
+    items with most users limited domain looks at. `in_engine=True` leaves users and their items in the engine, for data
+    larger than memory. `popular` is a public list of items that are likely to be shared, or an earlier release, which
+    users who give all to one item choose first.
+    """
+
+    said_as: ClassVar[str] = "a method"
+
+    name: str | None = param(Kind(_name), default=None, help="of the method; else the best one", flat="method")
+    _: KW_ONLY
+    k_bar: int | None = param(whole(), default=None, help="look at so many items with most users")
+    in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine")
+    popular: Sequence[Any] | Release | None = param(POPULAR, default=None, help="items that are likely to be shared")
+
+    def check(self) -> None:
+        """The best method has no name."""
+        if self.name == AUTO:
+            object.__setattr__(self, "name", None)
+
+    def of(self, verb: str) -> Self | None:
+        """The method as a question of this verb takes it: a method of its own, with options that it has."""
+        own = methods.names(verb)
+        if self.name is not None and self.name not in (*own, *([SET] if verb == "top_k" else [])):
+            known = [*([] if verb == "choose" else [AUTO]), *([SET] if verb == "top_k" else []), *own]
+            parameters.one_of("method", self.name, known, f" of {verb}", parameters.near(self.name, known))
+        for option in OPTIONS:
+            if getattr(self, option) and not self._takes(verb, option):
+                must = f"be left out for {self.name or verb}"
+                raise ParameterError(option, must, came(getattr(self, option)), _HINTS[option])
+        return self if any(True for _ in self.said()) else None
+
+    def _takes(self, verb: str, option: str) -> bool:
+        if option == "k_bar":
+            return verb == "top_k" and (self.name is None or self.name in LIMITED)
+        if option == "in_engine":
+            able = ["discover"] if verb == "top_k" else [one.name for one in methods.methods(verb) if one.in_engine]
+            return bool(able) and (self.name is None or self.name in able)
+        able = [one.name for one in methods.methods(verb) if one.popular]
+        return bool(able) and (self.name is None or self.name in able)
+
+    def flat(self) -> dict[str, Any]:
+        """A method that chooses a set leaves the items in no order."""
+        return _unranked(super().flat())
+
+    def flat_json(self) -> dict[str, Json]:
+        """The same as JSON."""
+        return _unranked(super().flat_json())
+
+    @classmethod
+    def flat_names(cls) -> list[str]:
+        """With `ranked`, which is false of what is in no order."""
+        return [*super().flat_names(), "ranked"]
+
+    @classmethod
+    def from_flat(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Self:
+        """`ranked`, where it is false, asks for a set."""
+        more = {} if given.get("method") not in (None, AUTO) or given.get("ranked", True) else {"method": SET}
+        return super().from_flat({**given, **more}, as_json=as_json)
+
+
+_HINTS = {
+    "k_bar": "limited domain alone looks at the items with most users",
+    "in_engine": "the others need the items of users in memory",
+    "popular": "users who give all to one item choose popular ones first: greedy-geometric",
+}
+
+
+def _unranked(flat: dict[str, Any]) -> dict[str, Any]:
+    name = flat.get("method")
+    if name == SET:
+        return {other: value for other, value in flat.items() if other != "method"} | {"ranked": False}
+    row = next((one for one in methods.methods("top_k") if one.name == name), None)
+    return flat if row is None or row.ordered else flat | {"ranked": False}

@@ -1,0 +1,139 @@
+"""The questions that can be asked. They have no data and no price: `Dataset.ask(question, epsilon=1)` has both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect.errors import ParameterError, came
+from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, Json, one_of, whole
+from dpselect.questions.parts import By, Gain, Method, Total
+from dpselect.questions.value import Value, frozen, inner, param, refuse_others
+
+if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
+
+Items = Any  # a list, a range, a number of items, or a Column
+BY = inner(By, plain=By)
+METHOD = inner(Method, plain=Method)
+_BY = "the same in every group: a column, several, or By(...)"
+_METHOD = "how, where that shall not be left to dpselect: a name, or Method(...)"
+_COUNTS = "noisy counts too, at the same total price"
+
+
+class Question(Value):
+    """What somebody wants to know, as a value: equal to any that says the same, and its repr is its Python.
+
+    What can be said of a question alone is checked when it is made; what it costs, and whether it fits data, when it is
+    asked. Where the owner of a gateway declared a domain, bounds or the most that one user gives, these are left out.
+    """
+
+    verb: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Json]:
+        """The question in JSON types: its verb, and all that is not as it is by default. Numbers are exact, as text."""
+        return {"verb": self.verb, **self.flat_json()}
+
+    @staticmethod
+    def from_dict(found: Mapping[str, Json]) -> Question:
+        """The question that `to_dict` wrote, or somebody else did: checked as any other.
+
+        Raises ParameterError for what no question has, a price among it.
+
+            >>> Question.from_dict({"verb": "top_k", "k": 5, "by": ["country"]})
+            TopK(5, by='country')
+        """
+        if not isinstance(found, Mapping):
+            raise ParameterError("question", "be an object with a verb", came(found))
+        kind = QUESTIONS[parameters.one_of("verb", found.get("verb"), QUESTIONS)]
+        given = {name: value for name, value in found.items() if name != "verb"}
+        refuse_others(given, kind.flat_names(), f"be a parameter of {kind.verb}")
+        return kind.from_flat(given, as_json=True)
+
+    def check(self) -> None:
+        """The method is one of this verb."""
+        method = getattr(self, "method", None)
+        if method is not None:
+            object.__setattr__(self, "method", method.of(self.verb))
+
+
+@frozen
+class TopK(Question):
+    """The k items that most distinct users share, best first; or, by `score`, those of the largest totals or gains.
+
+    >>> TopK(5, by=By("country", groups=["DE", "FR"]), counts=True)
+    TopK(5, by=By('country', groups=['DE', 'FR']), counts=True)
+    """
+
+    verb: ClassVar[str] = "top_k"
+    said_as: ClassVar[str] = "top_k"
+
+    k: int = param(whole(), default=10, help="how many items at most")
+    _: KW_ONLY
+    by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
+    score: Total | Gain | None = param(inner(Total, Gain), default=None, help="what ranks items; else distinct users")
+    counts: bool = param(FLAG, default=False, help=_COUNTS)
+    measures: Sequence[Measure | str] | Measure | str | None = param(
+        MEASURES, default=None, help="other numbers of them"
+    )
+    domain: Items | None = param(DOMAIN, default=None, help="the items that there can be; else they are found")
+    method: Method | str | None = param(METHOD, default=None, help=_METHOD)
+
+
+@frozen
+class Union(Question):
+    """All items that enough distinct users share: a vocabulary, or the keys of a GROUP BY. They have no ranks."""
+
+    verb: ClassVar[str] = "union"
+    said_as: ClassVar[str] = "union"
+
+    _: KW_ONLY
+    by: str | Sequence[str] | None = param(COLUMNS, default=None, help="the items of every group: a column, or several")
+    counts: bool = param(FLAG, default=False, help=_COUNTS)
+    method: Method | str | None = param(METHOD, default=None, help=_METHOD)
+
+
+@frozen
+class Choose(Question):
+    """The item of a known domain that most distinct users share."""
+
+    verb: ClassVar[str] = "choose"
+    said_as: ClassVar[str] = "choose"
+
+    domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
+    _: KW_ONLY
+    by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
+    method: Method | str | None = param(METHOD, default=None, help=_METHOD)
+
+
+@frozen
+class Quantile(Question):
+    """The value below which a share q of all users lies, or several such values; the median by default."""
+
+    verb: ClassVar[str] = "quantile"
+    said_as: ClassVar[str] = "quantile"
+
+    q: Number | Sequence[Number] = param(SHARES, default="1/2", help="one share between 0 and 1, or several, ascending")
+    _: KW_ONLY
+    bounds: tuple[Number, Number] | None = param(BOUNDS, default=None, help="two numbers chosen without the data")
+    step: Number | None = param(NUMBER, default=None, help="answers are low + i step")
+    per_user: str = param(
+        one_of("random", "min", "max", "mean"), default="random", help="with which value a user of several takes part"
+    )
+    by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
+
+
+@frozen
+class Histogram(Question):
+    """How many distinct users have each item of a known domain: all noisy counts at once."""
+
+    verb: ClassVar[str] = "histogram"
+    said_as: ClassVar[str] = "histogram"
+
+    domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
+
+
+QUESTIONS: dict[str, type[Question]] = {one.verb: one for one in (TopK, Union, Choose, Quantile, Histogram)}

@@ -1,0 +1,182 @@
+"""Value: what is made of parameters. A parameter is declared once, as a field with its kind, its default and its help.
+
+Checks, repr, equality, JSON and the flat names that a command and HTTP have are all read off the fields.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+from dpselect._ground import parameters
+from dpselect._ground.domain import Column
+from dpselect.errors import ParameterError, came
+from dpselect.questions.kinds import Json, Kind
+
+T = TypeVar("T")
+
+
+def param(kind: Kind, *, default: Any = MISSING, help: str, flat: str | None = None) -> Any:
+    """A parameter. `flat` is its name on a command line and in JSON, where that is another than the field's."""
+    return field(default=default, metadata={"kind": kind, "help": help, "flat": flat})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(param,))
+def frozen(cls: type[T]) -> type[T]:
+    """The decorator of all that is made of parameters; a type checker reads it as that of a dataclass."""
+    return dataclass(frozen=True, repr=False, eq=False)(cls)
+
+
+class Value:
+    """What is made of parameters: checked when it is made, equal if it says the same, its repr is its Python."""
+
+    said_as: ClassVar[str] = ""  # in an error
+
+    def __post_init__(self) -> None:
+        for one in self.parameters():
+            given = getattr(self, one.name)
+            if given is not None or one.default is not None:
+                object.__setattr__(self, one.name, one.metadata["kind"].read(one.name, given))
+        self.check()
+
+    def check(self) -> None:
+        """What fields must be together; few values need it."""
+
+    @classmethod
+    def parameters(cls) -> tuple[Field[Any], ...]:
+        """The fields, in their order."""
+        return fields(cls)  # type: ignore[arg-type] # every subclass is a dataclass
+
+    def said(self) -> Iterator[tuple[Field[Any], Any]]:
+        """The fields that are not as they are by default: one that is added later changes no question of before."""
+        for one in self.parameters():
+            found = getattr(self, one.name)
+            if one.default is MISSING or (found is not None and not _is_default(one, found)):
+                yield one, found
+
+    def __repr__(self) -> str:
+        first = self.parameters()[0]
+        told = [(one, one.metadata["kind"].python(found)) for one, found in self.said()]
+        inner = [text if one is first and not one.kw_only else f"{one.name}={text}" for one, text in told]
+        return f"{type(self).__name__}({', '.join(inner)})"
+
+    def flat(self) -> dict[str, Any]:
+        """All that is said, under the names that a command and JSON have, those of inner values beside the others."""
+        found: dict[str, Any] = {}
+        for one, value in self.said():
+            found |= value.flat() if isinstance(value, Value) else {_flat_name(one): value}
+        return found
+
+    def flat_json(self) -> dict[str, Json]:
+        """The same as JSON."""
+        found: dict[str, Json] = {}
+        for one, value in self.said():
+            inner = isinstance(value, Value)
+            found |= value.flat_json() if inner else {_flat_name(one): one.metadata["kind"].write(value)}
+        return found
+
+    @property
+    def key(self) -> str:
+        """Two values say the same exactly if this is the same text."""
+        return json.dumps([type(self).__name__, [[one.name, _key(one, found)] for one, found in self.said()]])
+
+    def __eq__(self, other: object) -> bool:
+        """By the key: for Python [1], [True] and [1.0] are equal, and as items they are not."""
+        return type(self) is type(other) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    # ---- from flat names ------------------------------------------------------------------------------------
+
+    @classmethod
+    def flat_names(cls) -> list[str]:
+        """The flat names of all fields, those of inner values among them."""
+        found: list[str] = []
+        for one in cls.parameters():
+            kind = one.metadata["kind"]
+            inner = [name for each in kind.classes for name in each.flat_names()] if isinstance(kind, Inner) else []
+            found += inner or [_flat_name(one)]
+        return list(dict.fromkeys(found))
+
+    @classmethod
+    def from_flat(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Self:
+        """The value of flat names; what is None was left out. All of them must be names of this value."""
+        made: dict[str, Any] = {}
+        for one in cls.parameters():
+            kind, name = one.metadata["kind"], _flat_name(one)
+            if isinstance(kind, Inner):
+                value = kind.from_flat(given, as_json=as_json)
+            else:
+                value = given.get(name)
+                value = kind.from_json(name, value) if as_json and value is not None else value
+            if value is not None:
+                made[one.name] = value
+            elif one.default is MISSING:
+                raise ParameterError(name, f"be given for {cls.said_as}", "nothing")
+        return cls(**made)
+
+
+@dataclass(frozen=True)
+class Inner(Kind):
+    """A parameter that is a value itself, of one of some classes; `plain` makes one of what is none."""
+
+    classes: tuple[type[Value], ...] = ()
+
+    def from_flat(self, given: Mapping[str, Any], *, as_json: bool) -> Value | None:
+        """The value of which something is said; of two nothing can be said at once."""
+        there = {name: value for name, value in given.items() if value is not None}
+        own = {one: {name: there[name] for name in one.flat_names() if name in there} for one in self.classes}
+        said = [one for one, found in own.items() if found]
+        if len(said) > 1:
+            name = next(iter(own[said[1]]))
+            raise ParameterError(name, f"be left out where {next(iter(own[said[0]]))} is given", came(given[name]))
+        return said[0].from_flat(own[said[0]], as_json=as_json) if said else None
+
+
+def inner(*classes: type[Value], plain: Callable[[Any], Value] | None = None) -> Inner:
+    """A parameter that is a value itself. What is no value is given to `plain`."""
+
+    def read(name: str, given: Any) -> Any:
+        if isinstance(given, classes):
+            return given
+        if plain is None or isinstance(given, Value):
+            raise ParameterError(name, f"be {' or '.join(f'{one.__name__}(...)' for one in classes)}", came(given))
+        try:
+            return plain(given)
+        except ParameterError as error:
+            raise ParameterError(name, error.must, error.came, error.hint) from None
+
+    def python(value: Value) -> str:
+        told = list(value.said())
+        alone = plain is not None and len(told) == 1 and told[0][0] is value.parameters()[0]
+        return told[0][0].metadata["kind"].python(told[0][1]) if alone else repr(value)
+
+    return Inner(read, python=python, classes=classes)
+
+
+def refuse_others(given: Mapping[str, Any], known: list[str], must: str) -> None:
+    """Refuse a name that nothing here has."""
+    for name in given:
+        if name not in known:
+            raise ParameterError(name, must, "another", parameters.near(name, known))
+
+
+def _flat_name(one: Field[Any]) -> str:
+    return one.metadata["flat"] or one.name
+
+
+def _is_default(one: Field[Any], found: Any) -> bool:
+    kind: Kind = one.metadata["kind"]
+    return one.default is not None and bool(found == kind.read(one.name, one.default))
+
+
+def _key(one: Field[Any], found: Any) -> Json:
+    if isinstance(found, Value):
+        return found.key
+    if isinstance(found, Column):
+        source = found.source if isinstance(found.source, str) else id(found.source)
+        return ["column", source, found.column, found.table]
+    return one.metadata["kind"].write(found)
