@@ -12,6 +12,7 @@ from bad_numbers import NUMBERS, Given, rows
 import dpselect as dps
 from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
+from tests.by_names import by_names
 
 OPTIONS: dict[str, dict[str, object]] = {
     "top_k": {
@@ -50,7 +51,7 @@ def verbs(given: Given) -> object:
     bounds = options.get("bounds")
     if isinstance(bounds, tuple) and len(bounds) == 2 and given.chance.random() < 0.5:
         options["bounds"] = (given.chance.choice(NUMBERS), given.chance.choice(NUMBERS))
-    return str(getattr(dps.Dataset(rows(), **data), verb)(**options))
+    return str(getattr(by_names(dps.Dataset(rows(), **data)), verb)(**options))
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {

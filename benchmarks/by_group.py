@@ -70,7 +70,7 @@ def right_films(runs: int) -> None:
             ways: dict[str, Callable[[], int]] = {"a loop": lambda e=epsilon: loop(e)}  # type: ignore[misc]
             for method in ("limited-domain", "discover"):
                 for groups in (1, 5, GROUPS):
-                    asked = {"epsilon": epsilon, "by": "genre", "max_groups_per_user": groups, "method": method}
+                    asked = {"epsilon": epsilon, "by": dps.By("genre", max_groups_per_user=groups), "method": method}
                     ways[f"{method}, {groups}"] = lambda given=asked, asking=data: right(asking.top_k(10, **given))  # type: ignore[misc]
             lines.append([epsilon, *(round(statistics.median(way() for _ in range(runs))) for way in ways.values())])
         print(f"films, {943 * copies:,} users: right answers of 180 (method, max_groups_per_user)\n")

@@ -96,7 +96,7 @@ def made_up() -> Iterator[Rows]:
 def right(rows: Rows, epsilon: float, most: int | None, runs: int) -> float:
     """The mean number of right answers."""
     data = dps.Dataset(rows.columns, user="user", item="item")
-    found = (data.top_k(BEST, epsilon=epsilon, by="g", max_groups_per_user=most) for _ in range(runs))
+    found = (data.top_k(BEST, epsilon=epsilon, by=dps.By("g", max_groups_per_user=most)) for _ in range(runs))
     return statistics.mean(sum(one.item in rows.true[one.group[0]] for one in answer) for answer in found)
 
 

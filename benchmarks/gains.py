@@ -81,7 +81,7 @@ def subtracted(rows: dict[str, Any], months: list[str], domain: range, k: int, e
 
 def answers(rows: dict[str, Any], months: list[str], domain: range, k: int, epsilon: float) -> dict[str, list[object]]:
     """What each way finds."""
-    data, asked = dataset(rows, months[1]), {"epsilon": epsilon, "delta": DELTA, "compared_with": months[0]}
+    data, asked = dataset(rows, months[1]), {"epsilon": epsilon, "delta": DELTA, "score": dps.Gain(months[0])}
     return {
         "limited-domain": data.top_k(k, method="limited-domain", **asked).labels,
         "discover": data.top_k(k, method="discover", **asked).labels,
@@ -98,7 +98,7 @@ def costs(users: int) -> None:
     found = alternate(
         {
             "top k of both": lambda: call(lambda: both.top_k(10, **asked)),
-            "what rose most": lambda: call(lambda: later.top_k(10, compared_with=months[0], **asked)),
+            "what rose most": lambda: call(lambda: later.top_k(10, score=dps.Gain(months[0]), **asked)),
         },
         3,
     )

@@ -20,6 +20,7 @@ from measure import table, verdict
 from dpselect.dataset import Dataset
 from dpselect.ledger import Account, Charge, Ledger
 from dpselect.ledger.budget import Budget
+from dpselect.questions.questions import TopK
 
 PAGE = bytes(4096 + 24)  # what SQLite appends to its log for one changed page
 ACCOUNT = Account("plays", "ann")
@@ -84,7 +85,7 @@ def overhead(folder: Path, questions: int = 40) -> tuple[float, float]:
     paid = Dataset(rows, user="user", item="item", budget=Budget.open(where, analyst="ann", snapshot="one"))
     asks = {
         "plain": lambda: plain.top_k(10, epsilon=1, delta="1e-6"),
-        "paid": lambda: paid.top_k(10, epsilon=1, delta="1e-6", fresh=True),
+        "paid": lambda: paid.ask(TopK(10), epsilon=1, delta="1e-6", fresh=True),
         "again": lambda: paid.top_k(10, epsilon=1, delta="1e-6"),
     }
     times: dict[str, list[float]] = {name: [] for name in asks}

@@ -21,6 +21,8 @@ from typing import Any
 
 from measure import Cost, alternate, cache, median, process, seconds, table, verdict
 
+import dpselect as dps
+
 DAY = 10**6  # rows; fewer are those of a day
 K_BAR = 1001  # as limited domain asks for
 COUNTS = 'SELECT artist, count(DISTINCT "user") AS n FROM {} GROUP BY artist ORDER BY n DESC, artist LIMIT {}'
@@ -44,9 +46,9 @@ QUESTIONS: dict[str, Callable[[Any], object]] = {
     "top, a month": lambda ask: ask(**MARCH).top_k(10, epsilon=1),
     "top, at most 10 items a user": lambda ask: ask(max_items_per_user=10).top_k(10, epsilon=1),
     "top of every country": lambda ask: ask().top_k(10, epsilon=1, by="country"),
-    "top by minutes": lambda ask: ask().top_k(10, epsilon=1, by_weight="minutes", at_most=60),
+    "top by minutes": lambda ask: ask().top_k(10, epsilon=1, score=dps.Total("minutes", at_most=60)),
     "median of minutes": lambda ask: ask(item="minutes").median(epsilon=1, bounds=(0, 90)),
-    "union, 10 items a user": lambda ask: ask().union(epsilon=1, max_items_per_user=10),
+    "union, 10 items a user": lambda ask: ask(max_items_per_user=10).union(epsilon=1),
 }
 MUST = {"top": 10, "top, one country": 20, "top, phones": 20}
 

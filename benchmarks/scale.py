@@ -95,7 +95,7 @@ def asked(verb: str, source: Any, plain: Any, **where: Any) -> int:
         return len(data.top_k(20, epsilon=1, delta="1e-6", method="limited-domain"))
     if verb == "median":
         return len(data.median(bounds=(0, 100), step=1, epsilon=1))
-    return len(data.union(epsilon=1, delta="1e-6", method=verb.partition(", ")[2], in_engine=True))
+    return len(data.union(epsilon=1, delta="1e-6", method=dps.Method(verb.partition(", ")[2], in_engine=True)))
 
 
 PLAIN = 'SELECT item, count(DISTINCT "user") AS n FROM {} GROUP BY item ORDER BY n DESC LIMIT 1001'

@@ -36,8 +36,8 @@ def union(file: str, method: str, in_engine: bool, delta: Fraction = Fraction(1,
 
     data = dps.Dataset(file, user="user", item="item", max_items_per_user=most)
     if method == "discover":
-        return len(data.top_k(100, epsilon=1, delta=delta, method=method, in_engine=in_engine))
-    return len(data.union(epsilon=1, delta=delta, method=method, in_engine=in_engine))
+        return len(data.top_k(100, epsilon=1, delta=delta, method=dps.Method(method, in_engine=in_engine)))
+    return len(data.union(epsilon=1, delta=delta, method=dps.Method(method, in_engine=in_engine)))
 
 
 def run(method: str, where: str, file: Path) -> Cost:

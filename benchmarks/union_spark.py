@@ -32,7 +32,7 @@ def ours(method: str, frame: Any) -> int:
 
     data = dps.Dataset(frame, user="user", item="item", max_items_per_user=10)
     method, _, there = method.partition(" ")
-    return len(data.union(epsilon=1, delta="1e-6", method=method, in_engine=bool(there)))
+    return len(data.union(epsilon=1, delta="1e-6", method=dps.Method(method, in_engine=bool(there))))
 
 
 def tumult(frame: Any) -> int:

@@ -42,7 +42,7 @@ def asked(question: str, file: str) -> dict[str, float]:
     start, clock = time.process_time(), time.perf_counter()
     if question in TEXTS:
         words = dps.Text("item", ngrams=(1, TEXTS[question]))
-        found = dps.Dataset(file, user="user", item=words).union(epsilon=1, delta="1e-6", max_items_per_user=100)
+        found = dps.Dataset(file, user="user", item=words, max_items_per_user=100).union(epsilon=1, delta="1e-6")
     elif question == "discover":
         found = data.top_k(100, epsilon=1, delta="1e-6", method="discover")
     else:

@@ -45,7 +45,14 @@ class Connection:
 @contextmanager
 def shared(whole: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Inside, whatever opens a workspace gets a connection to this DuckDB."""
+
+    def connect(**given: Any) -> Any:
+        try:
+            return Connection(whole)
+        except duckdb.FatalException:  # it is broken for good; what broke it has failed, and nothing else shall
+            return duckdb.connect(**given)
+
     with pytest.MonkeyPatch.context() as patch:
-        found = SimpleNamespace(**vars(duckdb) | {"connect": lambda **_: Connection(whole)})
+        found = SimpleNamespace(**vars(duckdb) | {"connect": connect})
         patch.setattr(workspace, "duckdb", found)
         yield

@@ -22,6 +22,9 @@ from dpselect.mechanisms.port import check_call, secure
 from dpselect.verbs import Verbs
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from dpselect._ground.domain import Column, Listed
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
@@ -84,6 +87,7 @@ class Dataset(Verbs):
     during: str | Sequence[str] | None = None
     timezone: str = "UTC"
     _periods: Periods | None = field(init=False, default=None)
+    excluded: Listed | Column | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if self.user is None or self.item is None:
@@ -160,6 +164,11 @@ class Dataset(Verbs):
         return self.item.words if _is_text(self.item) else None
 
     @property
+    def level_shares(self) -> tuple[Fraction, ...] | None:
+        """How the levels of a text share the price, where that was said."""
+        return self.item.level_shares if _is_text(self.item) else None  # type: ignore[return-value] # Text has read it
+
+    @property
     def periods(self) -> tuple[str, ...]:
         """The names of the periods that are asked for, in their order; none where time does not matter."""
         return () if self._periods is None else self._periods.names
@@ -177,25 +186,44 @@ class Dataset(Verbs):
         given += ["newlines_in_values=True"] if self.newlines_in_values else []
         if self._periods is not None:
             given += [f"{name}={value!r}" for name, value in self._periods.said.items()]
-        return f"Dataset({shown(self.source)}, {', '.join(given)})"
+        excluded = "" if self.excluded is None else f".exclude({self.excluded!r})"
+        return f"Dataset({shown(self.source)}, {', '.join(given)}){excluded}"
 
-    def _named(
-        self, verb: str, given: dict[str, Any], *, fresh: bool, progress: Progress | None, draws: Draws | None
+    def exclude(self, items: object) -> Dataset:
+        """The same data without the rows of these items, a list or a `Column`: they do not count for anything.
+
+        The list is public, and the answer says how many it names. For a top k without a domain, and for a union.
+        """
+        from dpselect.questions.kinds import LISTED
+
+        if self.excluded is not None:
+            raise ParameterError("exclude", "be said once", "a second list", "join the lists")
+        fewer = copy(self)
+        object.__setattr__(fewer, "excluded", LISTED.read("exclude", items))
+        return fewer
+
+    def ask_named(
+        self,
+        verb: str,
+        given: Mapping[str, Any],
+        *,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
     ) -> Release[Any]:
-        """The answer to the question of a verb, at the price that was named, or that of the budget where none was."""
+        """Ask a question of which parameters and price are given by the names that the command and JSON have."""
         from dpselect.queries.at_price import at_price
-        from dpselect.queries.query import kind, refuse_missing
+        from dpselect.queries.query import kind, with_rows
 
         make = kind(verb)
-        refuse_missing(make, given | {"epsilon": "at_price sees to it"})
-        if "max_items_per_user" in make.parameters() and given.get("max_items_per_user") is None:
-            given["max_items_per_user"] = self.max_items_per_user
-        if self.words is not None and hasattr(make, "words"):
-            given["words"] = self.words
-        return self._ask(at_price(make, self.paying, **given), fresh=fresh, progress=progress, draws=draws)
+        query = at_price(make, self.paying, **with_rows(make, given, self))
+        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
 
     def _made(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         query.refuse_inner("asked of a data set")
+        if self.excluded is not None:
+            hint = "say it in the query: exclude"
+            raise ParameterError("exclude", "be left out of data that a Query is asked of", came(self.excluded), hint)
         if self.paying is not None:
             query = self.paying.at_usual_delta(query)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)

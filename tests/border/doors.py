@@ -24,6 +24,7 @@ import dpselect as dps
 from dpselect import mechanisms
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.covering import covering_of
 from tests.one_duckdb import shared
 
@@ -168,45 +169,47 @@ def of_verbs() -> Iterator[Door]:
     few = dps.Dataset(rows(), user="user", item="item", max_items_per_user=2)
     usual = {"epsilon": 1, "delta": "1e-6"}
     more = ("k", "epsilon", "delta")
-    yield Door("top_k", fresh(data.top_k), usual, (*more, "k_bar"))
+    yield Door("top_k", fresh(by_names(data).top_k), usual, (*more, "k_bar"))
     for method in (
         "limited-domain-laplace",
         "limited-domain",
         "limited-domain-sparse",
         "discover",
     ):
-        yield Door(f"top_k {method}", fresh(few.top_k), {**usual, "method": method}, more)
+        yield Door(f"top_k {method}", fresh(by_names(few).top_k), {**usual, "method": method}, more)
     known = {**usual, "k": 2, "domain": [1, 2, 3, 4]}
-    yield Door("top_k known", fresh(data.top_k), known, (*more, "domain"))
-    yield Door("top_k known, counts", fresh(data.top_k), {**known, "counts": True}, more)
+    yield Door("top_k known", fresh(by_names(data).top_k), known, (*more, "domain"))
+    yield Door("top_k known, counts", fresh(by_names(data).top_k), {**known, "counts": True}, more)
     for method in ("joint-set", "canonical-set", "joint-sequence", "peeling"):
-        yield Door(f"top_k {method}", fresh(data.top_k), {**known, "method": method, "ranked": False}, more)
+        yield Door(f"top_k {method}", fresh(by_names(data).top_k), {**known, "method": method, "ranked": False}, more)
     weights = dps.Dataset(rows() | {"w": [0.5, 2, 3] * 20}, user="user", item="item")
     caps = ("by_weight", "at_most", "weight_unit")
-    yield Door("top_k by weights", fresh(weights.top_k), {**usual, "by_weight": "w", "at_most": 2}, caps)
+    yield Door("top_k by weights", fresh(by_names(weights).top_k), {**usual, "by_weight": "w", "at_most": 2}, caps)
     noisy = {**known, "by_weight": "w", "at_most": 2, "weight_unit": 1, "counts": True}
-    yield Door("top_k known, by weights", fresh(weights.top_k), noisy, (*caps, "epsilon"))
+    yield Door("top_k known, by weights", fresh(by_names(weights).top_k), noisy, (*caps, "epsilon"))
 
     def measured(low: Any = 0, high: Any = 4, unit: Any = 1, epsilon: Any = 1) -> object:
         measures = [dps.Sum("w", low, high, unit=unit), dps.Mean("w", low, high)]
-        return weights.top_k(2, epsilon=epsilon, domain=[1, 2, 3], measures=measures, draws=draws())
+        return by_names(weights).top_k(2, epsilon=epsilon, domain=[1, 2, 3], measures=measures, draws=draws())
 
     yield Door("measures", measured, {}, ("low", "high", "unit", "epsilon"))
-    yield Door("top_k of a size", fresh(data.top_k), {**known, "domain": 100}, ("domain", "k"))
-    yield Door("Dataset.choose", fresh(data.choose), {"epsilon": 1, "domain": [1, 2]}, ("epsilon", "domain"))
+    yield Door("top_k of a size", fresh(by_names(data).top_k), {**known, "domain": 100}, ("domain", "k"))
+    yield Door("Dataset.choose", fresh(by_names(data).choose), {"epsilon": 1, "domain": [1, 2]}, ("epsilon", "domain"))
     listed = {"epsilon": 1, "delta": "1e-6", "domain": [1, 2]}
-    yield Door("Dataset.histogram", fresh(data.histogram), listed, ("epsilon", "delta", "domain"))
-    yield Door("Dataset.quantile", fresh(data.quantile), ends, ("q", "epsilon", "delta", "step"))
+    yield Door("Dataset.histogram", fresh(by_names(data).histogram), listed, ("epsilon", "delta", "domain"))
+    yield Door("Dataset.quantile", fresh(by_names(data).quantile), ends, ("q", "epsilon", "delta", "step"))
     yield Door(
         "Dataset.union",
-        fresh(data.union),
+        fresh(by_names(data).union),
         {**usual, "method": "weighted-gaussian"},
         ("epsilon", "delta", "max_items_per_user"),
     )
-    yield Door("Dataset.union auto", fresh(data.union), usual, ("epsilon", "delta", "max_items_per_user"))
+    yield Door("Dataset.union auto", fresh(by_names(data).union), usual, ("epsilon", "delta", "max_items_per_user"))
 
     def bounded(most: Any) -> object:
-        return dps.Dataset(rows(), user="user", item="item", max_items_per_user=most).top_k(2, draws=draws(), **usual)
+        return by_names(dps.Dataset(rows(), user="user", item="item", max_items_per_user=most)).top_k(
+            2, draws=draws(), **usual
+        )
 
     yield Door("Dataset", bounded, {"most": 2}, ("most",))
 
@@ -215,7 +218,7 @@ def of_verbs() -> Iterator[Door]:
         grams = ngrams if longest is None else (1, longest)
         one = dps.Dataset(text, user="user", item=dps.Text("text", ngrams=grams))
         shares = None if share is None else [share, "0.1"]
-        return one.union(max_items_per_user=2, shares=shares, draws=draws(), **usual)
+        return by_names(one).union(max_items_per_user=2, shares=shares, draws=draws(), **usual)
 
     yield Door("text", words, {}, ("ngrams", "longest", "share"))
 

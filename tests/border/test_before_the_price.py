@@ -12,6 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.ledger.amounts import grant
 
 ROWS = {"user": ["a", "b", "c"] * 4, "item": [1] * 12, "text": ["so it goes"] * 12}
@@ -36,13 +37,13 @@ def asked(verb: str, paying: dict[str, Any], **wrong: Any) -> object:
         "choose": lambda **given: dps.choose({"a": 1, "b": 2}, **{"epsilon": 1, **paying, **given}),
         "quantile": lambda **given: dps.quantile([1, 2, 3], **{**ENDS, **paying, **given}),
         "median": lambda **given: dps.median([1, 2, 3], **{**ENDS, **paying, **given}),
-        "Dataset.top_k": lambda **given: data.top_k(1, **{**PRICE, **given}),
-        "Dataset.top_k known": lambda **given: data.top_k(1, **{**PRICE, "domain": [1, 2], **given}),
-        "Dataset.union": lambda **given: data.union(**{**PRICE, **given}),
-        "Dataset.choose": lambda **given: data.choose(**{"epsilon": 1, "domain": [1, 2], **given}),
-        "Dataset.histogram": lambda **given: data.histogram(**{"epsilon": 1, "domain": [1, 2], **given}),
-        "Dataset.quantile": lambda **given: data.quantile(**{**ENDS, **given}),
-        "Dataset.median": lambda **given: data.median(**{**ENDS, **given}),
+        "Dataset.top_k": lambda **given: by_names(data).top_k(1, **{**PRICE, **given}),
+        "Dataset.top_k known": lambda **given: by_names(data).top_k(1, **{**PRICE, "domain": [1, 2], **given}),
+        "Dataset.union": lambda **given: by_names(data).union(**{**PRICE, **given}),
+        "Dataset.choose": lambda **given: by_names(data).choose(**{"epsilon": 1, "domain": [1, 2], **given}),
+        "Dataset.histogram": lambda **given: by_names(data).histogram(**{"epsilon": 1, "domain": [1, 2], **given}),
+        "Dataset.quantile": lambda **given: by_names(data).quantile(**{**ENDS, **given}),
+        "Dataset.median": lambda **given: by_names(data).median(**{**ENDS, **given}),
     }
     return calls[verb](**wrong)
 
@@ -72,9 +73,9 @@ def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, led
 NOTES = {"user": [*range(300)], "note": ["so it goes"] * 300}
 TINY = {
     "delta": lambda paying: dps.Dataset(ROWS, user="user", item="item", **paying).top_k(5, epsilon=1, delta="1e-290"),
-    "shares": lambda paying: dps.Dataset(NOTES, user="user", item=dps.Text("note", ngrams=(1, 2)), **paying).union(
-        epsilon=1, shares=("1/2", "1e-90")
-    ),
+    "shares": lambda paying: by_names(
+        dps.Dataset(NOTES, user="user", item=dps.Text("note", ngrams=(1, 2)), **paying)
+    ).union(epsilon=1, shares=("1/2", "1e-90")),
 }
 
 
@@ -98,7 +99,7 @@ def test_a_budget_in_memory_takes_nothing_for_a_wrong_argument(verb: str, name: 
         "quantile": {"bounds": (0, 1)},
     }.get(verb, {})
     with pytest.raises(dps.ParameterError, match=rf"^{name} must"):
-        getattr(data, verb)(epsilon="0.01", **more, **{name: value})
+        getattr(by_names(data), verb)(epsilon="0.01", **more, **{name: value})
     assert budget.left == 1
 
 
@@ -111,13 +112,16 @@ def test_real_draws_and_callbacks_are_taken() -> None:
 # ---- promises that say little ---------------------------------------------------------------------------------
 
 
+PLAIN = dps.Dataset(ROWS, user="user", item="item")
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
         (lambda: dps.choose({"a": 1, "b": 2}, epsilon="10.5"), "epsilon = 10.5 is large"),
         (lambda: dps.quantile([1, 2], bounds=(0, 9), epsilon=11), "epsilon = 11 is large"),
-        (lambda: asked("Dataset.top_k", {}, delta="0.001"), "delta = 0.001 is large"),
-        (lambda: asked("Dataset.union", {}, delta="0.01"), "delta = 0.01 is large"),
+        (lambda: PLAIN.top_k(epsilon=1, delta="0.001"), "delta = 0.001 is large"),
+        (lambda: PLAIN.union(epsilon=1, delta="0.01"), "delta = 0.01 is large"),
     ],
 )
 def test_a_weak_promise_is_told_at_the_callers_line(call: Any, says: str) -> None:
@@ -165,7 +169,7 @@ def test_a_schema_is_looked_at_before_the_price(tmp_path: Path, ledger: dps.Ledg
     for given, message in ((missing, "^source must be a file that exists"), (lacking, "^item must be a column")):
         rows = dps.Dataset(**given, **paying)
         with pytest.raises(dps.ParameterError, match=message):
-            rows.top_k(1, **PRICE)
+            by_names(rows).top_k(1, **PRICE)
     with pytest.raises(dps.ParameterError, match=r"^user must"):
         dps.Dataset(**(missing | {"user": 5}), **paying)
     assert len(list(ledger.entries())) == 2  # the promise and the grant

@@ -14,6 +14,7 @@ import dpselect as dps
 from dpselect.checking.finding import Verdict, worst
 from dpselect.ledger import Charge
 from dpselect.release.archive import archived
+from tests.by_names import by_names
 from tests.end_to_end.conftest import process
 from tests.judge.payment import paid
 
@@ -89,7 +90,7 @@ def test_a_lowered_epsilon_does_not_follow(dpselect, ledger, paying, written):
 
 def test_what_cannot_be_planned_has_a_status_of_its_own(dpselect, ledger, written):
     """A release that does not say what was asked, also where a ledger has it."""
-    release = replace(data().union(epsilon=1, max_items_per_user=2), question=None)
+    release = replace(by_names(data()).union(epsilon=1, max_items_per_user=2), question=None)
     charge = Charge.up(Fraction(1), Fraction(1, 10**6))
     with dps.Ledger(ledger) as opened:
         held = opened.reserve(dps.Account("plays", "ann"), charge, '{"asked":{"epsilon":"1"}}')
@@ -166,7 +167,7 @@ def test_every_verb_is_found_in_its_ledger(dpselect, ledger, paying, written):
         "list of limited domain": (mine.top_k(9, epsilon="0.1", method="limited-domain"), 0),
         "list of few picks": (mine.top_k(2, epsilon="0.1", counts=True, method="limited-domain-sparse"), 0),
         "peeling": (mine.top_k(2, epsilon="0.1", domain=["a", "b0", "b1"], counts=True), 0),
-        "set": (mine.top_k(2, epsilon="0.1", domain=["a", "b0", "b1"], ranked=False), 0),
+        "set": (by_names(mine).top_k(2, epsilon="0.1", domain=["a", "b0", "b1"], ranked=False), 0),
         "noisy": (mine.top_k(2, epsilon="0.1", method="limited-domain-laplace"), 0),
         "union": (mine.union(epsilon="0.1", method="weighted-laplace"), 0),
         "chosen": (mine.choose(domain=["a", "b0"], epsilon="0.1"), 0),

@@ -17,14 +17,19 @@ from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import fresh_token
 from dpselect.gateway.settings.values import ServerSettings
 from dpselect.ledger.report import report
+from dpselect.queries.choose import ChooseQuery
+from dpselect.queries.histogram import HistogramQuery
+from dpselect.queries.quantile import QuantileQuery
+from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.union import UnionQuery
 
 # Whose parameters the options of a command are.
 PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
-    "top": (dps.Dataset, dps.Dataset.top_k, dps.Budget.open),
-    "choose": (dps.Dataset, dps.Dataset.choose, dps.choose, dps.Budget.open),
-    "histogram": (dps.Dataset, dps.Dataset.histogram, dps.Budget.open),
-    "quantile": (dps.Dataset, dps.Dataset.quantile, dps.Budget.open),
-    "union": (dps.Dataset, dps.Dataset.union, dps.Budget.open, dps.Text),
+    "top": (dps.Dataset, dps.Dataset.ask, TopKQuery, dps.Budget.open),
+    "choose": (dps.Dataset, dps.Dataset.ask, ChooseQuery, dps.choose, dps.Budget.open),
+    "histogram": (dps.Dataset, dps.Dataset.ask, HistogramQuery, dps.Budget.open),
+    "quantile": (dps.Dataset, dps.Dataset.ask, QuantileQuery, dps.Budget.open),
+    "union": (dps.Dataset, dps.Dataset.ask, UnionQuery, dps.Budget.open, dps.Text),
     "demo": (write_listening_events,),
     "plan top": (dps.plan,),
     "plan union": (dps.plan,),

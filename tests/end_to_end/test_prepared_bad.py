@@ -14,6 +14,7 @@ import duckdb
 import pytest
 
 import dpselect as dps
+from tests.by_names import by_names
 from tests.end_to_end.conftest import Command
 from tests.end_to_end.prepared_rows import RULES, asked, right, write
 from tests.ledger.amounts import grant
@@ -284,7 +285,7 @@ def test_what_was_not_prepared_is_refused_and_costs_nothing(name: str, made: Pat
         before = len(list(ledger.entries()))
         budget = dps.Budget.open(ledger, analyst="ann")
         with pytest.raises(dps.ParameterError, match=f"^{message}"):
-            dps.Dataset(made / "data", budget=budget, **data).top_k(1, epsilon=1, delta="1e-6", **question)
+            by_names(dps.Dataset(made / "data", budget=budget, **data)).top_k(1, epsilon=1, delta="1e-6", **question)
         assert len(list(ledger.entries())) == before
 
 

@@ -16,6 +16,7 @@ from dpselect.engines.sql.pairs import SqlPairs
 from dpselect.errors import DataError
 from dpselect.ledger import EntryKind
 from dpselect.release.release import Release
+from tests.by_names import by_names
 from tests.engines.test_postgres import filled, run
 from tests.ledger.amounts import grant
 
@@ -125,7 +126,7 @@ def test_in_the_middle_of_a_union(
     monkeypatch.setattr(SqlPairs, step, lost)
 
     def ask() -> Release:
-        return data.union(
+        return by_names(data).union(
             epsilon=30, delta="1e-9", max_items_per_user=2, method="weighted-gaussian", counts=True, in_engine=True
         )
 

@@ -18,6 +18,7 @@ from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import SAID, UnionQuery, bound_at, chosen_bound, placed
 from dpselect.queries.union_terms import BOUNDS
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.ledger.amounts import grant
 
 ABLE = [one.name for one in methods("union") if one.in_engine]
@@ -37,7 +38,7 @@ def dataset(**more):
 @pytest.mark.parametrize("method", ["auto", *ABLE])
 def test_every_method_finds_what_many_share_and_nothing_of_one(method):
     most = 1 if method == "truncated-geometric" else 3
-    release = dataset().union(**PRICE, max_items_per_user=most, method=method, in_engine=True)
+    release = by_names(dataset()).union(**PRICE, max_items_per_user=most, method=method, in_engine=True)
     assert release.labels == ["much", "some"]
     assert release.secure
     assert method in (release.privacy.parameters["method"], "auto")
@@ -52,14 +53,14 @@ def test_methods_are_those_whose_users_do_not_look():
 
 
 def test_the_statement_without_it_does_not_speak_of_engines():
-    release = dataset().union(**PRICE, max_items_per_user=3)
+    release = by_names(dataset()).union(**PRICE, max_items_per_user=3)
     assert "in_engine" not in release.privacy.parameters
     assert SAID not in release.privacy.sentences
 
 
 @pytest.mark.parametrize("most", [1, 2, None])
 def test_counts_are_users_each_of_whom_counts_for_so_many(most):
-    release = dataset().union(
+    release = by_names(dataset()).union(
         epsilon=200, delta="1e-9", method="weighted-gaussian", counts=True, max_items_per_user=most, in_engine=True
     )
     counts = {item.item: item.count for item in release.items}
@@ -91,19 +92,19 @@ def test_the_bound_is_chosen_as_in_memory():
 @pytest.mark.parametrize("method", sorted(set(names("union")) - set(ABLE)))
 def test_methods_whose_users_look_are_refused_before_a_row_is_read(method):
     with pytest.raises(ParameterError, match="where in_engine is given"):
-        dataset().union(**PRICE, max_items_per_user=3, method=method, in_engine=True)
+        by_names(dataset()).union(**PRICE, max_items_per_user=3, method=method, in_engine=True)
 
 
 def test_what_else_is_refused():
     with pytest.raises(ParameterError, match="at most 1000000"):
-        dataset().union(**PRICE, max_items_per_user=10**6 + 1, method="weighted-gaussian", in_engine=True)
+        by_names(dataset()).union(**PRICE, max_items_per_user=10**6 + 1, method="weighted-gaussian", in_engine=True)
     with pytest.raises(ParameterError, match="in_engine"):
-        dataset().union(**PRICE, in_engine=1)
+        by_names(dataset()).union(**PRICE, in_engine=1)
     with pytest.raises(ParameterError, match="where in_engine is given"):
-        dataset().union(**PRICE, popular=["much"], in_engine=True)
+        by_names(dataset()).union(**PRICE, popular=["much"], in_engine=True)
     texts = dps.Dataset({"user": [1, 2], "note": ["a b", "b"]}, user="user", item=dps.Text("note"))
     with pytest.raises(ParameterError, match="in_engine must be left out where the items are those of a text"):
-        texts.union(**PRICE, in_engine=True)
+        by_names(texts).union(**PRICE, in_engine=True)
 
 
 def test_data_larger_than_the_memory_are_answered(monkeypatch):
@@ -111,8 +112,8 @@ def test_data_larger_than_the_memory_are_answered(monkeypatch):
     users = np.arange(600_000) // 3
     data = dps.Dataset({"user": users, "item": np.arange(600_000) % 3000}, user="user", item="item")
     ask = {"epsilon": 3, "delta": "1e-6", "max_items_per_user": 3}
-    assert len(data.union(**ask)) == 3000
-    assert len(data.union(**ask, in_engine=True)) == 3000
+    assert len(by_names(data).union(**ask)) == 3000
+    assert len(by_names(data).union(**ask, in_engine=True)) == 3000
 
 
 def test_a_ledger_charges_it_once_and_knows_it_from_a_union_in_memory(tmp_path):
@@ -120,13 +121,13 @@ def test_a_ledger_charges_it_once_and_knows_it_from_a_union_in_memory(tmp_path):
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
         grant(ledger, account, epsilon=100, delta="1e-6")
         data = dataset(budget=dps.Budget.open(ledger, analyst="ann", snapshot="today"))
-        first, again = (data.union(**PRICE, max_items_per_user=3, in_engine=True) for _ in range(2))
+        first, again = (by_names(data).union(**PRICE, max_items_per_user=3, in_engine=True) for _ in range(2))
         assert again.items == first.items
         assert again.charged.numbers["repeated"] is True
         assert ledger.balance(account).left.epsilon == 92
-        assert data.union(**PRICE, max_items_per_user=3).charged.numbers["repeated"] is False
+        assert by_names(data).union(**PRICE, max_items_per_user=3).charged.numbers["repeated"] is False
         with pytest.raises(ParameterError):
-            data.union(**PRICE, max_items_per_user=3, method="policy-laplace", in_engine=True)
+            by_names(data).union(**PRICE, max_items_per_user=3, method="policy-laplace", in_engine=True)
         assert ledger.balance(account).left.epsilon == 84
 
 
@@ -135,7 +136,7 @@ def test_a_ledger_charges_it_once_and_knows_it_from_a_union_in_memory(tmp_path):
 
 @pytest.mark.parametrize("most", [1, 3, None])
 def test_the_best_of_what_was_found_in_the_engine(most):
-    release = dataset(max_items_per_user=most).top_k(
+    release = by_names(dataset(max_items_per_user=most)).top_k(
         5, epsilon=200, delta="1e-9", method="discover", counts=True, in_engine=True
     )
     assert release.labels == ["much", "some"]
@@ -147,7 +148,7 @@ def test_the_best_of_what_was_found_in_the_engine(most):
 
 def test_nothing_found_in_the_engine_is_an_answer():
     rows = dps.Dataset({"user": [1, 2], "item": ["a", "b"]}, user="user", item="item", max_items_per_user=2)
-    assert rows.top_k(5, epsilon=1, delta="1e-9", method="discover", counts=True, in_engine=True).labels == []
+    assert by_names(rows).top_k(5, epsilon=1, delta="1e-9", method="discover", counts=True, in_engine=True).labels == []
 
 
 @pytest.mark.parametrize("more", [{"method": "limited-domain"}, {"by": "country"}, {"method": "peeling"}], ids=str)

@@ -16,6 +16,7 @@ from dpselect.mechanisms import WeightedLaplace
 from dpselect.mechanisms.set_union.by_weight import rounds_of
 from dpselect.release.release import Release
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.typed_rows import AWKWARD, TEXTS
 from tests.statistical.judge import FALSE_ALARM, interval, refusal
@@ -37,66 +38,76 @@ def asked(held: Held, user: str = "user", **more: object) -> dps.Dataset:
 
 
 VERBS: dict[str, Verb] = {
-    "top_k": lambda held, draws: asked(held, item="text").top_k(4, epsilon=15, delta="0.2", counts=True, draws=draws),
-    "top_k, discovered": lambda held, draws: asked(held, item="text", max_items_per_user=ALL).top_k(
+    "top_k": lambda held, draws: by_names(asked(held, item="text")).top_k(
+        4, epsilon=15, delta="0.2", counts=True, draws=draws
+    ),
+    "top_k, discovered": lambda held, draws: by_names(asked(held, item="text", max_items_per_user=ALL)).top_k(
         5, epsilon=15, delta="0.2", method="discover", draws=draws
     ),
-    "top_k, discovered in the engine": lambda held, draws: asked(held, item="text", max_items_per_user=ALL).top_k(
-        5, epsilon=15, delta="0.2", method="discover", counts=True, in_engine=True, draws=draws
-    ),
-    "top_k of a list": lambda held, draws: asked(held, item="text").top_k(
+    "top_k, discovered in the engine": lambda held, draws: by_names(
+        asked(held, item="text", max_items_per_user=ALL)
+    ).top_k(5, epsilon=15, delta="0.2", method="discover", counts=True, in_engine=True, draws=draws),
+    "top_k of a list": lambda held, draws: by_names(asked(held, item="text")).top_k(
         3, epsilon=1, domain=LISTED, counts=True, draws=draws
     ),
-    "top_k, joint": lambda held, draws: asked(held, item="text").top_k(
+    "top_k, joint": lambda held, draws: by_names(asked(held, item="text")).top_k(
         3, epsilon=1, domain=LISTED, method="joint-sequence", draws=draws
     ),
-    "top_k of a range": lambda held, draws: asked(held, item="small").top_k(
+    "top_k of a range": lambda held, draws: by_names(asked(held, item="small")).top_k(
         3, epsilon=1, domain=range(20), draws=draws
     ),
-    "top_k of a number": lambda held, draws: asked(held, item="text").top_k(3, epsilon=1, domain=10**6, draws=draws),
-    "top_k of moments": lambda held, draws: asked(held, item="zoned").top_k(2, epsilon=9, delta="0.1", draws=draws),
-    "top_k of prices": lambda held, draws: asked(held, item="price").top_k(3, epsilon=9, delta="0.1", draws=draws),
-    "top_k of parts": lambda held, draws: asked(held, item="text", split=" ").top_k(
+    "top_k of a number": lambda held, draws: by_names(asked(held, item="text")).top_k(
+        3, epsilon=1, domain=10**6, draws=draws
+    ),
+    "top_k of moments": lambda held, draws: by_names(asked(held, item="zoned")).top_k(
+        2, epsilon=9, delta="0.1", draws=draws
+    ),
+    "top_k of prices": lambda held, draws: by_names(asked(held, item="price")).top_k(
         3, epsilon=9, delta="0.1", draws=draws
     ),
-    "top_k by prices": lambda held, draws: asked(held, item="text").top_k(
+    "top_k of parts": lambda held, draws: by_names(asked(held, item="text", split=" ")).top_k(
+        3, epsilon=9, delta="0.1", draws=draws
+    ),
+    "top_k by prices": lambda held, draws: by_names(asked(held, item="text")).top_k(
         4, epsilon=15, delta="0.2", by_weight="price", at_most=3, weight_unit="0.25", counts=True, draws=draws
     ),
-    "top_k of a range by weights": lambda held, draws: asked(held, item="small").top_k(
+    "top_k of a range by weights": lambda held, draws: by_names(asked(held, item="small")).top_k(
         3, epsilon=1, domain=range(20), by_weight="real", at_most=5, draws=draws
     ),
-    "top_k with measures": lambda held, draws: asked(held, item="text", max_items_per_user=99).top_k(
+    "top_k with measures": lambda held, draws: by_names(asked(held, item="text", max_items_per_user=99)).top_k(
         4, epsilon=15, delta="0.2", measures=["users", "sum(price, -3, 9)", "mean(real, 0, 5)"], draws=draws
     ),
-    "top_k of a range with measures": lambda held, draws: asked(held, item="small").top_k(
+    "top_k of a range with measures": lambda held, draws: by_names(asked(held, item="small")).top_k(
         3, epsilon=9, domain=range(20), measures="mean(whole, 0, 20)", draws=draws
     ),
-    "choose": lambda held, draws: asked(held, item="text").choose(domain=LISTED, **ONE, draws=draws),
-    "choose of a column": lambda held, draws: asked(held, item="text").choose(
+    "choose": lambda held, draws: by_names(asked(held, item="text")).choose(domain=LISTED, **ONE, draws=draws),
+    "choose of a column": lambda held, draws: by_names(asked(held, item="text")).choose(
         domain=dps.Column({"name": TEXTS}, "name"), **ONE, draws=draws
     ),
-    "choose of a range": lambda held, draws: asked(held, item="whole").choose(domain=range(-5, 20), **ONE, draws=draws),
-    "choose of a number": lambda held, draws: asked(held, item="text").choose(domain=100, **ONE, draws=draws),
-    "choose of days": lambda held, draws: asked(held, item="day").choose(
+    "choose of a range": lambda held, draws: by_names(asked(held, item="whole")).choose(
+        domain=range(-5, 20), **ONE, draws=draws
+    ),
+    "choose of a number": lambda held, draws: by_names(asked(held, item="text")).choose(domain=100, **ONE, draws=draws),
+    "choose of days": lambda held, draws: by_names(asked(held, item="day")).choose(
         domain=AWKWARD.column("day").to_pylist(), **ONE, method="permute-and-flip", draws=draws
     ),
-    "histogram of a list": lambda held, draws: asked(held, item="text").histogram(
+    "histogram of a list": lambda held, draws: by_names(asked(held, item="text")).histogram(
         domain=LISTED, epsilon=1, draws=draws
     ),
-    "histogram of a range": lambda held, draws: asked(held, item="whole").histogram(
+    "histogram of a range": lambda held, draws: by_names(asked(held, item="whole")).histogram(
         domain=range(-5, 20), epsilon=1, delta="0.01", draws=draws
     ),
-    "quantile, least": lambda held, draws: asked(held, item="whole").quantile(
+    "quantile, least": lambda held, draws: by_names(asked(held, item="whole")).quantile(
         [0.2, 0.5, 0.9], **PLACES, per_user="min", draws=draws
     ),
-    "quantile, mean": lambda held, draws: asked(held, item="price").quantile(
+    "quantile, mean": lambda held, draws: by_names(asked(held, item="price")).quantile(
         0.7, **PLACES, per_user="mean", draws=draws
     ),
-    "median": lambda held, draws: asked(held, item="real").median(**PLACES, per_user="max", draws=draws),
-    "medians of groups": lambda held, draws: asked(held, item="whole").quantile(
+    "median": lambda held, draws: by_names(asked(held, item="real")).median(**PLACES, per_user="max", draws=draws),
+    "medians of groups": lambda held, draws: by_names(asked(held, item="whole")).quantile(
         [0.2, 0.5], **EVERYWHERE, bounds=(-10, 50), step="0.5", per_user="mean", epsilon=60, delta="0.3", draws=draws
     ),
-    "medians of listed pairs": lambda held, draws: asked(held, item="price").median(
+    "medians of listed pairs": lambda held, draws: by_names(asked(held, item="price")).median(
         **PLACES,
         per_user="max",
         by=["flag", "small"],
@@ -104,10 +115,10 @@ VERBS: dict[str, Verb] = {
         max_groups_per_user=9,
         draws=draws,
     ),
-    "choose in groups": lambda held, draws: asked(held, item="small").choose(
+    "choose in groups": lambda held, draws: by_names(asked(held, item="small")).choose(
         **EVERYWHERE, domain=range(-2, 20), epsilon=60, delta="0.3", draws=draws
     ),
-    "choose in days": lambda held, draws: asked(held, item="text").choose(
+    "choose in days": lambda held, draws: by_names(asked(held, item="text")).choose(
         domain=LISTED,
         by="day",
         groups=AWKWARD.column("day").to_pylist(),
@@ -115,20 +126,22 @@ VERBS: dict[str, Verb] = {
         epsilon=9,
         draws=draws,
     ),
-    "union": lambda held, draws: asked(held, item="text").union(
+    "union": lambda held, draws: by_names(asked(held, item="text")).union(
         **SET, method="policy-laplace", counts=True, draws=draws
     ),
-    "union, all chosen": lambda held, draws: asked(held, item="text").union(epsilon=5, delta="0.1", draws=draws),
-    "union of whole numbers": lambda held, draws: asked(held, item="whole").union(
+    "union, all chosen": lambda held, draws: by_names(asked(held, item="text")).union(
+        epsilon=5, delta="0.1", draws=draws
+    ),
+    "union of whole numbers": lambda held, draws: by_names(asked(held, item="whole")).union(
         **SET, method="weighted-gaussian", draws=draws
     ),
-    "union in the engine": lambda held, draws: asked(held, item="text").union(
+    "union in the engine": lambda held, draws: by_names(asked(held, item="text")).union(
         **SET, method="weighted-gaussian", in_engine=True, counts=True, draws=draws
     ),
-    "union of days in the engine": lambda held, draws: asked(held, item="day").union(
+    "union of days in the engine": lambda held, draws: by_names(asked(held, item="day")).union(
         **SET, method="weighted-gaussian", in_engine=True, draws=draws
     ),
-    "union in the engine, bound chosen": lambda held, draws: asked(held, item="flag").union(
+    "union in the engine, bound chosen": lambda held, draws: by_names(asked(held, item="flag")).union(
         epsilon=8, delta="0.01", in_engine=True, draws=draws
     ),
 }
@@ -169,7 +182,7 @@ NOTES = pa.table(
 @pytest.mark.parametrize("ngrams", [1, (1, 2)], ids=str)
 def test_words_of_texts(elsewhere: Hold, ngrams: object) -> None:
     found = [
-        asked(held, item=dps.Text("note", ngrams=ngrams)).union(
+        by_names(asked(held, item=dps.Text("note", ngrams=ngrams))).union(
             epsilon=10**3, delta="1e-9", max_items_per_user=20, method="weighted-gaussian"
         )
         for held in (elsewhere(NOTES), judge(NOTES))
@@ -214,7 +227,7 @@ def test_the_law_of_a_bounded_union_in_the_engine(hold: Hold) -> None:
     seen: Counter[tuple[bool, bool]] = Counter()
     data = asked(hold(PAIRED), item="item")
     for _ in range(times):
-        out = set(data.union(**price, method="weighted-laplace", in_engine=True).labels)
+        out = set(by_names(data).union(**price, method="weighted-laplace", in_engine=True).labels)
         seen.update((f"{block} a" in out, f"{block} b" in out) for block in range(BLOCKS))
     for answer, p in law.items():
         low, high = interval(samples, p, FALSE_ALARM / len(law))

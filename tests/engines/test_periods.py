@@ -26,6 +26,7 @@ from dpselect.engines.row_periods import RowPeriods
 from dpselect.errors import ParameterError
 from dpselect.testing import SeededDraws
 from dpselect.texts.tokenizer import Tokenizer
+from tests.by_names import by_names
 from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.test_conformance import named, pairs
 from tests.engines.timed_rows import ITEMS, TIMED, counts_of, period_of, rows_of, sets_of
@@ -357,12 +358,14 @@ def test_the_clock_of_utc_for_that_of_a_zone_is_noticed(monkeypatch: pytest.Monk
 def test_every_verb_takes_periods(hold: Hold) -> None:
     """Under the same bits every engine gives the same release, and its statement says whose promise it is."""
     verbs: dict[str, Callable[[dps.Dataset], dps.Release]] = {
-        "top_k": lambda data: data.top_k(2, epsilon=40, delta="0.1", draws=SeededDraws(1)),
-        "union": lambda data: data.union(
+        "top_k": lambda data: by_names(data).top_k(2, epsilon=40, delta="0.1", draws=SeededDraws(1)),
+        "union": lambda data: by_names(data).union(
             epsilon=40, delta="0.1", max_items_per_user=3, method="weighted-gaussian", draws=SeededDraws(1)
         ),
-        "choose": lambda data: data.choose(domain=ITEMS, epsilon=1, draws=SeededDraws(1)),
-        "quantile": lambda data: data.quantile(bounds=(0, 13), step=1, epsilon=1, per_user="max", draws=SeededDraws(1)),
+        "choose": lambda data: by_names(data).choose(domain=ITEMS, epsilon=1, draws=SeededDraws(1)),
+        "quantile": lambda data: by_names(data).quantile(
+            bounds=(0, 13), step=1, epsilon=1, per_user="max", draws=SeededDraws(1)
+        ),
     }
     for name, ask in verbs.items():
         found = []

@@ -19,6 +19,7 @@ from dpselect.errors import DataError
 from dpselect.testing import SeededDraws
 from dpselect.texts.token_stream import GAP, TokenStream, unnamed
 from dpselect.texts.tokenizer import Tokenizer
+from tests.by_names import by_names
 from tests.engines.test_text_levels import CROWDS, climb, consistent
 from tests.plain_text import level_sets
 from tests.text_rows import rows_of
@@ -80,7 +81,9 @@ def test_the_same_draws_release_the_same_n_grams(monkeypatch):
         monkeypatch.setattr(text, "MANY", many)
         for method in ("renyi-shaped", "greedy-geometric"):
             more = {} if method == "greedy-geometric" else {"max_items_per_user": 4}
-            found.append(data.union(epsilon=8, delta="0.01", method=method, draws=SeededDraws(3), **more).labels)
+            found.append(
+                by_names(data).union(epsilon=8, delta="0.01", method=method, draws=SeededDraws(3), **more).labels
+            )
     assert found[:2] == found[2:]
     assert all(found)
 
@@ -90,10 +93,13 @@ def test_what_little_memory_cannot_hold_is_done_with_all_there_is(monkeypatch, i
     """One value that cannot be spilled must not make the question of everybody fail."""
     ask = {"epsilon": 8, "delta": "0.01", "max_items_per_user": 4}
     rows = {"user": list(range(300)), "item": ["x y"] * 300}
-    enough = dps.Dataset(rows, user="user", item=item).union(**ask, draws=SeededDraws(1))
+    enough = by_names(dps.Dataset(rows, user="user", item=item)).union(**ask, draws=SeededDraws(1))
     with monkeypatch.context() as patched:
         patched.setattr(workspace, "LITTLE", 1000)
-        assert dps.Dataset(rows, user="user", item=item).union(**ask, draws=SeededDraws(1)).labels == enough.labels
+        assert (
+            by_names(dps.Dataset(rows, user="user", item=item)).union(**ask, draws=SeededDraws(1)).labels
+            == enough.labels
+        )
         patched.setenv(memory.VARIABLE, "5kB")
         with pytest.raises(DataError, match="do not fit into memory"):
-            dps.Dataset(rows, user="user", item=item).union(**ask)
+            by_names(dps.Dataset(rows, user="user", item=item)).union(**ask)

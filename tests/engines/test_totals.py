@@ -17,6 +17,7 @@ from dpselect.aggregates.totals import Totals
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, ParameterError
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.engines import sources
 from tests.engines.every_engine import Hold
 from tests.engines.test_conformance import pairs
@@ -230,6 +231,6 @@ def test_the_whole_way_on_every_engine(hold: Hold) -> None:
     data = dps.Dataset(held.source, user="user", item="item", table=held.table)
     # Seeded, since an interval of 95 in 100 misses now and then.
     asked = {"epsilon": 20, "delta": "0.01", "by_weight": "w", "at_most": 6, "weight_unit": "0.5"}
-    found = data.top_k(2, **asked, counts=True, draws=SeededDraws(1))
+    found = by_names(data).top_k(2, **asked, counts=True, draws=SeededDraws(1))
     assert found.labels == ["i2", "i1"]
     assert found[0].low <= 133 * 6 <= found[0].high

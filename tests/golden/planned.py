@@ -16,15 +16,13 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.questions.questions import QUESTIONS
+from tests.by_names import asked
 from tests.pairs.asking import Asking
 from tests.pairs.crossing import Call, pairs
 from tests.pairs.states import state
 from tests.pairs.table import OF_QUESTIONS, file_of, ids
 
 KEPT = Path(__file__).with_name("planned.json")
-PRICES = {"users_for": "threshold"}
-OF_ASKING = ("epsilon", "delta", "share", "within", "threshold", "fresh")
 PRICE = {"epsilon": 1}  # the delta is the usual one where the call says none
 Plans = Mapping[str, Mapping[str, object]]
 
@@ -41,23 +39,11 @@ def calls() -> Iterator[tuple[str, Call]]:
             yield ids(pair), Call(found.call.verb, found.call.given | PRICE)
 
 
-def noun_of(call: Call) -> tuple[dps.Question, dict[str, object]] | None:
-    """The question of a call as a value, and its price; None where it says what no such value has."""
-    kind = QUESTIONS["quantile" if call.verb == "median" else call.verb]
-    own = {name: value for name, value in call.asked.items() if name in kind.flat_names()}
-    price = {PRICES.get(name, name): value for name, value in call.asked.items() if name not in own}
-    return (kind.from_flat(own), price) if {*price} <= {*OF_ASKING} else None
-
-
 def planned(call: Call, asking: Asking) -> dict[str, object]:
     """What a ledger would know the question by, and the most that it costs; or why it is refused at this price."""
     said = asking.dataset(call, budget=dps.Budget(epsilon=1, delta="1e-3"))
     try:
-        noun = noun_of(call)
-        if noun is None:
-            getattr(dps.Dataset(**said), call.verb)(**call.asked)
-        else:
-            dps.Dataset(**said).ask(noun[0], **noun[1])  # type: ignore[arg-type] # any price
+        asked(dps.Dataset(**said), call.verb, call.asked)
     except PlannedError as plan:
         query, question = plan.args
         known = json.loads(question.text)

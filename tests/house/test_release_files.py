@@ -28,6 +28,7 @@ from dpselect.release.of_rows import UNREADABLE
 from dpselect.release.release import Item, Receipt, Release
 from dpselect.release.saving import csv_text
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.house.test_release import release
 
 LABELS = [
@@ -50,16 +51,16 @@ def kinds() -> dict[str, Release]:
     numbers = dps.Dataset({"user": range(90), "item": [u % 9 for u in range(90)]}, user="user", item="item")
     sets = {"domain": domain, "ranked": False, "counts": True}
     return {
-        "top_k": data.top_k(3, **USUAL, counts=True),
-        "noisy": data.top_k(3, **USUAL, counts=True, method="limited-domain-laplace"),
-        "discover": data.top_k(3, **USUAL, counts=True, method="discover"),
-        "set": data.top_k(3, **USUAL, **sets, method="canonical-set"),
+        "top_k": by_names(data).top_k(3, **USUAL, counts=True),
+        "noisy": by_names(data).top_k(3, **USUAL, counts=True, method="limited-domain-laplace"),
+        "discover": by_names(data).top_k(3, **USUAL, counts=True, method="discover"),
+        "set": by_names(data).top_k(3, **USUAL, **sets, method="canonical-set"),
         "choose": data.choose(domain=domain, epsilon=1),
         "histogram": data.histogram(domain=domain[::-1], epsilon=1),
         "scores": dps.choose({"x": 0.25, "y": 3}, epsilon=1),
-        "union": data.union(**USUAL, counts=True),
+        "union": by_names(data).union(**USUAL, counts=True),
         "quantile": numbers.quantile(("0.25", 0.5), bounds=(0, 10), step="0.5", epsilon=5),
-        "empty": votes(where="item = 'nobody'").top_k(3, **USUAL),
+        "empty": by_names(votes(where="item = 'nobody'")).top_k(3, **USUAL),
         "test draws": dps.choose([1, 2], epsilon=1, draws=SeededDraws(1)),
     }
 
@@ -294,7 +295,7 @@ def test_an_empty_answer_says_what_to_look_at() -> None:
     )
     assert "fewer k" in kinds()["empty"]._repr_html_()
     assert "what to look at" not in str(kinds()["top_k"])
-    assert "fewer k" not in str(votes(where="item = 'nobody'").union(**USUAL))
+    assert "fewer k" not in str(by_names(votes(where="item = 'nobody'")).union(**USUAL))
 
 
 def test_an_empty_answer_names_who_tells_whether_rows_could_be_read(tmp_path) -> None:
@@ -303,33 +304,33 @@ def test_an_empty_answer_names_who_tells_whether_rows_could_be_read(tmp_path) ->
     said = []
     for name, encoding in (("good.csv", "utf-8"), ("bad.csv", "latin-1")):
         (tmp_path / name).write_bytes(rows.encode(encoding))
-        found = dps.Dataset(tmp_path / name, user="user", item="item").top_k(3, **USUAL)
+        found = by_names(dps.Dataset(tmp_path / name, user="user", item="item")).top_k(3, **USUAL)
         assert len(found) == 0
         said.append(str(found))
     assert said[0] == said[1]
     three = dps.Dataset({"user": [1, 2], "item": [3, 4], "g": [5, 6]}, user="user", item="item")
-    full = votes().top_k(2, **USUAL), votes().choose(domain=["a"], epsilon=1)
-    for one in (found, three.top_k(2, by="g", **USUAL), *full):
+    full = by_names(votes()).top_k(2, **USUAL), votes().choose(domain=["a"], epsilon=1)
+    for one in (found, by_names(three).top_k(2, by="g", **USUAL), *full):
         assert one.privacy.sentences[-1] == UNREADABLE
 
 
 def test_an_empty_answer_speaks_of_what_is_missing_alone() -> None:
     """Nothing is left out of a list of none, and no count has an interval."""
     empty = dps.Dataset(VOTES | {"day": VOTES["item"]}, user="user", item="item", where="item = 'nobody'")
-    by_group = empty.top_k(2, by="day", counts=True, max_groups_per_user=1, **USUAL)
-    for found in (empty.top_k(2, counts=True, **USUAL), by_group):
+    by_group = by_names(empty).top_k(2, by="day", counts=True, max_groups_per_user=1, **USUAL)
+    for found in (by_names(empty).top_k(2, counts=True, **USUAL), by_group):
         (said,) = found.accuracy.sentences
         assert re.search(r"No item has over [0-9]+ (counted )?users more than the item at rank", said)
-    assert all(" is found if " in one for one in empty.union(counts=True, **USUAL).accuracy.sentences)
-    assert len(votes().top_k(2, counts=True, **USUAL).accuracy.sentences) > 1
+    assert all(" is found if " in one for one in by_names(empty).union(counts=True, **USUAL).accuracy.sentences)
+    assert len(by_names(votes()).top_k(2, counts=True, **USUAL).accuracy.sentences) > 1
 
 
 def test_an_item_is_in_its_release() -> None:
     rows = {"user": [*range(900)] * 2, "item": ["ant"] * 900 + ["bee"] * 900, "day": [1] * 900 + [2] * 900}
-    found = dps.Dataset(rows, user="user", item="item").top_k(2, **USUAL)
+    found = by_names(dps.Dataset(rows, user="user", item="item")).top_k(2, **USUAL)
     assert ("ant" in found, "bee" in found, "cat" in found, 7 in found) == (True, True, False, False)
     assert found[0] in found
-    keys = dps.Dataset(rows, user="user", item=["item", "day"]).top_k(2, **USUAL)
+    keys = by_names(dps.Dataset(rows, user="user", item=["item", "day"])).top_k(2, **USUAL)
     assert (("ant", 1) in keys, ["bee", 2] in keys, ("ant", 2) in keys, "ant" in keys) == (True, True, False, False)
 
 
@@ -364,7 +365,7 @@ def test_what_is_said_does_not_depend_on_the_rows() -> None:
     for method in ("limited-domain", "limited-domain-laplace"):
         asked = {**USUAL, "counts": True, "method": method}
         two = [
-            dps.Dataset(rows, user="user", item="item", max_items_per_user=2).top_k(3, **asked)
+            by_names(dps.Dataset(rows, user="user", item="item", max_items_per_user=2)).top_k(3, **asked)
             for rows in (VOTES, other)
         ]
         assert two[0].accuracy == two[1].accuracy

@@ -43,6 +43,7 @@ from dpselect.queries.query import Query, kind
 from dpselect.remote.address import address_of
 from dpselect.remote.remote import Remote
 from dpselect.remote.wire import Reply, Wire
+from tests.by_names import asked
 from tests.engines.every_engine import MAKERS as OF_SERVERS
 from tests.one_duckdb import shared
 from tests.pairs import rows
@@ -195,32 +196,29 @@ class InProcess(Wire):
 
 def _python(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     data = dps.Dataset(**asking.dataset(call, **more.pop("rows", {})))
-    release: dps.Release = getattr(data, call.verb)(**call.asked, **more)
-    return release
+    return asked(data, call.verb, {**call.asked, **more})
 
 
 def _frame(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     said = asking.dataset(call)
     frame: Any = said.pop("source")
-    release: dps.Release = getattr(frame.dps, call.verb)(**said, **call.asked, **more)
-    return release
+    return asked(frame.dps(**said), call.verb, {**call.asked, **more})
 
 
 def _json(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
-    said, asked = asking.dataset(call, **more.pop("rows", {})), dict(call.asked)
+    said, given = asking.dataset(call, **more.pop("rows", {})), dict(call.asked)
     if isinstance(said["item"], dps.Text):
-        asked["words"] = said["item"].words
+        given["words"] = said["item"].words
     if "max_items_per_user" in said and "max_items_per_user" in kind(call.verb).parameters():
-        asked["max_items_per_user"] = said["max_items_per_user"]
-    written = json.dumps(kind(call.verb)(**asked).to_dict())
+        given["max_items_per_user"] = said["max_items_per_user"]
+    written = json.dumps(kind(call.verb)(**given).to_dict())
     return dps.Dataset(**said).ask(Query.from_dict(json.loads(written)), **more)
 
 
 def _gateway(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     remote, name = asking.gateway(call)
     said = {name: call.rows[name] for name in ("item", "where", "during", "max_items_per_user") if name in call.rows}
-    release: dps.Release = getattr(remote.data(name, **said), call.verb)(**call.asked, **more)
-    return release
+    return asked(remote.data(name, **said), call.verb, {**call.asked, **more})
 
 
 def _command(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -10,6 +9,8 @@ from itertools import combinations
 from typing import Any
 
 import dpselect as dps
+from dpselect.queries.query import kind
+from tests.by_names import OF_NOUNS
 from tests.pairs.features import DOMAIN, FEATURES, GROUPS, LEFT_OUT, VERBS, Feature
 from tests.pairs.rows import ADDRESSED, ROWS, Row
 
@@ -118,7 +119,8 @@ def _verb(features: Pair) -> str:
 
 
 def _knows(verb: str, name: str) -> bool:
-    return name in (*inspect.signature(getattr(dps.Dataset, verb)).parameters, *OF_ROWS, *OF_CARRIERS)
+    make = kind("quantile" if verb == "median" else verb)
+    return name in (*make.parameters(), *OF_NOUNS, *OF_ROWS, *OF_CARRIERS)
 
 
 def _check_parameters(verb: str, said: Mapping[str, object]) -> None:

@@ -21,6 +21,7 @@ from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Fingerprint
 from dpselect.queries.choose import ChooseQuery
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.ledger.amounts import Costing, grant
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
@@ -49,7 +50,7 @@ def test_answers_are_summed_in_both_currencies_over_verbs_and_data_sets():
         lambda: votes(budget, {"user": [1], "item": ["x"]}).choose(domain=["x", "y"], epsilon=1),
         lambda: dps.median([1, 2, 3], bounds=(0, 9), epsilon="1/2", budget=budget),
         lambda: dps.choose([1, 900], epsilon="1/4", budget=budget),
-        lambda: votes(budget).union(epsilon="1/8", max_items_per_user=2),
+        lambda: by_names(votes(budget)).union(epsilon="1/8", max_items_per_user=2),
     ):
         charged.append(asked().charged)
         assert budget.left == pytest.approx(room((4, Fraction(3, 10**6)), charged), abs=2e-6)
@@ -105,7 +106,7 @@ def test_invalid_parameters_cost_nothing():
     with pytest.raises(dps.ParameterError):
         votes(budget).choose(domain=["ant"], epsilon="1/2", method="best")
     with pytest.raises(dps.ParameterError, match="neighbors must be add-remove where a budget pays"):
-        votes(budget).choose(domain=["ant"], epsilon="1/2", neighbors="replace-one")
+        by_names(votes(budget)).choose(domain=["ant"], epsilon="1/2", neighbors="replace-one")
     assert budget.left == 1
 
 
@@ -118,7 +119,7 @@ def test_the_same_question_of_the_same_file_is_free(tmp_path):
     assert (first.charged.numbers["repeated"], again.charged.numbers["repeated"]) == (False, True)
     assert budget.left == 0.25
     with pytest.raises(dps.BudgetError):
-        votes(budget, path).choose(domain=["ant", "bee"], epsilon="3/4", fresh=True)
+        by_names(votes(budget, path)).choose(domain=["ant", "bee"], epsilon="3/4", fresh=True)
     with pytest.raises(dps.BudgetError):  # of a frame nobody knows whether it is the same
         votes(budget).choose(domain=["ant", "bee"], epsilon="3/4")
 
@@ -191,7 +192,7 @@ def test_threads_never_spend_more_than_there_is():
     def ask():
         gate.wait()
         try:
-            release = votes(budget).choose(domain=["ant"], epsilon="1/2", draws=SeededDraws(1))
+            release = by_names(votes(budget)).choose(domain=["ant"], epsilon="1/2", draws=SeededDraws(1))
             said.append(release.labels)
         except dps.BudgetError:
             said.append("refused")
@@ -338,7 +339,7 @@ def test_a_delta_that_is_left_out_is_a_thousandth_also_in_what_a_question_is_kno
 @pytest.mark.parametrize("ranked", [True, False])
 def test_a_top_k_of_a_known_domain_needs_no_delta_of_a_budget(ranked):
     for budget in (dps.Budget(epsilon=1), dps.Budget(epsilon=1, delta="1e-6")):
-        found = votes(budget).top_k(1, domain=["ant", "bee"], epsilon="1/2", ranked=ranked)
+        found = by_names(votes(budget)).top_k(1, domain=["ant", "bee"], epsilon="1/2", ranked=ranked)
         assert found.privacy.delta == 0
         assert found.charged.numbers["delta"] == 0
 
@@ -358,7 +359,7 @@ def test_a_query_that_was_made_beforehand_is_asked_as_the_verb_asks_it(verb, que
     most = query.get("max_items_per_user")
     fits = beforehand.left_for(made)
     asked = votes(beforehand, rows, max_items_per_user=most).ask(made)
-    verb_of = getattr(votes(by_verb, rows, max_items_per_user=most), verb)
+    verb_of = getattr(by_names(votes(by_verb, rows, max_items_per_user=most)), verb)
     found = verb_of(**{name: value for name, value in query.items() if name != "max_items_per_user"})
     assert asked.privacy == found.privacy
     assert asked.charged.numbers["delta"] == found.charged.numbers["delta"] == Fraction(1, 10**9)

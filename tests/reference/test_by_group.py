@@ -20,6 +20,7 @@ from dpselect.queries.query import Query
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.top_k_by import moved
 from dpselect.release.archive import archived, restored
+from tests.by_names import by_names
 
 COUNTRIES = ("DE", "FR", "LI")
 
@@ -43,7 +44,7 @@ def data() -> dps.Dataset:
 
 @pytest.fixture(scope="module")
 def found(data: dps.Dataset) -> dps.Release:
-    return data.top_k(2, epsilon=8, by="country", counts=True, users=True)
+    return by_names(data).top_k(2, epsilon=8, by="country", counts=True, users=True)
 
 
 def test_every_group_that_can_be_told_is_shown_with_its_own_items(found):
@@ -60,7 +61,7 @@ def test_several_columns(data):
     found = data.top_k(1, epsilon=8, by=["year", "country"])
     assert found.groups.columns == ("year", "country")
     assert [group.values for group in found.groups.shown] == [(2020, "DE"), (2021, "FR")]
-    listed = data.top_k(1, epsilon=8, by=["year", "country"], groups=[(2020, "DE"), (2020, "FR")])
+    listed = by_names(data).top_k(1, epsilon=8, by=["year", "country"], groups=[(2020, "DE"), (2020, "FR")])
     assert [(group.values, group.complete) for group in listed.groups.shown] == [
         ((2020, "DE"), True),
         ((2020, "FR"), False),
@@ -68,7 +69,7 @@ def test_several_columns(data):
 
 
 def test_listed_groups_are_shown_in_any_case(data):
-    found = data.top_k(2, epsilon=8, by="country", groups=["LI", "DE", "XX"], users=True)
+    found = by_names(data).top_k(2, epsilon=8, by="country", groups=["LI", "DE", "XX"], users=True)
     assert [group.values[0] for group in found.groups.shown] == ["DE", "LI", "XX"]
     assert [group.complete for group in found.groups.shown] == [True, False, False]
     assert not found.complete
@@ -96,22 +97,22 @@ def test_every_form_has_the_groups(found, tmp_path):
 
 
 def test_a_union_by_group_is_that_of_pairs(data):
-    found = data.union(epsilon=8, by="country", max_items_per_user=3, counts=True)
+    found = by_names(data).union(epsilon=8, by="country", max_items_per_user=3, counts=True)
     pairs = dps.Dataset(pa.table(rows()), user="user", item=["country", "item"])
-    both = pairs.union(epsilon=8, max_items_per_user=3, counts=True)
+    both = by_names(pairs).union(epsilon=8, max_items_per_user=3, counts=True)
     assert sorted((*item.group, item.item) for item in found) == sorted(both.labels)
     assert [group.values for group in found.groups.shown] == [("DE",), ("FR",)]
     assert list(found.to_columns()) == ["country", "item", "counted_users", "low", "high"]
     assert dps.Release.from_json(found.to_json()) == found
     assert "item" not in found.privacy.parameters
-    inside = data.union(epsilon=8, by="country", max_items_per_user=3, in_engine=True)
+    inside = by_names(data).union(epsilon=8, by="country", max_items_per_user=3, in_engine=True)
     assert [item.group for item in inside] == [item.group for item in found]
     said = json.loads(json.dumps(Query.from_dict({"verb": "union", "epsilon": "8", "by": ["country"]}).to_dict()))
     assert data.ask(Query.from_dict(said)).groups.columns == ("country",)
 
 
 def test_discovery_by_group(data):
-    found = data.top_k(2, epsilon=8, by="country", method="discover", counts=True, groups=["FR", "XX", "DE"])
+    found = by_names(data).top_k(2, epsilon=8, by="country", method="discover", counts=True, groups=["FR", "XX", "DE"])
     assert [(item.group, item.rank) for item in found] == [(("DE",), 1), (("DE",), 2), (("FR",), 1), (("FR",), 2)]
     assert all(item.item.startswith(item.group[0]) for item in found)
     assert [group.values for group in found.groups.shown] == [("DE",), ("FR",), ("XX",)]
@@ -120,7 +121,7 @@ def test_discovery_by_group(data):
     alone = data.top_k(2, epsilon=8, by=["year", "country"], method="discover")
     assert {item.group for item in alone} == {(2020, "DE"), (2021, "FR")}
     with pytest.raises(ParameterError, match="users must be left out for discover"):
-        data.top_k(2, epsilon=8, by="country", method="discover", users=True)
+        by_names(data).top_k(2, epsilon=8, by="country", method="discover", users=True)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_a_picture_has_a_panel_for_each_group(found, data):
     assert [mark.bar for panel in panels for mark in panel.marks] == [item.count for item in found]
     pairs = data.top_k(1, epsilon=8, by=["year", "country"], counts=True).plot()
     assert [panel.title for panel in pairs.panels] == ["2020, DE", "2021, FR"]
-    nothing = data.top_k(1, epsilon=8, by="country", groups=["XX"], counts=True)
+    nothing = by_names(data).top_k(1, epsilon=8, by="country", groups=["XX"], counts=True)
     assert nothing.plot().alt.endswith("Nothing came back.")
 
 
@@ -206,8 +207,8 @@ def test_a_ledger_pays_by_the_outcome_and_knows_the_question_again(tmp_path):
         ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=10, delta="1e-3")
     budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
     data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="item", budget=budget)
-    found = data.top_k(2, epsilon=2, by="country", max_groups_per_user=2)
-    again = data.top_k(2, epsilon=2, by="country", max_groups_per_user=2)
+    found = by_names(data).top_k(2, epsilon=2, by="country", max_groups_per_user=2)
+    again = by_names(data).top_k(2, epsilon=2, by="country", max_groups_per_user=2)
     assert replace(again, charged=None) == replace(found, charged=None)
     assert again.charged.numbers["epsilon"] == 0
     other = data.top_k(2, epsilon=2, by="country")
@@ -229,7 +230,9 @@ def alike() -> dps.Dataset:
 
 @pytest.mark.parametrize("method", ["limited-domain", "discover"])
 def test_groups_that_python_takes_for_equal_are_not_one(alike, method):
-    found = alike.top_k(2, epsilon=40, by="g", max_groups_per_user=4, method=method, users=method != "discover")
+    found = by_names(alike).top_k(
+        2, epsilon=40, by="g", max_groups_per_user=4, method=method, users=method != "discover"
+    )
     assert len(found.groups.shown) == 4
     assert found.found == (2, 2, 2, 2)
     first = {item.item[0]: repr(item.group) for item in found}
@@ -245,7 +248,7 @@ def test_groups_that_python_takes_for_equal_are_not_one(alike, method):
 
 
 def test_a_union_by_group_keeps_groups_apart_that_python_takes_for_equal(alike):
-    found = alike.union(epsilon=40, by="g", max_items_per_user=1)
+    found = by_names(alike).union(epsilon=40, by="g", max_items_per_user=1)
     assert len(found.groups.shown) == 4
     assert found.found == (2, 2, 2, 2)
 
@@ -261,7 +264,7 @@ def test_other_listed_groups_are_another_question_also_where_a_frame_lists_them(
     data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="item", budget=budget)
     for country in ("DE", "FR"):
         listed = dps.Column(pa.table({"country": [country]}), "country")
-        found = data.top_k(1, epsilon=1, by="country", groups=listed)
+        found = by_names(data).top_k(1, epsilon=1, by="country", groups=listed)
         assert [group.values for group in found.groups.shown] == [(country,)]
 
 
@@ -280,7 +283,7 @@ def test_parts_of_a_text_by_group():
 def test_columns_that_a_table_by_group_has_itself():
     given = {"user": np.arange(400), "group_users": ["a", "b"] * 200, "item": ["c", "d"] * 200, "year": [2026] * 400}
     data = dps.Dataset(given, user="user", item=["group_users", "item"])
-    found = data.top_k(2, epsilon=8, by="year", users=True)
+    found = by_names(data).top_k(2, epsilon=8, by="year", users=True)
     assert sorted(found.to_columns()["item_group_users"]) == ["a", "b"]
     assert found.to_columns()["counted_group_users"] == [found.groups.shown[0].users] * 2
     assert found.text.split("\n\n")[1].splitlines()[1].startswith("2026 ")
@@ -290,9 +293,9 @@ def test_moments_with_and_without_a_zone_in_a_union():
     moment = datetime.datetime(2026, 10, 1)
     moments = [moment, moment.replace(tzinfo=datetime.UTC)]
     rows = {"user": np.arange(400), "item": ["a"] * 400, "at": np.array(moments * 200, dtype=object)}
-    found = dps.Dataset(rows, user="user", item="at").union(epsilon=8, max_items_per_user=1)
+    found = by_names(dps.Dataset(rows, user="user", item="at")).union(epsilon=8, max_items_per_user=1)
     assert found.labels == moments
-    found = dps.Dataset(rows, user="user", item="item").union(epsilon=8, max_items_per_user=1, by="at")
+    found = by_names(dps.Dataset(rows, user="user", item="item")).union(epsilon=8, max_items_per_user=1, by="at")
     assert [group.values for group in found.groups.shown] == [(one,) for one in moments]
 
 
@@ -317,7 +320,7 @@ BAD = {
     "max_groups_per_user must be a whole number of at least 1": {"by": "country", "max_groups_per_user": 0},
     "max_groups_per_user must be a whole number from": {"by": "country", "max_groups_per_user": 10**9},
     "groups must hold at least one item": {"by": "country", "groups": []},
-    "groups must list the groups": {"by": "country", "groups": 4},
+    "groups must be a list": {"by": "country", "groups": 4},
     "groups must hold text": {"by": "country", "groups": [1, 2]},
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
     "domain must be left out where by is given": {"by": "country", "domain": ["a"]},
@@ -330,10 +333,10 @@ BAD = {
 @pytest.mark.parametrize("said", BAD)
 def test_bad_input(data, said):
     with pytest.raises(ParameterError) as error:
-        data.top_k(2, epsilon=1, **BAD[said])
+        by_names(data).top_k(2, epsilon=1, **BAD[said])
     assert str(error.value).startswith(said)
 
 
 def test_within_is_refused_by_group(data):
     with pytest.raises(ParameterError, match="within must be left out where by is given"):
-        data.top_k(2, within=50, by="country")
+        by_names(data).top_k(2, within=50, by="country")

@@ -14,6 +14,7 @@ from dpselect.queries.query import Query
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.judge.both import check
 
 USERS = 900
@@ -34,7 +35,7 @@ def data() -> dps.Dataset:
 @pytest.fixture(scope="module")
 def found(data) -> dps.Release:
     asked = {"epsilon": 60, "delta": "1e-6", "by": "country", "counts": True, "users": True}
-    return data.top_k(2, **asked, **WEIGHTS, draws=SeededDraws(1))
+    return by_names(data).top_k(2, **asked, **WEIGHTS, draws=SeededDraws(1))
 
 
 def test_sums_are_in_the_unit_of_the_column_and_users_are_users(found):
@@ -56,7 +57,7 @@ def test_what_is_said_is_checked_and_comes_back(found, data, tmp_path):
     assert "A user has only the groups in which they give an item a unit" in said
     assert "bottom, which stands" in said
     assert "of minutes above the sum of rank k_bar + 1 = 101 of its group" in said
-    secure = data.top_k(2, epsilon=1, delta="1e-6", by="country", counts=True, users=True, **WEIGHTS)
+    secure = by_names(data).top_k(2, epsilon=1, delta="1e-6", by="country", counts=True, users=True, **WEIGHTS)
     (tmp_path / "release.json").write_text(secure.to_json())
     assert check(tmp_path / "release.json").verdict is Verdict.FOLLOWS
     assert dps.Release.from_json(found.to_json()) == found

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import dpselect as dps
+from tests.by_names import by_names
 
 ROWS = {"user": list(range(400)), "item": ["tea", "milk"] * 200}
 NEEDED = ("top_k", "discover", "union")
@@ -18,11 +19,11 @@ def promise(verb: str, **delta: object) -> dict[str, object]:
     rows = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
     values = dps.Dataset({"user": ROWS["user"], "item": list(range(400))}, user="user", item="item")
     ask = {
-        "top_k": lambda: rows.top_k(2, epsilon=1, **delta),
-        "discover": lambda: rows.top_k(2, epsilon=1, method="discover", **delta),
-        "union": lambda: rows.union(epsilon=1, **delta),
-        "domain": lambda: rows.top_k(1, epsilon=1, domain=["tea", "milk"], **delta),
-        "quantile": lambda: values.quantile(0.5, bounds=(0, 400), epsilon=1, **delta),
+        "top_k": lambda: by_names(rows).top_k(2, epsilon=1, **delta),
+        "discover": lambda: by_names(rows).top_k(2, epsilon=1, method="discover", **delta),
+        "union": lambda: by_names(rows).union(epsilon=1, **delta),
+        "domain": lambda: by_names(rows).top_k(1, epsilon=1, domain=["tea", "milk"], **delta),
+        "quantile": lambda: by_names(values).quantile(0.5, bounds=(0, 400), epsilon=1, **delta),
     }
     return json.loads(ask[verb]().to_json())["privacy"]
 

@@ -13,6 +13,7 @@ from dpselect.mechanisms.top_k.discover import root_down
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.top_k_planning import best_unknown_method
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 
 TERMS = {"epsilon": 8, "delta": "1e-9"}
 # Everybody has ant; the rarer an item, the fewer users, down to one alone.
@@ -31,7 +32,7 @@ def votes(**settings):
 @pytest.mark.parametrize("settings", [{}, {"max_items_per_user": 1}, {"max_items_per_user": 3}], ids=str)
 @pytest.mark.parametrize("counts", [False, True])
 def test_the_best_of_what_was_discovered(settings, counts):
-    release = votes(**settings).top_k(3, method="discover", counts=counts, **TERMS)
+    release = by_names(votes(**settings)).top_k(3, method="discover", counts=counts, **TERMS)
     assert release.labels == ["ant", "bee", "cat"]
     assert [item.rank for item in release] == [1, 2, 3]
     assert release.complete
@@ -45,7 +46,7 @@ def test_the_best_of_what_was_discovered(settings, counts):
 
 
 def test_all_are_ranked_where_fewer_than_k_were_discovered():
-    release = votes(max_items_per_user=3).top_k(5, method="discover", **TERMS)
+    release = by_names(votes(max_items_per_user=3)).top_k(5, method="discover", **TERMS)
     assert release.labels == ["ant", "bee", "cat", "dog"]
     assert not release.complete
     assert "4 of at most 5 items: no other could be told" in str(release)
@@ -63,7 +64,7 @@ def test_nothing_to_discover_is_an_answer():
 
 def test_a_bound_that_was_chosen_is_said():
     chosen, given = votes(), votes(max_items_per_user=3)
-    sentences = [data.top_k(2, method="discover", **TERMS).privacy.sentences[1] for data in (chosen, given)]
+    sentences = [by_names(data).top_k(2, method="discover", **TERMS).privacy.sentences[1] for data in (chosen, given)]
     assert "chosen privately, for 1/20 of epsilon" in sentences[0]
     assert sentences[1] == "Every user takes part in the discovery with at most 3 random items."
 
@@ -92,7 +93,7 @@ def test_what_cannot_be_is_refused_before_any_row_is_read(settings, message, mon
     data = votes()
     monkeypatch.setattr(dps.Dataset, "engine", None)
     with pytest.raises(dps.ParameterError, match=message):
-        data.top_k(**{"k": 3, **TERMS, **settings})
+        by_names(data).top_k(**{"k": 3, **TERMS, **settings})
 
 
 # ---- the price --------------------------------------------------------------------------------------------------
@@ -172,7 +173,8 @@ def test_a_plan_takes_what_auto_says_and_tells_why():
 
 def test_seeded_answers_repeat():
     first, again = (
-        votes().top_k(4, method="discover", epsilon=1, delta="1e-6", draws=SeededDraws(seed=3)) for _ in range(2)
+        by_names(votes()).top_k(4, method="discover", epsilon=1, delta="1e-6", draws=SeededDraws(seed=3))
+        for _ in range(2)
     )
     assert first.labels == again.labels
     assert not first.secure

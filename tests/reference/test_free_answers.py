@@ -21,6 +21,7 @@ from dpselect.engines.identity import source_of
 from dpselect.engines.same_object import name_of
 from dpselect.engines.sources.files import find
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.ledger.amounts import grant
 
 ANN = dps.Account("default", "ann")
@@ -48,7 +49,7 @@ def asking(ledger) -> Callable[..., Ask]:
                 budget=dps.Budget.open(ledger, analyst="ann", snapshot=snapshot),
                 **more,
             )
-            release = data.choose(domain=["a", "b"], epsilon=1, draws=SeededDraws(1))
+            release = by_names(data).choose(domain=["a", "b"], epsilon=1, draws=SeededDraws(1))
             assert release.charged is not None
             return bool(release.charged.numbers["repeated"])
 
@@ -101,7 +102,7 @@ def test_a_domain_from_a_database_is_read_anew(tmp_path, ledger):
     data = dps.Dataset(str(rows), user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann"))
     for source, table, free in ((file, "v", False), (file, "t", False), (rows, None, True)):
         domain = dps.Column(str(source), "item", table=table)
-        found = [data.choose(domain=domain, epsilon=1, draws=SeededDraws(1)) for _ in range(2)]
+        found = [by_names(data).choose(domain=domain, epsilon=1, draws=SeededDraws(1)) for _ in range(2)]
         assert found[1].charged is not None
         assert found[1].charged.numbers["repeated"] is free
 

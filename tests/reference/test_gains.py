@@ -13,6 +13,7 @@ from dpselect.checking.finding import Verdict
 from dpselect.errors import BudgetError, ParameterError
 from dpselect.ledger import Account
 from dpselect.queries.top_k import TopKQuery
+from tests.by_names import by_names
 from tests.judge.both import check
 
 MONTHS = {"time": "at", "period": "month", "during": "2026-10"}
@@ -47,7 +48,7 @@ METHODS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("asked", METHODS, ids=str)
 def test_the_items_that_gained_most_come_back(asked: dict[str, Any], tmp_path: Path) -> None:
-    release = dataset().top_k(2, epsilon=12, counts=True, compared_with=OLD, **asked)
+    release = by_names(dataset()).top_k(2, epsilon=12, counts=True, compared_with=OLD, **asked)
     assert [item.item for item in sorted(release.items, key=lambda one: -(one.count or 0))] == ["soup", "new"]
     columns = release.to_columns()
     assert "count" not in columns
@@ -64,12 +65,12 @@ def test_the_items_that_gained_most_come_back(asked: dict[str, Any], tmp_path: P
 
 
 def test_the_other_way_round_it_is_what_fell_most() -> None:
-    release = dataset(during=OLD).top_k(1, epsilon=8, compared_with="2026-10")
+    release = by_names(dataset(during=OLD)).top_k(1, epsilon=8, compared_with="2026-10")
     assert release.labels == ["gone"]
 
 
 def test_what_no_item_gained_is_an_answer() -> None:
-    release = dataset(where="item = 'gone'").top_k(2, epsilon=8, compared_with=OLD)
+    release = by_names(dataset(where="item = 'gone'")).top_k(2, epsilon=8, compared_with=OLD)
     assert release.labels == []
     assert "0 of at most 2 items by gained users from 2026-09 to 2026-10: no other could be told" in " ".join(
         str(release).split()
@@ -78,9 +79,9 @@ def test_what_no_item_gained_is_an_answer() -> None:
 
 def test_auto_discovers_where_there_is_a_union() -> None:
     for asked, mechanism in (({"k_bar": 50}, "LimitedDomain"), ({"epsilon": "0.01"}, "LimitedDomain")):
-        small = dataset().top_k(**{"k": 2, "epsilon": 1, "compared_with": OLD, **asked})  # type: ignore[arg-type]
+        small = by_names(dataset()).top_k(**{"k": 2, "epsilon": 1, "compared_with": OLD, **asked})  # type: ignore[arg-type]
         assert small.privacy.mechanism == mechanism
-    release = dataset(max_items_per_user=2).top_k(2, epsilon=1, compared_with=OLD)
+    release = by_names(dataset(max_items_per_user=2)).top_k(2, epsilon=1, compared_with=OLD)
     assert release.privacy.mechanism == "DiscoverThenPeel"
     assert "in_engine" not in release.privacy.parameters
     assert "ranked by what they gained" in " ".join(release.privacy.sentences)
@@ -106,16 +107,16 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("asked", "message"), REFUSED, ids=[message for _, message in REFUSED])
 def test_what_does_not_go_together_is_refused(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        dataset().top_k(2, **{"epsilon": 1, "compared_with": OLD, **asked})
+        by_names(dataset()).top_k(2, **{"epsilon": 1, "compared_with": OLD, **asked})
 
 
 def test_a_user_with_all_rows_is_no_unit_for_it() -> None:
     data = dps.Dataset(ROWS, user="user", item="item")
     with pytest.raises(ParameterError, match="compared_with must go with data of periods"):
-        data.top_k(2, epsilon=1, compared_with=OLD)
+        by_names(data).top_k(2, epsilon=1, compared_with=OLD)
     budget = dps.Budget(epsilon=9, delta="1e-5")
     with pytest.raises(ParameterError, match="compared_with must be left out where a promise to whole users pays"):
-        dataset(budget=budget).top_k(2, epsilon="0.1", compared_with=OLD)
+        by_names(dataset(budget=budget)).top_k(2, epsilon="0.1", compared_with=OLD)
     assert budget.left == 1
 
 
@@ -130,13 +131,13 @@ def by_month(folder: Path) -> dps.Ledger:
 def test_both_periods_pay_the_whole_price(tmp_path: Path) -> None:
     with by_month(tmp_path) as ledger:
         budget = dps.Budget.open(ledger, data="plays", analyst="ann", snapshot="all")
-        first = dataset(budget=budget).top_k(1, epsilon="0.6", domain=["tea", "soup"], compared_with=OLD)
+        first = by_names(dataset(budget=budget)).top_k(1, epsilon="0.6", domain=["tea", "soup"], compared_with=OLD)
         charges = [*ledger.entries()][-1].parts
         assert set(charges) == {OLD, "2026-10"}
         assert {charge.epsilon for charge in charges.values()} == {first.privacy.epsilon}
         for during, other in (("2026-10", "2026-08"), ("2026-08", "2026-10"), ("2026-08", OLD)):
             with pytest.raises(BudgetError):  # the twin that charges one side alone would pay some of these
-                dataset(during=during, budget=budget).top_k(
+                by_names(dataset(during=during, budget=budget)).top_k(
                     1, epsilon="0.6", domain=["tea", "soup"], compared_with=other
                 )
         assert dataset(during="2026-08", budget=budget).top_k(1, epsilon="0.6", domain=["tea", "soup"]).labels
@@ -150,7 +151,7 @@ def test_what_is_left_for_it_is_what_is_left_on_both_sides(tmp_path: Path) -> No
         alone, both = TopKQuery(**asked), TopKQuery(**asked, compared_with=OLD)  # type: ignore[arg-type]
         assert budget.left_for(both, during="2026-10") == budget.left_for(alone, during=OLD)
         assert budget.left_for(both, during="2026-10") < budget.left_for(alone, during="2026-10")
-        release = dataset(budget=budget).top_k(**asked, compared_with=OLD)  # type: ignore[arg-type]
+        release = by_names(dataset(budget=budget)).top_k(**asked, compared_with=OLD)  # type: ignore[arg-type]
         assert budget.left_for(release, during="2026-10") == budget.left_for(both, during="2026-10")
 
 
@@ -159,7 +160,9 @@ def test_the_same_question_in_other_words_is_free_and_another_is_not(tmp_path: P
         budget = dps.Budget.open(ledger, data="plays", analyst="ann", snapshot="all")
 
         def ask(during: str, **other: Any) -> dps.Release:
-            return dataset(during=during, budget=budget).top_k(1, epsilon="0.1", domain=["tea", "soup"], **other)
+            return by_names(dataset(during=during, budget=budget)).top_k(
+                1, epsilon="0.1", domain=["tea", "soup"], **other
+            )
 
         first = ask("2026-10", compared_with=OLD)
         for other in ([OLD], "2026-09..2026-09"):

@@ -18,6 +18,7 @@ from dpselect.mechanisms import HistogramGaussian
 from dpselect.queries.histogram import HistogramQuery
 from dpselect.release.statement import Kind
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.judge.both import check
 
 ROWS = {
@@ -129,7 +130,7 @@ def test_a_share_of_a_budget() -> None:
 
 def test_counts_below_zero_are_told_as_they_are() -> None:
     """They add up without bias; their intervals begin at 0."""
-    release = data().histogram(domain=[f"x{n}" for n in range(100)], epsilon="1/10", draws=SeededDraws(1))
+    release = by_names(data()).histogram(domain=[f"x{n}" for n in range(100)], epsilon="1/10", draws=SeededDraws(1))
     below = [item for item in release if item.count < 0]
     assert len(below) > 10
     assert all(item.low == 0 <= item.high for item in below)
@@ -140,7 +141,7 @@ def test_counts_below_zero_are_told_as_they_are() -> None:
     ("given", "message"),
     [
         ({"domain": 100}, "domain must say which items there are, got only how many"),
-        ({"domain": None}, "domain must be a list"),
+        ({"domain": None}, "domain must be given for histogram"),
         ({"domain": []}, "domain must hold at least one item"),
         ({"domain": range(10**6 + 1)}, "domain must have at most 1,000,000 items"),
         ({"domain": [("a", "b")]}, "domain must list single values"),
@@ -155,7 +156,7 @@ def test_bad_input_costs_nothing(given: dict[str, object], message: str, ledger)
     budget = dps.Budget.open(ledger, analyst="ann", snapshot="one")
     typed = dps.Dataset(pa.table(ROWS), user="user", item="item", budget=budget)
     with pytest.raises(dps.ParameterError, match=message):
-        typed.histogram(**({"domain": DOMAIN, "epsilon": 1} | given))  # type: ignore[arg-type]
+        by_names(typed).histogram(**({"domain": DOMAIN, "epsilon": 1} | given))  # type: ignore[arg-type]
     assert [str(entry.kind) for entry in ledger.entries()] == ["data", "grant"]
 
 

@@ -29,6 +29,7 @@ from dpselect.mechanisms import (
 from dpselect.mechanisms.candidates import exact
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 
 CHOOSERS = [ExponentialMechanism, PermuteAndFlip, ReportNoisyMax, NoisyHistogram]
 
@@ -273,7 +274,7 @@ def test_columns_of_which_a_package_makes_no_array():
 def test_the_largest_k_bar_is_answered_and_a_larger_one_is_refused_before_rows_are_read() -> None:
     """One more item is looked at, and that is a number of rows too."""
     data = dps.Dataset({"user": [*range(90)], "item": ["a", "b", "c"] * 30}, user="user", item="item")
-    assert data.top_k(2, epsilon=30, k_bar=2**53 - 1).privacy.parameters["k_bar"] == 2**53 - 1
+    assert by_names(data).top_k(2, epsilon=30, k_bar=2**53 - 1).privacy.parameters["k_bar"] == 2**53 - 1
     with pytest.raises(dps.ParameterError, match="k_bar must be a whole number from 1 to 9007199254740991"):
         dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": 30, "k_bar": 2**53})
 

@@ -25,6 +25,7 @@ from dpselect.ledger import Account, Ledger
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.item_columns import names_of
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.judge.both import check
 
 USERS = 300
@@ -110,9 +111,9 @@ def test_every_verb_gives_tuples_and_speaks_of_the_unit() -> None:
     asked = {
         "top_k": data().top_k(2, epsilon=30),
         "top_k of a domain": data().top_k(2, epsilon=30, domain=DOMAIN, counts=True),
-        "a set": data().top_k(2, epsilon=30, domain=DOMAIN, ranked=False),
+        "a set": by_names(data()).top_k(2, epsilon=30, domain=DOMAIN, ranked=False),
         "union": data().union(epsilon=30),
-        "union in the engine": data().union(
+        "union in the engine": by_names(data()).union(
             epsilon=30, in_engine=True, method="weighted-gaussian", max_items_per_user=1
         ),
         "choose": data().choose(domain=DOMAIN, epsilon=30),
@@ -317,7 +318,7 @@ def test_the_unit_of_an_account_cannot_change_once_it_was_asked(tmp_path: Path, 
 
 def test_a_budget_in_memory_pays_for_one_unit() -> None:
     def asked(pays: object, user: object) -> dps.Release:
-        return data(user=user, item="country", budget=pays).top_k(1, epsilon=1, draws=SeededDraws(1))
+        return by_names(data(user=user, item="country", budget=pays)).top_k(1, epsilon=1, draws=SeededDraws(1))
 
     first = dps.Budget(epsilon=9, delta="1e-5")
     asked(first, "user")
@@ -334,7 +335,7 @@ def test_a_budget_in_memory_pays_for_one_unit() -> None:
 
 
 def test_popular_items_may_be_tuples() -> None:
-    release = data(user="user").union(epsilon=30, popular=[("SE", 7), ("DE", 7)])
+    release = by_names(data(user="user")).union(epsilon=30, popular=[("SE", 7), ("DE", 7)])
     assert set(release.labels) <= {("DE", 7), ("DE", 8), ("SE", 7)}
-    again = data(user="user").union(epsilon=30, popular=release)
+    again = by_names(data(user="user")).union(epsilon=30, popular=release)
     assert set(again.labels) <= set(DOMAIN)

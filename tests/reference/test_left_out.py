@@ -9,6 +9,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.queries.top_k import TopKQuery
+from tests.by_names import by_names
 
 ROWS = {
     "user": [u for u in range(900) for _ in range(3)],
@@ -37,7 +38,7 @@ def ledger(tmp_path: Path):
 def test_a_top_k_without_them(how: dict[str, object]) -> None:
     most = how.get("most")
     given = {name: value for name, value in how.items() if name != "most"}
-    release = data(max_items_per_user=most).top_k(5, **USUAL, exclude=["bot", "spam"], **given)
+    release = by_names(data(max_items_per_user=most)).top_k(5, **USUAL, exclude=["bot", "spam"], **given)
     assert sorted(release.labels) == PAGES
     assert release.privacy.sentences[-2] == "Rows of 2 items, which a public list names, do not count."
     assert release.privacy.epsilon <= 40
@@ -45,16 +46,20 @@ def test_a_top_k_without_them(how: dict[str, object]) -> None:
 
 def test_a_union_without_them_in_memory_and_in_the_engine() -> None:
     for in_engine in (False, True):
-        found = data().union(
+        found = by_names(data()).union(
             **USUAL, max_items_per_user=1, method="weighted-gaussian", in_engine=in_engine, exclude=["bot", "spam"]
         )
         assert sorted(found.labels) == PAGES  # though a user counts for one item only
-    popular = data().union(**USUAL, method="greedy-geometric", popular=["bot", "page0"], exclude=["bot", "spam"])
+    popular = by_names(data()).union(
+        **USUAL, method="greedy-geometric", popular=["bot", "page0"], exclude=["bot", "spam"]
+    )
     assert sorted(popular.labels) == PAGES
 
 
 def test_groups_without_them() -> None:
-    release = data().top_k(1, **USUAL, by="country", users=True, exclude=dps.Column({"x": ["bot", "spam"]}, "x"))
+    release = by_names(data()).top_k(
+        1, **USUAL, by="country", users=True, exclude=dps.Column({"x": ["bot", "spam"]}, "x")
+    )
     assert {item.item for item in release} <= set(PAGES)
     assert [group.values for group in release.groups.shown] == [("c0",), ("c1",)]
     said = "Rows of items that a public list has in its column x do not count."
@@ -63,10 +68,12 @@ def test_groups_without_them() -> None:
 
 def test_pairs_of_group_and_item_without_them() -> None:
     for in_engine in (False, True):
-        found = data().union(**USUAL, by="country", max_items_per_user=2, in_engine=in_engine, exclude=["bot", "spam"])
+        found = by_names(data()).union(
+            **USUAL, by="country", max_items_per_user=2, in_engine=in_engine, exclude=["bot", "spam"]
+        )
         assert {item.item for item in found} == set(PAGES)
         assert len(found) == 6
-    ranked = data().top_k(2, **USUAL, by="country", method="discover", exclude=["bot", "spam"])
+    ranked = by_names(data()).top_k(2, **USUAL, by="country", method="discover", exclude=["bot", "spam"])
     assert {item.item for item in ranked} <= set(PAGES)
     assert len(ranked) == 4
 
@@ -74,7 +81,7 @@ def test_pairs_of_group_and_item_without_them() -> None:
 def test_weights_without_them() -> None:
     rows = pa.table({**ROWS, "minutes": [1000.0, 2.0, 3.0] * 900})
     weighed = dps.Dataset(rows, user="user", item="item")
-    found = weighed.top_k(4, **USUAL, by_weight="minutes", at_most=50, exclude=["bot"])
+    found = by_names(weighed).top_k(4, **USUAL, by_weight="minutes", at_most=50, exclude=["bot"])
     assert found.labels[0] == "spam"
     assert sorted(found.labels[1:]) == PAGES
 
@@ -88,7 +95,9 @@ def test_their_price_is_that_of_the_same_question() -> None:
 
 def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
     paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
-    found = [paid.top_k(3, **USUAL, exclude=those) for those in (None, ["bot"], ["spam", "bot"], ["bot", "spam"])]
+    found = [
+        by_names(paid).top_k(3, **USUAL, exclude=those) for those in (None, ["bot"], ["spam", "bot"], ["bot", "spam"])
+    ]
     assert [release.charged.numbers["repeated"] for release in found] == [False, False, False, True]
 
 
@@ -108,7 +117,7 @@ def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
     ("given", "message"),
     [
         ({"exclude": "bot"}, "exclude must be a list"),
-        ({"exclude": 5}, "exclude must list items"),
+        ({"exclude": 5}, "exclude must be a list"),
         ({"exclude": []}, "exclude must hold at least one item"),
         ({"exclude": [1]}, "exclude must hold text"),
         ({"exclude": [("a", "b")]}, "exclude must list single values"),
@@ -120,14 +129,14 @@ def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
 def test_bad_input_costs_nothing(given: dict[str, object], message: str, ledger: dps.Ledger) -> None:
     paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
     with pytest.raises((dps.ParameterError, dps.DataError), match=message):
-        paid.top_k(1, epsilon=1, **given)  # type: ignore[arg-type]
+        by_names(paid).top_k(1, epsilon=1, **given)  # type: ignore[arg-type]
     if "domain" not in given:
         with pytest.raises((dps.ParameterError, dps.DataError), match=message):
-            paid.union(epsilon=1, **given)  # type: ignore[arg-type]
+            by_names(paid).union(epsilon=1, **given)  # type: ignore[arg-type]
     assert [str(entry.kind) for entry in ledger.entries()] == ["data", "grant"]
 
 
 def test_a_text_has_words_and_no_items() -> None:
     text = dps.Dataset({"user": [1], "text": ["a"]}, user="user", item=dps.Text("text"))
     with pytest.raises(dps.ParameterError, match="exclude must be left out where the items are those of a text"):
-        text.union(epsilon=1, exclude=["a"])
+        by_names(text).union(epsilon=1, exclude=["a"])

@@ -12,6 +12,7 @@ from dpselect.aggregates.measures import Mean, Sum, measures_of
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.judge.both import check
 from tests.ledger.amounts import grant
 
@@ -50,7 +51,7 @@ def test_measures_of_every_method(name: str) -> None:
     """At a large epsilon noise is small: the intervals hold the true numbers, and no others."""
     how = dict(HOW[name])
     data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=how.pop("most", None))
-    found = data.top_k(**{"k": 3, **how, **SURE}, measures=ALL, draws=SeededDraws(3))
+    found = by_names(data).top_k(**{"k": 3, **how, **SURE}, measures=ALL, draws=SeededDraws(3))
     assert {"i0", "i1", "i2"} <= set(found.labels)
     assert found.counted
     for item in found:
@@ -69,7 +70,7 @@ def test_measures_of_every_method(name: str) -> None:
 
 
 def test_the_forms_of_a_release() -> None:
-    found = DATA.top_k(3, **SURE, measures=ALL)
+    found = by_names(DATA).top_k(3, **SURE, measures=ALL)
     heads = [f"counted {name}{end}" for name in ("sum(minutes)", "mean(stars)") for end in ("", " low", " high")]
     columns = found.to_columns()
     assert list(columns) == ["rank", "item", "count", "low", "high", *heads]
@@ -91,7 +92,7 @@ def test_the_forms_of_a_release() -> None:
 
 
 def test_a_release_of_other_measures_than_it_speaks_of_is_none() -> None:
-    found = DATA.top_k(1, **SURE, measures=ALL).to_dict()
+    found = by_names(DATA).top_k(1, **SURE, measures=ALL).to_dict()
     for change in ({}, {"sum(minutes)": found["items"][0]["measures"]["sum(minutes)"]}, {"x": 1}, 5):
         other = json.loads(json.dumps(found))
         other["items"][0]["measures"] = change
@@ -106,7 +107,7 @@ def test_columns_of_items_that_are_called_like_measures() -> None:
         "Counted Mean(W) LOW": ROWS["item"],
         "w": ROWS["minutes"],
     }
-    found = dps.Dataset(rows, user="user", item=["counted sum(w)", "Counted Mean(W) LOW"]).top_k(
+    found = by_names(dps.Dataset(rows, user="user", item=["counted sum(w)", "Counted Mean(W) LOW"])).top_k(
         2, **SURE, measures=["sum(w, 0, 9)", "mean(w, 0, 9)"]
     )
     assert list(found.to_columns())[1:4] == [
@@ -122,7 +123,9 @@ def test_names_of_columns_hold_anything() -> None:
         for one in (Sum(column, "-1/3", 2, unit="1/3"), Sum(column, 0, 60), Mean(column, "0.1", 1e9)):
             assert measures_of(str(one)) == ((one,), False)
     rows = {"user": ROWS["user"], "item": ROWS["item"], "m\x1b[2J, (h)": ROWS["minutes"]}
-    found = dps.Dataset(rows, user="user", item="item").top_k(2, **SURE, measures="mean(m\x1b[2J, (h), 0, 60)")
+    found = by_names(dps.Dataset(rows, user="user", item="item")).top_k(
+        2, **SURE, measures="mean(m\x1b[2J, (h), 0, 60)"
+    )
     assert "\x1b" not in str(found)
     assert "\x1b" not in found._repr_html_()
 
@@ -170,14 +173,14 @@ def test_a_short_answer_costs_less() -> None:
 def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message) -> None:
     budget = dps.Budget(epsilon=2, delta="1e-5")
     with pytest.raises(dps.ParameterError, match=message):
-        dps.Dataset(ROWS, user="user", item="item", budget=budget).top_k(2, **{"epsilon": 1, **given})
+        by_names(dps.Dataset(ROWS, user="user", item="item", budget=budget)).top_k(2, **{"epsilon": 1, **given})
     assert budget.left == 1
 
 
 def test_parts_of_a_text_have_no_measures() -> None:
     data = dps.Dataset(ROWS, user="user", item="item", split=" ")
     with pytest.raises(dps.ParameterError, match="split must be left out where measures is given"):
-        data.top_k(2, **SURE, measures=ALL)
+        by_names(data).top_k(2, **SURE, measures=ALL)
 
 
 def test_a_ledger_tells_measures_apart(tmp_path) -> None:

@@ -15,6 +15,7 @@ from dpselect.ledger.budget import LedgerBudget, rounded_part
 from dpselect.ledger.standing import Used
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.ledger.amounts import charge, grant
 
 ROWS = {
@@ -68,7 +69,7 @@ def test_the_same_question_is_answered_from_the_ledger(votes, ledger):
     assert again.charged.numbers["repeated"] is True
     assert kinds(ledger) == ["data", "grant", "hold", "read", "settle", "repeat"]
     assert ledger.balance(ANN).spent.epsilon == 2
-    paid = votes.top_k(3, epsilon=2, delta="1e-6", counts=True, fresh=True)
+    paid = by_names(votes).top_k(3, epsilon=2, delta="1e-6", counts=True, fresh=True)
     assert paid.charged.numbers["repeated"] is False
     assert ledger.balance(ANN).spent.epsilon == 4
 
@@ -80,8 +81,8 @@ def test_the_same_question_is_answered_from_the_ledger(votes, ledger):
 )
 def test_another_question_is_paid(votes, ledger, other):
     usual = {"k": 3, "epsilon": 2, "delta": "1e-6"}
-    votes.top_k(**usual)
-    votes.top_k(**usual | other)
+    by_names(votes).top_k(**usual)
+    by_names(votes).top_k(**usual | other)
     assert kinds(ledger)[5:] == ["hold", "read", "settle"]
 
 
@@ -114,7 +115,7 @@ def test_an_answer_that_another_analyst_paid_is_free(votes, ledger):
     assert re.fullmatch(told, found.charged.sentence)
     assert ledger.balance(bob).used == charge("0")
     with pytest.raises(dps.BudgetError):
-        asked.top_k(1, epsilon=1, delta="1e-6", fresh=True)
+        by_names(asked).top_k(1, epsilon=1, delta="1e-6", fresh=True)
     assert kinds(ledger)[5:] == ["grant", "repeat", "refused"]
 
 
@@ -177,7 +178,7 @@ def test_a_bad_question_costs_nothing(votes, ledger):
     missing = dps.Column({"item": ["a"]}, "other")
     for bad in ({"k": 0}, {"epsilon": 0}, {"domain": missing, "delta": 0}, {"domain": []}, {"fresh": 1}):
         with pytest.raises((dps.ParameterError, dps.DataError)):
-            votes.top_k(**{"k": 1, "epsilon": 1, "delta": "1e-6"} | bad)
+            by_names(votes).top_k(**{"k": 1, "epsilon": 1, "delta": "1e-6"} | bad)
     assert kinds(ledger) == ["data", "grant"]
 
 
@@ -220,14 +221,14 @@ def test_choosing_is_paid_too(votes, ledger):
 def test_a_promise_about_replacing_a_user_does_not_add_up_with_the_budget(votes, ledger):
     message = r"^neighbors must be add-remove where a budget pays, got 'replace-one'"
     with pytest.raises(dps.ParameterError, match=message):
-        votes.choose(domain=["ant"], epsilon=1, neighbors="replace-one")
+        by_names(votes).choose(domain=["ant"], epsilon=1, neighbors="replace-one")
     with pytest.raises(dps.ParameterError, match=message):
         dps.choose([1, 2], epsilon=1, neighbors="replace-one", budget=dps.Budget.open(ledger, analyst="ann"))
     assert kinds(ledger) == ["data", "grant"]
 
 
 def test_draws_for_tests_never_answer_for_real_ones(votes, ledger):
-    assert votes.top_k(1, epsilon=1, delta="1e-6", draws=SeededDraws(1)).secure is False
+    assert by_names(votes).top_k(1, epsilon=1, delta="1e-6", draws=SeededDraws(1)).secure is False
     assert votes.top_k(1, epsilon=1, delta="1e-6").secure is True
     assert votes.top_k(1, epsilon=1, delta="1e-6").secure is True
     assert kinds(ledger)[-1] == "repeat"

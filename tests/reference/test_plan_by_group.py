@@ -14,6 +14,7 @@ from dpselect.forecast.by_group import imagined
 from dpselect.forecast.population import Zipf, expected_counts
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 
 SIZES = [6000, 2000, 300]
 ASKED = {"k": 3, "groups": SIZES, "items": 40, "items_per_user": 3, "epsilon": [1, 4]}
@@ -58,7 +59,7 @@ def test_an_answer_is_as_good_as_its_forecast():
     }
     data = dps.Dataset(rows, user="user", item="item")
     for row in plan("top_k", **ASKED, max_groups_per_user=1, draws=SeededDraws(1)):
-        real = data.top_k(3, epsilon=row.epsilon, delta="1e-6", by="g", draws=SeededDraws(2))
+        real = by_names(data).top_k(3, epsilon=row.epsilon, delta="1e-6", by="g", draws=SeededDraws(2))
         assert abs(len(real) - row.items) <= 1
         assert abs(len(real.groups.shown) - row.groups) <= 1
 

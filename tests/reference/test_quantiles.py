@@ -19,6 +19,7 @@ from dpselect.aggregates.value_counts import Grid
 from dpselect.mechanisms import Quantile, RecursiveQuantiles
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.judge.both import check
 
 VALUES = np.random.default_rng(5).normal(40, 12, 20_000)
@@ -80,7 +81,7 @@ def test_bad_parameters_are_refused_before_a_value_is_looked_at(bad, message, pe
     with pytest.raises(dps.ParameterError, match=message):
         dps.quantile(Untouched(), **usual | bad)
     with pytest.raises(dps.ParameterError, match=message):
-        people.quantile(**usual | bad)
+        by_names(people).quantile(**usual | bad)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_what_is_masked_is_missing(dtype):
 @pytest.mark.parametrize("more", [{"per_user": "first"}, {"per_user": None}], ids=str)
 def test_a_rule_that_nobody_knows_is_refused(more, people):
     with pytest.raises(dps.ParameterError, match="per_user must be one of random, min, max, mean"):
-        people.median(bounds=(0, 1), epsilon=1, **more)
+        by_names(people).median(bounds=(0, 1), epsilon=1, **more)
 
 
 def test_several_items_of_a_user_are_no_value():
@@ -210,7 +211,9 @@ def test_the_forms_of_an_array_agree():
 
 def test_a_dataset_and_an_array_agree(people):
     usual = {"q": [0.25, 0.5, 0.75], "bounds": (0, 120), "epsilon": 50}
-    for found, other in zip(people.quantile(**usual).labels, dps.quantile(VALUES, **usual).labels, strict=True):
+    for found, other in zip(
+        by_names(people).quantile(**usual).labels, dps.quantile(VALUES, **usual).labels, strict=True
+    ):
         assert abs(found - other) < 0.05
     assert people.median(bounds=(0, 120), epsilon=50, step=1).labels == [40]
 
@@ -282,9 +285,9 @@ def test_without_bounds_as_json_by_group_and_within(people):
     assert "bounds" not in query.to_dict()
     assert dps.Query.from_dict(query.to_dict()).key == query.key
     assert people.ask(query).labels == [40]
-    assert people.median(within=100).privacy.parameters["within"] == 100
+    assert by_names(people).median(within=100).privacy.parameters["within"] == 100
     rows = dps.Dataset({**ROWS, "team": ["a"] * len(ROWS["user"])}, user="user", item="item")
-    assert rows.median(epsilon=50, step=1, by="team", groups=["a"]).labels == [40]
+    assert by_names(rows).median(epsilon=50, step=1, by="team", groups=["a"]).labels == [40]
 
 
 def test_a_mean_needs_bounds(people):
@@ -324,16 +327,16 @@ def ledger(tmp_path):
 def test_a_quantile_is_paid_kept_and_refused(ledger):
     people = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
     usual = {"q": [0.25, 0.5], "bounds": (0, 120), "delta": "1e-6"}
-    first = people.quantile(epsilon=1, **usual)
-    again = people.quantile(epsilon="1.0", **usual)
+    first = by_names(people).quantile(epsilon=1, **usual)
+    again = by_names(people).quantile(epsilon="1.0", **usual)
     assert again.items == first.items
     assert again.privacy == first.privacy
     assert again.charged.numbers["repeated"] is True
     for other in ({"bounds": (0, 121)}, {"q": [0.25, 0.6]}, {"step": 2}, {"per_user": "min"}, {"bounds": None}):
-        people.quantile(epsilon="0.1", **usual | other)
+        by_names(people).quantile(epsilon="0.1", **usual | other)
     assert ledger.balance(ANN).spent.epsilon == Fraction(15, 10)
     with pytest.raises(dps.BudgetError):
-        people.quantile(epsilon=4, **usual)
+        by_names(people).quantile(epsilon=4, **usual)
     assert ledger.balance(ANN).used.epsilon == Fraction(15, 10)
 
 
@@ -417,7 +420,7 @@ def test_several_in_each_group_are_found_by_levels(tmp_path):
     rows = {**ROWS, "half": np.arange(20_000) % 2}
     people = dps.Dataset(rows, user="user", item="item")
     usual = {"by": "half", "groups": [0, 1], "max_groups_per_user": 1, "bounds": (0, 120), "step": 1, "epsilon": 3}
-    release = people.quantile([0.1, 0.25, 0.5, 0.75, 0.9], **usual)
+    release = by_names(people).quantile([0.1, 0.25, 0.5, 0.75, 0.9], **usual)
     assert release.privacy.parameters["levels"] == 3
     assert release.privacy.parameters["epsilon_per_pick"] == 1
     assert verdict(tmp_path, release.to_json()) == "follows"

@@ -15,7 +15,8 @@ import pytest
 
 import dpselect as dps
 from dpselect.questions.questions import QUESTIONS
-from tests.golden.planned import calls, noun_of
+from tests.by_names import noun_of
+from tests.golden.planned import calls
 
 ROWS = {"user": [1, 1, 2], "item": ["a", "b", "a"]}
 DATA = dps.Dataset(ROWS, user="user", item="item")
@@ -25,7 +26,7 @@ NAMES = {name: getattr(dps, name) for name in dps.__all__} | {"Decimal": Decimal
 def every_noun() -> Iterator[dps.Question]:
     """Of every pair of parts that a question can have."""
     for _, call in calls():
-        found = noun_of(call)
+        found = noun_of(call.verb, call.asked)
         if found is not None:
             yield found[0]
 
@@ -104,8 +105,8 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "no period": (lambda: dps.Gain(""), r"^over must be the name of a period"),
     "no measure": (lambda: dps.TopK(measures="median(a)"), r"^measures must be"),
     "a word": (lambda: dps.TopK(method="limited-domian"), r"^method must be .*\nhint: did you mean limited-domain"),
-    "of another verb": (lambda: dps.Union(method="peeling"), r"^method must be .* of union"),
-    "no set of one": (lambda: dps.Choose(method="set"), r"^method must be .* of choose"),
+    "of another verb": (lambda: dps.Union(method="peeling"), r"^method must be one of auto, count-laplace"),
+    "no set of one": (lambda: dps.Choose(method="set"), r"^method must be one of exponential"),
     "an option of others": (
         lambda: dps.TopK(method=dps.Method("peeling", k_bar=5)),
         r"^k_bar must be left out",

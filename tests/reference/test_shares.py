@@ -159,7 +159,7 @@ KINDS = [
 def test_the_next_epsilon_would_take_more_than_the_share(kind, needed, given, epsilon, delta, share):
     budget, wanted = dps.Budget(epsilon=epsilon, delta=delta), parameters.share("share", share)
     promise = budget._promise
-    query = at_price(kind, budget, epsilon=None, share=share, needed=needed, **given)
+    query = at_price(kind, budget, epsilon=None, share=share, **given)
 
     def part(asked):
         return promise.part(asked.price_at(promise.order).whole)

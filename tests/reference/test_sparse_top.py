@@ -15,6 +15,7 @@ from dpselect.mechanisms import LimitedDomainSparse
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.exact.laws import law_of
 from tests.judge.payment import Cost
 
@@ -28,7 +29,7 @@ def query(**more):
 
 def test_it_answers_and_says_how():
     data = dps.Dataset(ROWS, user="user", item="item")
-    found = data.top_k(3, epsilon=1, delta="1e-6", method=NAME, counts=True, draws=SeededDraws(1))
+    found = by_names(data).top_k(3, epsilon=1, delta="1e-6", method=NAME, counts=True, draws=SeededDraws(1))
     assert found.labels == ["ant", "bee"]
     assert not found.complete
     assert abs(found.items[0].count - 3000) < 200
@@ -42,7 +43,9 @@ def test_it_answers_and_says_how():
 def test_it_answers_by_weights():
     rows = ROWS | {"w": [2] * 3000 + [4] * 2000 + [1] * 4}
     data = dps.Dataset(rows, user="user", item="item")
-    found = data.top_k(2, epsilon=1, delta="1e-6", method=NAME, by_weight="w", at_most=5, draws=SeededDraws(1))
+    found = by_names(data).top_k(
+        2, epsilon=1, delta="1e-6", method=NAME, by_weight="w", at_most=5, draws=SeededDraws(1)
+    )
     assert sorted(found.labels) == ["ant", "bee"]
 
 
@@ -77,7 +80,7 @@ def test_an_account_adds_up_what_was_shown_and_all_divergences():
 def test_who_checks_an_answer_finds_the_same_cost(k):
     data = dps.Dataset(ROWS, user="user", item="item")
     for more in ({}, {"counts": True}):
-        found, plan = data.top_k(k, epsilon=1, method=NAME, **more), query(k=k, **more).plan
+        found, plan = by_names(data).top_k(k, epsilon=1, method=NAME, **more), query(k=k, **more).plan
         cost, own = Cost.of(found), plan.cost_at(found, 23)
         assert (cost.epsilon, cost.added, cost.failure) == (own.epsilon, own.added, own.failure)
         assert [(one.epsilon, one.times) for one in cost.steps] == [

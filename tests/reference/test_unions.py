@@ -22,6 +22,7 @@ from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
+from tests.by_names import by_names
 from tests.ledger.amounts import grant
 
 METHODS = {one.name: one.mechanism for one in methods("union")}
@@ -64,7 +65,7 @@ def test_every_method_finds_what_many_share_and_nothing_of_one(method):
     price = PRICE | ({"epsilon": 8} if method in ("greedy-geometric", "renyi-shaped") else {})
     # A cutoff keeps weights so near to the threshold that an item is left out now and then, but not eight times.
     runs = 8 if {"policy", "greedy"} & set(method.split("-")) else 1
-    found = [dataset().union(**price, max_items_per_user=most, method=method) for _ in range(runs)]
+    found = [by_names(dataset()).union(**price, max_items_per_user=most, method=method) for _ in range(runs)]
     assert set().union(*(release.labels for release in found)) == {"much", "some"}
     for release in found:
         assert release.labels == sorted(release.labels)
@@ -82,13 +83,13 @@ def test_every_method_finds_what_many_share_and_nothing_of_one(method):
 @pytest.mark.parametrize("method", [name for name, make in METHODS.items() if name != "truncated-geometric"])
 def test_every_method_can_have_its_bound_chosen_for_it(method):
     price = {"epsilon": 6, "delta": "1e-9"}
-    release = dataset().union(**price, max_items_per_user="auto", method=method)
+    release = by_names(dataset()).union(**price, max_items_per_user="auto", method=method)
     assert release.privacy.parameters["max_items_per_user"] >= 1
     assert "chosen privately, for 1/20 of epsilon" in said(release)
 
 
 def test_users_are_counted_once_and_counts_are_near():
-    release = dataset().union(**PRICE, max_items_per_user=2, method="weighted-gaussian", counts=True)
+    release = by_names(dataset()).union(**PRICE, max_items_per_user=2, method="weighted-gaussian", counts=True)
     assert release.labels == ["much", "some"]
     deviation = release.privacy.parameters["deviation_of_counts"]
     assert 0 < deviation < 2
@@ -99,14 +100,14 @@ def test_users_are_counted_once_and_counts_are_near():
 def test_items_stand_by_their_noisy_counts_where_they_have_some():
     data = rows([(user, "z") for user in range(MANY)] + [(user, "a") for user in range(SOME)])
     price = PRICE | {"method": "weighted-gaussian", "max_items_per_user": 2}
-    assert dataset(data).union(**price, counts=True).labels == ["z", "a"]
-    assert dataset(data).union(**price).labels == ["a", "z"]
+    assert by_names(dataset(data)).union(**price, counts=True).labels == ["z", "a"]
+    assert by_names(dataset(data)).union(**price).labels == ["a", "z"]
 
 
 def test_a_user_counts_for_at_most_the_bound():
     """Ten items of the same hundred users, of which each may count for two: all counts together are near 200."""
     data = rows([(user, f"item {n}") for user in range(100) for n in range(10)])
-    release = dataset(data).union(**PRICE, max_items_per_user=2, method="weighted-gaussian", counts=True)
+    release = by_names(dataset(data)).union(**PRICE, max_items_per_user=2, method="weighted-gaussian", counts=True)
     total = sum(item.count for item in release)
     wide = 8 * release.privacy.parameters["deviation_of_counts"] * len(release) ** 0.5
     assert len(release) == 10
@@ -121,14 +122,14 @@ def test_counting_without_the_bound_would_be_noticed(monkeypatch):
 
 
 def test_the_bound_of_the_data_set_is_meant_unless_another_is_given():
-    assert dataset(max_items_per_user=4).union(**PRICE).privacy.parameters["max_items_per_user"] == 4
-    both = dataset(max_items_per_user=4).union(**PRICE, max_items_per_user=2)
+    assert by_names(dataset(max_items_per_user=4)).union(**PRICE).privacy.parameters["max_items_per_user"] == 4
+    both = by_names(dataset(max_items_per_user=4)).union(**PRICE, max_items_per_user=2)
     assert both.privacy.parameters["max_items_per_user"] == 2
 
 
 def test_a_chosen_bound_is_about_what_most_users_have():
     data = rows([(user, n) for user in range(400) for n in range(5)])
-    found = dataset(data).union(**PRICE, method="weighted-gaussian")
+    found = by_names(dataset(data)).union(**PRICE, method="weighted-gaussian")
     assert found.privacy.parameters["max_items_per_user"] == 5
     assert found.labels == [0, 1, 2, 3, 4]
 
@@ -154,7 +155,9 @@ def test_a_bound_leaves_most_users_all_that_they_have(items, bound):
 
 def test_split_makes_several_items_of_a_row():
     data = {"user": list(range(100)), "item": ["a b", "b c"] * 50}
-    assert dataset(data, split=" ").union(**PRICE, max_items_per_user=3, method="weighted-gaussian").labels == [
+    assert by_names(dataset(data, split=" ")).union(
+        **PRICE, max_items_per_user=3, method="weighted-gaussian"
+    ).labels == [
         "a",
         "b",
         "c",
@@ -162,7 +165,7 @@ def test_split_makes_several_items_of_a_row():
 
 
 def test_no_rows_are_an_answer():
-    release = dataset(rows([]), where="1 = 1").union(**PRICE)
+    release = by_names(dataset(rows([]), where="1 = 1")).union(**PRICE)
     assert len(release) == 0
     assert release.complete
     assert not release.ranked
@@ -179,7 +182,7 @@ def test_types_come_back_as_they_were():
     ):
         pairs = [(user, value) for user in range(150) for value in reversed(values)]
         data = polars.DataFrame(pairs, schema=["user", "item"], orient="row")
-        assert dataset(data).union(**PRICE, max_items_per_user=3, method="weighted-gaussian").labels == values
+        assert by_names(dataset(data)).union(**PRICE, max_items_per_user=3, method="weighted-gaussian").labels == values
 
 
 # ---- their order ------------------------------------------------------------------------------------------
@@ -212,7 +215,7 @@ def test_labels_have_one_order_wherever_they_stood(labels):
 
 
 def test_the_words_and_pairs_of_a_text():
-    release = texts(ngrams=(1, 2)).union(**PRICE, max_items_per_user=4, method="weighted-gaussian")
+    release = by_names(texts(ngrams=(1, 2))).union(**PRICE, max_items_per_user=4, method="weighted-gaussian")
     assert release.labels == ["be", "to", "to be"]
     assert release.privacy.parameters["items_by_length"] == {"1": 2, "2": 1}
     assert release.privacy.parameters["shares"] == (Fraction(2, 3), Fraction(1, 3))
@@ -223,7 +226,7 @@ def test_the_words_and_pairs_of_a_text():
 
 @pytest.mark.parametrize("counts", [False, True])
 def test_pairs_only(counts):
-    release = texts(ngrams=2).union(**PRICE, max_items_per_user=4, method="weighted-gaussian", counts=counts)
+    release = by_names(texts(ngrams=2)).union(**PRICE, max_items_per_user=4, method="weighted-gaussian", counts=counts)
     assert release.labels == ["to be"]
     assert (release.items[0].count is not None) == counts
     assert release.counted == counts
@@ -277,19 +280,25 @@ def test_no_level_takes_more_than_its_part(method):
 
 
 def test_a_large_delta_is_spoken_of():
-    assert "Mind: delta = 0.01 is large" in said(dataset().union(epsilon=1, delta="0.01", max_items_per_user=3))
-    assert "Mind" not in said(dataset().union(epsilon=1, delta="1e-6", max_items_per_user=3))
+    assert "Mind: delta = 0.01 is large" in said(
+        by_names(dataset()).union(epsilon=1, delta="0.01", max_items_per_user=3)
+    )
+    assert "Mind" not in said(by_names(dataset()).union(epsilon=1, delta="1e-6", max_items_per_user=3))
 
 
 def test_nothing_is_said_that_depends_on_unreleased_data():
     """The same sentences for data of many users and of none, the bound being given."""
     terms = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": 3, "counts": True, "method": "policy-gaussian"}
-    full, empty = dataset().union(**terms), dataset(rows([])).union(**terms)
+    full, empty = by_names(dataset()).union(**terms), by_names(dataset(rows([]))).union(**terms)
     assert full.privacy == empty.privacy
 
 
 def test_draws_for_tests_are_said():
-    assert not dataset().union(**PRICE, max_items_per_user=2, method="weighted-gaussian", draws=SeededDraws(1)).secure
+    assert (
+        not by_names(dataset())
+        .union(**PRICE, max_items_per_user=2, method="weighted-gaussian", draws=SeededDraws(1))
+        .secure
+    )
 
 
 def test_a_ledger_is_charged_the_price_once(tmp_path):
@@ -298,18 +307,20 @@ def test_a_ledger_is_charged_the_price_once(tmp_path):
     with dps.Ledger.create(path) as ledger:
         grant(ledger, account, epsilon=100, delta="1e-6")
         paying = dataset(budget=dps.Budget.open(ledger, analyst="ann", snapshot="today"))
-        first = paying.union(**PRICE, method="weighted-gaussian", counts=True)
+        first = by_names(paying).union(**PRICE, method="weighted-gaussian", counts=True)
         assert (first.charged.numbers["epsilon"], first.charged.numbers["delta"]) == (50, Fraction(1, 10**9))
-        again = paying.union(**PRICE, method="weighted-gaussian", counts=True)
+        again = by_names(paying).union(**PRICE, method="weighted-gaussian", counts=True)
         assert again.charged.numbers["repeated"] is True
         assert (again.items, again.privacy) == (first.items, first.privacy)
         assert ledger.balance(account).left.epsilon == 50
         assert (
-            paying.union(**PRICE, method="weighted-gaussian", counts=True, fresh=True).charged.numbers["repeated"]
+            by_names(paying)
+            .union(**PRICE, method="weighted-gaussian", counts=True, fresh=True)
+            .charged.numbers["repeated"]
             is False
         )
         with pytest.raises(dps.BudgetError):
-            paying.union(**PRICE, method="weighted-gaussian")
+            by_names(paying).union(**PRICE, method="weighted-gaussian")
 
 
 def test_what_fails_while_data_are_read_stays_reserved(tmp_path, monkeypatch):
@@ -318,7 +329,7 @@ def test_what_fails_while_data_are_read_stays_reserved(tmp_path, monkeypatch):
         grant(ledger, account, epsilon=100, delta="1e-6")
         monkeypatch.setattr(union_run, "union_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            dataset(budget=dps.Budget.open(ledger, analyst="ann")).union(**PRICE)
+            by_names(dataset(budget=dps.Budget.open(ledger, analyst="ann"))).union(**PRICE)
         assert ledger.balance(account).left.epsilon == 50
 
 
@@ -350,7 +361,7 @@ def test_refused_before_any_row_is_read(name, monkeypatch):
     given, parameter = REFUSED[name]
     monkeypatch.setattr("dpselect.engines.duckdb.engine.DuckDBEngine.contributions", None)
     with pytest.raises(dps.ParameterError) as error:
-        dataset().union(**(PRICE | given))
+        by_names(dataset()).union(**(PRICE | given))
     assert error.value.parameter == parameter
 
 
@@ -362,7 +373,7 @@ def test_text_and_items_are_for_different_questions():
         dps.Dataset({"user": [1], "n": np.array([2])}, user="user", item=dps.Text("n")).union(epsilon=1)
     assert error.value.parameter == "text"
     with pytest.raises(dps.ParameterError) as error:
-        texts(ngrams=(1, 2)).union(epsilon=1, shares=["1/2", "2/3"])
+        by_names(texts(ngrams=(1, 2))).union(epsilon=1, shares=["1/2", "2/3"])
     assert error.value.parameter == "shares"
 
 
@@ -390,11 +401,11 @@ def test_nothing_is_promised_of_users_of_several_items_under_a_policy():
     """Sixteen users of ten items each were said to be enough for an even chance; it is one in two million."""
     data = {"user": [user for user in range(60) for _ in range(2)], "item": ["a", "b"] * 60}
     for method in ("policy-laplace", "policy-gaussian", "greedy-geometric"):
-        said = " ".join(str(dataset(data).union(**PRICE, max_items_per_user=10, method=method)).split())
+        said = " ".join(str(by_names(dataset(data)).union(**PRICE, max_items_per_user=10, method=method)).split())
         assert "10 items each" not in said
         assert "of them nothing can be said" in said
     assert "10 items each" in " ".join(
-        str(dataset(data).union(**PRICE, max_items_per_user=10, method="weighted-gaussian")).split()
+        str(by_names(dataset(data)).union(**PRICE, max_items_per_user=10, method="weighted-gaussian")).split()
     )
 
 
@@ -411,7 +422,7 @@ def test_users_of_few_items_are_told_of_another_method():
 
     def told(items, **more):
         data = {"user": [u for u in range(3000) for _ in range(items)], "item": [str(i) for i in range(items)] * 3000}
-        said = dataset(data).union(epsilon=5, delta="1e-6", **more).privacy.sentences
+        said = by_names(dataset(data)).union(epsilon=5, delta="1e-6", **more).privacy.sentences
         return any("greedy-geometric" in sentence for sentence in said)
 
     assert told(2)
@@ -425,12 +436,18 @@ def test_users_of_few_items_are_told_of_another_method():
 
 def test_values_of_several_types_stay_what_they_are():
     data = {"user": [user for user in range(200) for _ in range(3)], "item": ["a", 1, 2.5] * 200}
-    assert dataset(data).union(**PRICE, max_items_per_user=3, method="weighted-gaussian").labels == [2.5, 1, "a"]
+    assert by_names(dataset(data)).union(**PRICE, max_items_per_user=3, method="weighted-gaussian").labels == [
+        2.5,
+        1,
+        "a",
+    ]
 
 
 def test_numpy_columns():
     data = {"user": np.arange(100) % 50, "item": np.array(["ant"] * 100)}
-    assert dataset(data).union(**PRICE, max_items_per_user=np.int64(2), method="weighted-gaussian").labels == ["ant"]
+    assert by_names(dataset(data)).union(
+        **PRICE, max_items_per_user=np.int64(2), method="weighted-gaussian"
+    ).labels == ["ant"]
 
 
 # ---- a public list ---------------------------------------------------------------------------------------
@@ -440,10 +457,10 @@ def test_people_give_to_popular_items_first():
     """Forty people with the same thirty words can lift a few of them, and without a list each lifts another."""
     data = {"user": [user for user in range(40) for _ in range(30)], "item": [f"w{i}" for i in range(30)] * 40}
     price = {"epsilon": 20, "delta": "1e-9"}
-    listed = dataset(data).union(**price, popular=["w3", "never", "w3", "w5"])
+    listed = by_names(dataset(data)).union(**price, popular=["w3", "never", "w3", "w5"])
     assert {"w3", "w5"} <= set(listed.labels)
     assert listed.privacy.mechanism == "GreedyGeometric"
-    again = dataset(data).union(**price, popular=listed, method="greedy-geometric")
+    again = by_names(dataset(data)).union(**price, popular=listed, method="greedy-geometric")
     assert {"w3", "w5"} <= set(again.labels)
 
 
@@ -459,7 +476,7 @@ def test_people_give_to_popular_items_first():
 )
 def test_a_list_of_popular_items_must_be_one(popular, method, parameter):
     with pytest.raises(dps.ParameterError) as refused:
-        dataset({"user": [1], "item": ["a"]}).union(epsilon=1, popular=popular, method=method)
+        by_names(dataset({"user": [1], "item": ["a"]})).union(epsilon=1, popular=popular, method=method)
     assert refused.value.parameter == parameter
 
 

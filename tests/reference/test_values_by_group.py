@@ -23,6 +23,7 @@ from dpselect.queries.group_finder import SHARE
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.query import Query
 from dpselect.release.archive import archived, restored
+from tests.by_names import by_names
 from tests.judge.both import check
 
 DOMAIN = ["red", "blue", "grey"]
@@ -59,7 +60,7 @@ def by_group(found: dps.Release) -> dict[tuple[object, ...], list[object]]:
 
 
 def test_groups_that_enough_users_are_in_are_found_and_answered(ages, options):
-    found = ages.quantile([0.25, 0.5, 0.75], by="country", **FOUND)
+    found = by_names(ages).quantile([0.25, 0.5, 0.75], by="country", **FOUND)
     assert list(by_group(found)) == [("DE",), ("FR",)]
     for (country,), answers in by_group(found).items():
         assert np.abs(np.array(answers) - MEDIANS[country] - [-3, 0, 3]).max() <= 2
@@ -73,19 +74,19 @@ def test_groups_that_enough_users_are_in_are_found_and_answered(ages, options):
 
 
 def test_listed_groups_are_answered_in_any_case(ages, options):
-    found = ages.median(by="country", groups=["FR", "XX", "DE", "LI"], **OF_AGE)
+    found = by_names(ages).median(by="country", groups=["FR", "XX", "DE", "LI"], **OF_AGE)
     assert list(by_group(found)) == [("DE",), ("FR",), ("LI",), ("XX",)]
     assert all(len(answers) == 1 for answers in by_group(found).values())
     assert found.privacy.delta == 0
-    chosen = options.choose(domain=range(3), epsilon=4, by="country", groups=["XX"])
+    chosen = by_names(options).choose(domain=range(3), epsilon=4, by="country", groups=["XX"])
     assert by_group(chosen)["XX",][0] in ("0", "1", "2")  # numbers in a column of text
 
 
 def test_several_columns(ages):
-    found = ages.median(by=["country", "city"], **FOUND)
+    found = by_names(ages).median(by=["country", "city"], **FOUND)
     assert found.groups.columns == ("country", "city")
     assert list(by_group(found)) == [(c, f"c{n}") for c in ("DE", "FR") for n in range(3)]
-    listed = ages.median(by=["country", "city"], groups=[("FR", "c1"), ("DE", "c9")], **OF_AGE)
+    listed = by_names(ages).median(by=["country", "city"], groups=[("FR", "c1"), ("DE", "c9")], **OF_AGE)
     assert list(by_group(listed)) == [("DE", "c9"), ("FR", "c1")]
 
 
@@ -103,7 +104,7 @@ def test_no_group_that_can_be_told(ages):
 
 
 def test_every_form_has_the_groups(ages, options, tmp_path):
-    found = ages.quantile([0.5, 0.9], by="country", groups=["DE", "FR"], **OF_AGE)
+    found = by_names(ages).quantile([0.5, 0.9], by="country", groups=["DE", "FR"], **OF_AGE)
     assert list(found.to_columns()) == ["country", "q", "value"]
     assert found.to_columns()["q"] == [0.5, 0.9, 0.5, 0.9]
     assert found.to_csv().splitlines()[1].startswith("DE,0.5,")
@@ -117,7 +118,7 @@ def test_every_form_has_the_groups(ages, options, tmp_path):
     ]
     assert found._repr_html_().count("DE</th>") == 1  # of a group once
     assert found.text.split("\n\n")[1].splitlines()[2].startswith("    ")
-    chosen = options.choose(domain=DOMAIN, epsilon=4, by="country", groups=["DE"])
+    chosen = by_names(options).choose(domain=DOMAIN, epsilon=4, by="country", groups=["DE"])
     assert list(chosen.to_columns()) == ["country", "rank", "item"]
     for one in (found, chosen):
         assert dps.Release.from_json(one.to_json()) == one
@@ -129,20 +130,20 @@ def test_every_form_has_the_groups(ages, options, tmp_path):
 
 
 def test_a_picture_has_a_row_for_each_group(ages, options):
-    found = ages.quantile([0.1, 0.9], by=["country", "city"], groups=[("DE", "c0"), ("FR", "c$1$")], **OF_AGE)
+    found = by_names(ages).quantile([0.1, 0.9], by=["country", "city"], groups=[("DE", "c0"), ("FR", "c$1$")], **OF_AGE)
     (panel,) = found.plot().panels
     assert [mark.label for mark in panel.marks] == ["DE, c0", "FR, c$1$"]
     assert [list(mark.dots) for mark in panel.marks] == [found.labels[:2], found.labels[2:]]
-    (one,) = ages.median(**OF_AGE).plot().panels
+    (one,) = by_names(ages).median(**OF_AGE).plot().panels
     assert [len(mark.dots) for mark in one.marks] == [1]
-    chosen = options.choose(domain=DOMAIN, epsilon=1, by="country", groups=["DE"])
+    chosen = by_names(options).choose(domain=DOMAIN, epsilon=1, by="country", groups=["DE"])
     assert [mark.high for mark in chosen.plot().panels[0].marks] == [chosen.accuracy.numbers["gap"]]
 
 
 def test_columns_of_groups_that_a_table_has_itself():
     given = rows(300)
     given["q"] = given.pop("country")
-    found = dps.Dataset(given, user="user", item="age").median(by="q", groups=["DE"], **OF_AGE)
+    found = by_names(dps.Dataset(given, user="user", item="age")).median(by="q", groups=["DE"], **OF_AGE)
     assert list(found.to_columns()) == ["group_q", "q", "value"]
 
 
@@ -166,7 +167,7 @@ def test_periods_and_keys_go_along():
     given = rows(900)
     given["day"] = [datetime.date(2026, 1 + u % 2, 3) for u in range(900)]
     data = dps.Dataset(given, user=["user", "city"], item="age", time="day", period="month", during="2026-01..2026-02")
-    found = data.median(by="country", **FOUND)
+    found = by_names(data).median(by="country", **FOUND)
     assert list(by_group(found)) == [("DE",), ("FR",)]
     assert "month" in found.privacy.unit
 
@@ -219,11 +220,11 @@ def test_a_ledger_knows_the_question_again(tmp_path):
         ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=20, delta="1e-3")
     budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
     data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="age", budget=budget)
-    found = data.median(by="country", **OF_AGE)
-    again = data.median(by="country", **OF_AGE)
+    found = by_names(data).median(by="country", **OF_AGE)
+    again = by_names(data).median(by="country", **OF_AGE)
     assert replace(again, charged=None) == replace(found, charged=None)
     assert again.charged.numbers["epsilon"] == 0
-    other = data.median(by="country", groups=["DE"], **OF_AGE)
+    other = by_names(data).median(by="country", groups=["DE"], **OF_AGE)
     assert other.charged.numbers["epsilon"] == 4
     (tmp_path / "found.json").write_text(found.to_json())
     assert check(tmp_path / "found.json", tmp_path / "budget.sqlite").paid is Verdict.FOLLOWS
@@ -252,7 +253,7 @@ BAD = {
     "max_groups_per_user must be a whole number of at least 1": {"by": "country", "max_groups_per_user": 0},
     "max_groups_per_user must be a whole number from": {"by": "country", "max_groups_per_user": 10**9},
     "groups must hold at least one item": {"by": "country", "groups": []},
-    "groups must list the groups": {"by": "country", "groups": 4},
+    "groups must be a list": {"by": "country", "groups": 4},
     "groups must hold text": {"by": "country", "groups": [1, 2]},
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
     "delta must be": {"by": "country", "delta": 0},
@@ -263,8 +264,8 @@ BAD = {
 @pytest.mark.parametrize("said", BAD)
 def test_bad_input(ages, options, said):
     for ask in (
-        lambda: ages.median(**OF_AGE | BAD[said]),
-        lambda: options.choose(
+        lambda: by_names(ages).median(**OF_AGE | BAD[said]),
+        lambda: by_names(options).choose(
             **{"domain": DOMAIN, "epsilon": 1} | {n: "option" if v == "age" else v for n, v in BAD[said].items()}
         ),
     ):
@@ -275,9 +276,9 @@ def test_bad_input(ages, options, said):
 
 def test_what_does_not_go_with_groups(ages, options):
     with pytest.raises(ParameterError, match="within must be left out where by is given"):
-        ages.median(bounds=(0, 120), within=50, by="country")
+        by_names(ages).median(bounds=(0, 120), within=50, by="country")
     with pytest.raises(ParameterError, match="neighbors must be add-remove where by is given"):
-        options.choose(domain=DOMAIN, epsilon=1, by="country", neighbors="replace-one")
+        by_names(options).choose(domain=DOMAIN, epsilon=1, by="country", neighbors="replace-one")
     with pytest.raises(ParameterError, match="domain must say which items there are where by is given"):
         options.choose(domain=10, epsilon=1, by="country")
     with pytest.raises(ParameterError, match="domain must have at most 1,000,000 items"):
@@ -291,7 +292,7 @@ def test_what_does_not_go_with_groups(ages, options):
 def test_groups_that_look_alike_are_two_in_a_picture():
     given = {"user": [*range(40)], "item": [3, 7] * 20, "g": [1, "1"] * 20}
     found = dps.Dataset(given, user="user", item="item").median(bounds=(0, 9), step=1, epsilon=9, by="g")
-    listed = dps.Dataset(given, user="user", item="item").median(
+    listed = by_names(dps.Dataset(given, user="user", item="item")).median(
         bounds=(0, 9), step=1, epsilon=90, by="g", groups=[1, "1"]
     )
     assert len(found.groups.panels(found.items, found.items)) == len(found)

@@ -9,6 +9,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -24,7 +25,7 @@ def votes() -> dps.Dataset:
 @pytest.mark.parametrize("method", ["exponential", "permute-and-flip"])
 @pytest.mark.parametrize("neighbors", ["add-remove", "replace-one"])
 def test_the_best_of_a_known_domain(votes, method, neighbors):
-    release = votes.choose(domain=["ant", "bee", "dog"], epsilon=2, method=method, neighbors=neighbors)
+    release = by_names(votes).choose(domain=["ant", "bee", "dog"], epsilon=2, method=method, neighbors=neighbors)
     assert release.labels == ["ant"]
     assert release.privacy.epsilon == 2
     assert release.privacy.delta == 0
@@ -50,7 +51,7 @@ SETS = ["joint-set", "canonical-set"]
 def test_a_whole_set_of_a_known_domain(votes, method, counts):
     ranked = method == "joint-sequence"
     domain = ["dog", "cat", "bee", "ant"]
-    release = votes.top_k(2, epsilon=4, domain=domain, method=method, ranked=ranked, counts=counts)
+    release = by_names(votes).top_k(2, epsilon=4, domain=domain, method=method, ranked=ranked, counts=counts)
     assert sorted(release.labels) == ["ant", "bee"]
     assert release.labels == ["ant", "bee"]  # by rank, by noisy counts, or by name
     assert [item.rank for item in release] == ([1, 2] if ranked else [None, None])
@@ -67,7 +68,7 @@ def test_a_whole_set_of_a_known_domain(votes, method, counts):
 
 def test_auto_takes_a_set_only_where_no_order_is_wanted_and_it_is_better():
     def by(k=3, **settings):
-        return votes.top_k(k, domain=range(100), **settings).privacy.mechanism
+        return by_names(votes).top_k(k, domain=range(100), **settings).privacy.mechanism
 
     votes = dps.Dataset({"user": [1], "item": [5]}, user="user", item="item")
     assert by(epsilon=1) == by(epsilon=1, delta="1e-6") == "Peeling"
@@ -75,19 +76,19 @@ def test_auto_takes_a_set_only_where_no_order_is_wanted_and_it_is_better():
     assert by(epsilon=1, k=2, ranked=False) == by(epsilon="0.29", ranked=False) == "Peeling"
     assert by(epsilon=1, k=31, ranked=False) == by(epsilon=1, k=30, delta="1e-6", ranked=False) == "CanonicalSet"
     assert by(epsilon=1, k=31, delta="1e-6", ranked=False) == "Peeling"
-    assert votes.top_k(2, epsilon=4, delta="1e-6", ranked=False).privacy.mechanism == "LimitedDomain"
+    assert by_names(votes).top_k(2, epsilon=4, delta="1e-6", ranked=False).privacy.mechanism == "LimitedDomain"
 
 
 @pytest.mark.parametrize("method", ["one-shot-laplace", "gamma", "noisy-histogram", "joint", "canonical"])
 def test_what_is_there_for_comparison_only_is_not_on_the_menu(votes, method):
-    with pytest.raises(dps.ParameterError, match="method must be one of auto, peeling"):
+    with pytest.raises(dps.ParameterError, match="method must be one of auto, limited-domain"):
         votes.top_k(2, epsilon=8, domain=["dog", "cat", "bee", "ant"], method=method)
 
 
 @pytest.mark.parametrize("counts", [False, True])
 def test_noise_on_an_unknown_domain_of_users_with_few_items(counts):
     few = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
-    release = few.top_k(2, epsilon=8, delta="1e-6", method="limited-domain-laplace", counts=counts, k_bar=5)
+    release = by_names(few).top_k(2, epsilon=8, delta="1e-6", method="limited-domain-laplace", counts=counts, k_bar=5)
     assert release.labels
     assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**6))
     assert release.privacy.parameters["max_items_per_user"] == 1
@@ -100,13 +101,16 @@ def test_noise_that_grows_with_the_items_of_a_user_needs_their_number(votes):
         votes.top_k(2, epsilon=1, delta="1e-6", method="limited-domain-laplace")
 
 
-def test_a_set_is_not_called_ranked(votes):
+@pytest.mark.parametrize("method", ["joint-set", "canonical-set"])
+def test_a_set_is_not_called_ranked(votes, method):
+    release = votes.top_k(2, epsilon=1, domain=["ant", "bee"], method=method)
+    assert [item.rank for item in release] == [None, None]
     with pytest.raises(dps.ParameterError, match=r"^method must rank the items.*\nhint: joint-sequence"):
-        votes.top_k(2, epsilon=1, domain=["ant", "bee"], method="joint-set")
+        by_names(votes).top_k(2, epsilon=1, domain=["ant", "bee"], method="joint-set")
 
 
 def test_draws_for_tests_are_told(votes):
-    assert votes.top_k(1, epsilon=8, delta="1e-6", draws=SeededDraws(1)).secure is False
+    assert by_names(votes).top_k(1, epsilon=8, delta="1e-6", draws=SeededDraws(1)).secure is False
     assert dps.choose([1, 900], epsilon=1, draws=SeededDraws(1)).secure is False
     assert dps.choose([1, 900], epsilon=1).labels == [1]
 
@@ -133,7 +137,7 @@ BAD = [
 def test_a_bad_parameter_is_refused_before_any_row_is_read(votes, settings, message, monkeypatch):
     monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(dps.ParameterError, match=f"^{message}"):
-        votes.top_k(**{"k": 1, "epsilon": 1, "delta": "1e-6"} | settings)
+        by_names(votes).top_k(**{"k": 1, "epsilon": 1, "delta": "1e-6"} | settings)
     with pytest.raises(dps.ParameterError, match=r"^method must be one of exponential"):
         votes.choose(domain=["ant"], epsilon=1, method="best")
 

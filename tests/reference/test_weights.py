@@ -10,6 +10,7 @@ import dpselect as dps
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.ledger.amounts import grant
 
 USERS = 900
@@ -23,7 +24,7 @@ SURE = {"epsilon": 60, "delta": "1e-6"}
 
 
 def test_the_largest_sums_come_first_and_nobody_gives_more_than_the_cap():
-    found = DATA.top_k(4, **SURE, by_weight="minutes", at_most=60)
+    found = by_names(DATA).top_k(4, **SURE, by_weight="minutes", at_most=60)
     assert found.labels[:2] in (["i0", "i1"], ["i1", "i0"])
     assert found.labels[2:] == ["i2", "i3"]  # 900 and 540; without the cap i3 would have 8,100
     assert DATA.top_k(3, epsilon=60, delta="1e-6").labels[0] in ("i2", "i3")  # by users
@@ -32,7 +33,7 @@ def test_the_largest_sums_come_first_and_nobody_gives_more_than_the_cap():
 @pytest.mark.parametrize(("unit", "true"), [(None, {"i0": 18_000, "i2": 900}), ("0.25", {"i0": 18_112.5, "i2": 675.0})])
 def test_sums_are_in_the_unit_of_the_column(unit, true):
     weights = {"by_weight": "minutes", "at_most": 60, "weight_unit": unit}
-    found = DATA.top_k(4, **SURE, **weights, counts=True, draws=SeededDraws(1))
+    found = by_names(DATA).top_k(4, **SURE, **weights, counts=True, draws=SeededDraws(1))
     assert list(found.to_columns()) == ["rank", "item", "counted_sum", "low", "high"]
     assert found.weight == "minutes"
     for item in found:
@@ -63,7 +64,7 @@ def test_the_width_is_that_of_noise_of_the_cap():
 
 
 def test_a_release_says_what_a_score_is():
-    found = DATA.top_k(4, **SURE, by_weight="minutes", at_most=60, weight_unit="0.5", counts=True)
+    found = by_names(DATA).top_k(4, **SURE, by_weight="minutes", at_most=60, weight_unit="0.5", counts=True)
     said = found.text
     assert said.startswith("4 items, by counted sums, best first.")
     assert "the total of minutes in their rows of the item, rounded to" in " ".join(said.split())
@@ -77,13 +78,13 @@ def test_a_release_says_what_a_score_is():
         ("canonical-set", "of counted minutes more than any one"),
         ("joint-set", "of counted minutes less than the"),
     ):
-        assert words in DATA.top_k(2, **known, method=method).accuracy.sentences[0]
-    none = DATA.top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)
+        assert words in by_names(DATA).top_k(2, **known, method=method).accuracy.sentences[0]
+    none = by_names(DATA).top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)
     assert "no other could be told" in str(none)
 
 
 def test_heights_are_said_without_exponents():
-    said = DATA.top_k(2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).text
+    said = by_names(DATA).top_k(2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).text
     plan = TopKQuery(k=2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).plan
     height = int(float(f"{plan.selector.height:.4g}"))
     assert height > 10_000
@@ -92,7 +93,9 @@ def test_heights_are_said_without_exponents():
 
 def test_names_of_columns_do_not_steer_a_terminal():
     rows = {"user": ROWS["user"], "item": ROWS["item"], "m\x1b[2J": ROWS["minutes"]}
-    found = dps.Dataset(rows, user="user", item="item").top_k(2, **SURE, by_weight="m\x1b[2J", at_most=60, counts=True)
+    found = by_names(dps.Dataset(rows, user="user", item="item")).top_k(
+        2, **SURE, by_weight="m\x1b[2J", at_most=60, counts=True
+    )
     assert "\x1b" not in str(found)
     assert "\x1b" not in found._repr_html_()
     assert dps.Release.from_json(found.to_json()).weight == "m\x1b[2J"
@@ -126,7 +129,7 @@ def test_the_automatic_method_takes_none_that_counts_users():
 def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message):
     budget = dps.Budget(epsilon=2, delta="1e-5")
     with pytest.raises(dps.ParameterError, match=message):
-        dps.Dataset(ROWS, user="user", item="item", budget=budget).top_k(2, **{"epsilon": 1, **given})
+        by_names(dps.Dataset(ROWS, user="user", item="item", budget=budget)).top_k(2, **{"epsilon": 1, **given})
     assert budget.left == 1
 
 
@@ -135,14 +138,14 @@ def test_a_question_as_json_takes_the_bound_of_the_data():
     bounded = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)  # of three items each: it keeps all
     found = bounded.ask(query, draws=SeededDraws(3))
     asked = {"epsilon": 60, "by_weight": "minutes", "at_most": 60, "draws": SeededDraws(3)}
-    assert found.to_dict() == bounded.top_k(2, **asked).to_dict()
+    assert found.to_dict() == by_names(bounded).top_k(2, **asked).to_dict()
     assert found.privacy.parameters["max_items_per_user"] == 3
 
 
 def test_parts_of_a_text_have_no_weights():
     data = dps.Dataset(ROWS, user="user", item="item", split=" ")
     with pytest.raises(dps.ParameterError, match="split must be left out where by_weight is given"):
-        data.top_k(2, **SURE, by_weight="minutes", at_most=5)
+        by_names(data).top_k(2, **SURE, by_weight="minutes", at_most=5)
 
 
 def test_a_ledger_tells_caps_and_units_apart(tmp_path):
@@ -154,14 +157,16 @@ def test_a_ledger_tells_caps_and_units_apart(tmp_path):
     budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
     data = dps.Dataset(path, user="user", item="item", budget=budget)
     asked = {"epsilon": 1, "by_weight": "minutes", "at_most": 60}
-    first = data.top_k(2, **asked)
-    assert data.top_k(2, **asked, weight_unit=1).charged.numbers["repeated"]  # the same question, said in full
-    assert not data.top_k(2, **{**asked, "at_most": 30}).charged.numbers["repeated"]
-    assert not data.top_k(2, **asked, weight_unit="0.5").charged.numbers["repeated"]
+    first = by_names(data).top_k(2, **asked)
+    assert (
+        by_names(data).top_k(2, **asked, weight_unit=1).charged.numbers["repeated"]
+    )  # the same question, said in full
+    assert not by_names(data).top_k(2, **{**asked, "at_most": 30}).charged.numbers["repeated"]
+    assert not by_names(data).top_k(2, **asked, weight_unit="0.5").charged.numbers["repeated"]
     assert not data.top_k(2, epsilon=1).charged.numbers["repeated"]
     assert not first.charged.numbers["repeated"]
 
 
 def test_a_picture_speaks_of_sums():
-    found = DATA.top_k(2, **SURE, by_weight="minutes", at_most=60, counts=True, draws=SeededDraws(1))
+    found = by_names(DATA).top_k(2, **SURE, by_weight="minutes", at_most=60, counts=True, draws=SeededDraws(1))
     assert found.plot().title == "Noisy sums: counted minutes"

@@ -14,6 +14,7 @@ from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.top_k import TopKQuery
 from dpselect.queries.union import UnionQuery
 from dpselect.queries.within import LOWEST, TOP, best, place, price_for
+from tests.by_names import by_names
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -106,7 +107,7 @@ def test_how_the_kth_best_is_called() -> None:
 
 
 def test_a_release_says_what_was_asked_for_and_what_it_cost(votes: dps.Dataset) -> None:
-    release = votes.top_k(2, within=40)
+    release = by_names(votes).top_k(2, within=40)
     price = TopKQuery(k=2, within=40).price
     assert (release.privacy.epsilon, release.privacy.delta) == (price.epsilon, price.delta)
     assert release.privacy.parameters["within"] == 40
@@ -115,7 +116,7 @@ def test_a_release_says_what_was_asked_for_and_what_it_cost(votes: dps.Dataset) 
     assert release.privacy.sentences[-2] == told
     assert "No item here has over 40 users fewer than the 2nd best, as was asked." in release.accuracy.sentences
     assert release.accuracy.numbers["within"] == 40
-    counted = votes.top_k(2, within=40, counts=True, domain=["ant", "bee", "cat"])
+    counted = by_names(votes).top_k(2, within=40, counts=True, domain=["ant", "bee", "cat"])
     assert counted.accuracy.sentences[-1] == "All counts are within 40 users of the true ones at once, as was asked."
     assert "within 40 users of the 2nd best and of all true counts" in counted.privacy.sentences[-2]
     plain = votes.top_k(2, epsilon=price.epsilon)
@@ -128,14 +129,14 @@ def test_a_release_says_what_was_asked_for_and_what_it_cost(votes: dps.Dataset) 
 def test_quantiles_and_unions_say_it_too(votes: dps.Dataset) -> None:
     numbers = dps.Dataset({"user": range(900), "item": range(900)}, user="user", item="item")
     for release in (
-        numbers.median(bounds=(0, 1000), within=30, step=1),
-        numbers.quantile([0.2, 0.5], bounds=(0, 1000), within=30, step=1, delta="1e-6"),
+        by_names(numbers).median(bounds=(0, 1000), within=30, step=1),
+        by_names(numbers).quantile([0.2, 0.5], bounds=(0, 1000), within=30, step=1, delta="1e-6"),
         dps.median(range(900), bounds=(0, 1000), within=30, step=1),
         dps.quantile(range(900), 0.2, bounds=(0, 1000), within=30, step=1),
     ):
         assert "Asked for: within 30 users of the rank" in " ".join(release.privacy.sentences)
         assert release.accuracy.numbers["gap"] <= 30  # type: ignore[operator]
-    found = votes.union(users_for=60, max_items_per_user=2)
+    found = by_names(votes).union(users_for=60, max_items_per_user=2)
     assert found.labels == ["ant", "bee", "cat"]
     assert "finding an item 95 times of 100 if 60 users have it and no other item." in found.privacy.sentences[-2]
     assert found.privacy.parameters["users_for"] == 60
@@ -223,7 +224,7 @@ def test_a_bound_of_the_data_is_in_the_price_that_follows() -> None:
 def test_a_budget_pays_the_price_that_follows_with_a_delta_of_its_own() -> None:
     budget = dps.Budget(epsilon=3, delta="1e-5")
     data = dps.Dataset(ROWS, user="user", item="item", budget=budget)
-    release = data.top_k(2, within=40)
+    release = by_names(data).top_k(2, within=40)
     assert release.privacy.delta == Fraction(1, 10**8)
     assert release.privacy.epsilon == TopKQuery(k=2, within=40, delta="1e-8").price.epsilon
 
@@ -238,7 +239,7 @@ def test_a_ledger_pays_it_and_knows_the_answer_again(tmp_path: Any) -> None:
         ledger.grant(dps.Account("votes", "ann"), epsilon=3, delta="1e-5")
     budget = dps.Budget.open(path, data="votes", analyst="ann")
     data = dps.Dataset(str(events), user="user", item="item", budget=budget)
-    first, second = (data.top_k(2, within=40) for _ in range(2))
+    first, second = (by_names(data).top_k(2, within=40) for _ in range(2))
     assert first.labels == second.labels
     assert second.charged is not None
     assert second.accuracy.sentences == first.accuracy.sentences
@@ -275,35 +276,35 @@ def test_a_top_k_refuses(given: dict[str, Any], message: str) -> None:
 def test_quantiles_and_unions_refuse_the_same(bad: Any, votes: dps.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever opened the data now would fail otherwise
     for ask in (
-        lambda: votes.quantile(bounds=(0, 9), within=bad),
-        lambda: votes.median(bounds=(0, 9), within=bad),
+        lambda: by_names(votes).quantile(bounds=(0, 9), within=bad),
+        lambda: by_names(votes).median(bounds=(0, 9), within=bad),
         lambda: dps.quantile([1], bounds=(0, 9), within=bad),
         lambda: dps.median([1], bounds=(0, 9), within=bad),
-        lambda: votes.top_k(1, within=bad),
+        lambda: by_names(votes).top_k(1, within=bad),
     ):
         with pytest.raises(dps.ParameterError, match=f"within {WHOLE}"):
             ask()
     with pytest.raises(dps.ParameterError, match=f"users_for {WHOLE}"):
-        votes.union(users_for=bad, max_items_per_user=1)
+        by_names(votes).union(users_for=bad, max_items_per_user=1)
 
 
 def test_both_or_what_the_price_depends_on_is_refused(votes: dps.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dps.Dataset, "engine", None)
     with pytest.raises(dps.ParameterError, match="within must be left out where epsilon is given"):
-        votes.median(bounds=(0, 9), within=5, epsilon=1)
+        by_names(votes).median(bounds=(0, 9), within=5, epsilon=1)
     with pytest.raises(dps.ParameterError, match="users_for must be left out where epsilon is given"):
-        votes.union(users_for=5, epsilon=1, max_items_per_user=1)
+        by_names(votes).union(users_for=5, epsilon=1, max_items_per_user=1)
     paid = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget(epsilon=1, delta="1e-6"))
     with pytest.raises(dps.ParameterError, match="share must be left out where within is given"):
-        paid.top_k(2, within=5, share="1%")
+        by_names(paid).top_k(2, within=5, share="1%")
     with pytest.raises(dps.ParameterError, match="share must be left out where users_for is given"):
-        paid.union(users_for=5, share="1%", max_items_per_user=1)
+        by_names(paid).union(users_for=5, share="1%", max_items_per_user=1)
     for most in (None, "auto"):
         with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where users_for is"):
-            votes.union(users_for=5, max_items_per_user=most)
+            by_names(votes).union(users_for=5, max_items_per_user=most)
     with pytest.raises(dps.ParameterError, match="epsilon must be given for union, or users_for in its place"):
         votes.union()
     with pytest.raises(dps.ParameterError, match="step must cut the bounds"):
-        votes.median(bounds=(0, 9), within=1, step="1e-30")
+        by_names(votes).median(bounds=(0, 9), within=1, step="1e-30")
     with pytest.raises(dps.ParameterError, match="within must be at least 2, which costs epsilon 100, got 1"):
-        votes.quantile([0.1, 0.2, 0.3, 0.4], bounds=(0, 9), within=1)
+        by_names(votes).quantile([0.1, 0.2, 0.3, 0.4], bounds=(0, 9), within=1)

@@ -9,31 +9,32 @@ from decimal import Decimal
 import pytest
 
 import dpselect as dps
+from tests.by_names import by_names
 from tests.remote.small_gateway import COST, ROWS, TOKEN, SmallGateway
 
 HERE = dps.Dataset(ROWS, user="user", item="artist")
 BAD = {
     "epsilon": lambda data: data.top_k(epsilon=-1),
     "k": lambda data: data.top_k(0, epsilon=1),
-    "k_bar": lambda data: data.top_k(5, k_bar=4, epsilon=1),
+    "k_bar": lambda data: by_names(data).top_k(5, k_bar=4, epsilon=1),
     "method": lambda data: data.top_k(method="noisy", epsilon=1),
     "no price": lambda data: data.top_k(),
     "counts": lambda data: data.top_k(counts=1, epsilon=1),
     "share": lambda data: data.top_k(share="1%", epsilon=1),
-    "users": lambda data: data.top_k(users=True, epsilon=1),
-    "at_most": lambda data: data.top_k(by_weight="age", at_most=-1, epsilon=1),
+    "users": lambda data: by_names(data).top_k(users=True, epsilon=1),
+    "at_most": lambda data: by_names(data).top_k(by_weight="age", at_most=-1, epsilon=1),
     "measures": lambda data: data.top_k(measures="median(age)", epsilon=1),
     "delta": lambda data: data.union(epsilon=1, delta=1),
-    "popular": lambda data: data.union(epsilon=1, popular=3),
+    "popular": lambda data: by_names(data).union(epsilon=1, popular=3),
     "domain": lambda data: data.choose(domain=[], epsilon=1),
-    "neighbors": lambda data: data.choose(domain=["a"], neighbors="none", epsilon=1),
+    "neighbors": lambda data: by_names(data).choose(domain=["a"], neighbors="none", epsilon=1),
     "histogram": lambda data: data.histogram(domain=3, epsilon=1),
     "q": lambda data: data.quantile(2, bounds=(0, 9), epsilon=1),
     "bounds": lambda data: data.median(bounds=(9, 0), epsilon=1),
     "step": lambda data: data.median(bounds=(0, 9), step=0, epsilon=1),
     "query": lambda data: data.ask({"verb": "top_k"}),
-    "fresh": lambda data: data.top_k(epsilon=1, fresh=1),
-    "progress": lambda data: data.top_k(epsilon=1, progress=3),
+    "fresh": lambda data: by_names(data).top_k(epsilon=1, fresh=1),
+    "progress": lambda data: by_names(data).top_k(epsilon=1, progress=3),
 }
 
 
@@ -42,7 +43,7 @@ def test_answers_are_those_of_the_data(remote: dps.Remote, gateway: SmallGateway
     top = data.top_k(3, epsilon=5, domain=["ABBA", "Bach", "Cher", "Dion"], counts=True)
     assert set(top.labels) == {"ABBA", "Bach", "Cher"}
     assert (top.counted, top.privacy.epsilon, top.secure) == (True, 5, True)
-    assert set(data.union(epsilon=5, max_items_per_user=1).labels) == {"ABBA", "Bach", "Cher"}
+    assert set(by_names(data).union(epsilon=5, max_items_per_user=1).labels) == {"ABBA", "Bach", "Cher"}
     assert data.choose(domain=["Bach", "Dion"], epsilon=5).labels == ["Bach"]
     assert [item.item for item in data.histogram(domain=["Cher", "ABBA"], epsilon=5)] == ["Cher", "ABBA"]
     ages = remote.data("listening", item="age", where="age >= 18")
@@ -81,10 +82,10 @@ def test_what_was_left_out_is_left_to_the_gateway(remote: dps.Remote, gateway: S
     for ask, left_out in (
         (lambda: data.top_k(3, epsilon="1/3"), {"delta", "domain", "k_bar", "max_items_per_user"}),
         (lambda: data.top_k(3, share="1%"), {"epsilon", "delta"}),
-        (lambda: data.top_k(3, within=400), {"epsilon", "delta"}),
+        (lambda: by_names(data).top_k(3, within=400), {"epsilon", "delta"}),
         (lambda: data.choose(epsilon=1), {"domain", "delta"}),
         (lambda: remote.data("listening", item="age").median(epsilon=1), {"bounds", "step", "delta"}),
-        (lambda: data.top_k(by_weight="age", epsilon=1), {"at_most", "weight_unit"}),
+        (lambda: by_names(data).top_k(by_weight="age", epsilon=1), {"at_most", "weight_unit"}),
     ):
         with contextlib.suppress(dps.ParameterError):  # this small gateway declares nothing
             ask()
@@ -100,7 +101,7 @@ def test_items_keep_their_types_on_the_way(remote: dps.Remote, gateway: SmallGat
     remote.data("listening", item=["artist", "age"]).histogram(domain=[("ABBA", 3), ("Bach", 1)], epsilon=1)
     remote.data("listening").choose(epsilon=1, domain=[day])
     with contextlib.suppress(dps.ParameterError):  # which the column does not hold
-        remote.data("listening").top_k(1, epsilon=1, exclude=[Decimal("1.5")])
+        by_names(remote.data("listening")).top_k(1, epsilon=1, exclude=[Decimal("1.5")])
     bodies = [one.body for one in gateway.seen if one.method == "POST"]
     assert bodies[0]["item"] == ["artist", "age"]
     assert bodies[0]["domain"] == [["tuple", ["ABBA", 3]], ["tuple", ["Bach", 1]]]
@@ -111,7 +112,7 @@ def test_draws_are_the_gateways(remote: dps.Remote, gateway: SmallGateway) -> No
     from dpselect.draws import SecureDraws
 
     with pytest.raises(dps.ParameterError, match="draws must be left out: the gateway draws"):
-        remote.data().top_k(epsilon=1, draws=SecureDraws())
+        by_names(remote.data()).top_k(epsilon=1, draws=SecureDraws())
     with pytest.raises(dps.ParameterError, match="column of another source may be any file"):
         remote.data().top_k(epsilon=1, domain=dps.Column("public.csv", "item"))
     assert gateway.seen == []
@@ -140,7 +141,7 @@ def test_a_wrong_bound_is_refused_also_where_the_data_have_one(
 ) -> None:
     data = remote.data(max_items_per_user=3)
     with pytest.raises(dps.ParameterError, match="max_items_per_user must be"):
-        data.union(epsilon=1, max_items_per_user=wrong)
+        by_names(data).union(epsilon=1, max_items_per_user=wrong)
     with pytest.raises(dps.ParameterError, match="max_items_per_user must be"):
         remote.price("union", data=data, epsilon=1, max_items_per_user=wrong)
     assert gateway.seen == []

@@ -13,6 +13,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.remote.address import address_of
+from tests.by_names import by_names
 from tests.remote.small_gateway import LOST, TOKEN, Request, Response, SmallGateway, good, problem, serving
 
 
@@ -107,7 +108,7 @@ def test_a_gateway_that_is_busy_for_long_is_left(remote: dps.Remote, gateway: Sm
 def test_a_question_is_watched_until_its_end(remote: dps.Remote, gateway: SmallGateway) -> None:
     gateway.looks = 3
     told: list[float | None] = []
-    assert len(remote.data().top_k(1, epsilon=5, progress=told.append)) == 1
+    assert len(by_names(remote.data()).top_k(1, epsilon=5, progress=told.append)) == 1
     assert told == [None] * 3
     looks = [one.path for one in gateway.seen if one.path.startswith("/v1/questions/")]
     assert looks == ["/v1/questions/q1?wait=1"] * 3
@@ -243,7 +244,7 @@ def test_ctrl_c_takes_a_question_back(
     gateway.looks = 100
     gateway.before = lambda request: reply if request.method == "DELETE" else None
     with pytest.raises(KeyboardInterrupt, match=said):
-        remote.data().top_k(epsilon=1, progress=stopping)
+        by_names(remote.data()).top_k(epsilon=1, progress=stopping)
     assert [(one.method, one.path) for one in gateway.seen][-1] == ("DELETE", "/v1/questions/q1")
 
 
@@ -269,14 +270,14 @@ def test_another_error_while_waiting_takes_it_back_too(remote: dps.Remote, gatew
         raise RuntimeError("mine")
 
     with pytest.raises(RuntimeError, match="mine"):
-        remote.data().top_k(epsilon=1, progress=failing)
+        by_names(remote.data()).top_k(epsilon=1, progress=failing)
     assert gateway.jobs["q1"]["state"] == "cancelled"
 
 
 def test_waiting_for_an_old_question_leaves_it_alone(remote: dps.Remote, gateway: SmallGateway) -> None:
     gateway.looks = 100
     with pytest.raises(KeyboardInterrupt):
-        remote.data().top_k(epsilon=1, progress=stopping)
+        by_names(remote.data()).top_k(epsilon=1, progress=stopping)
     gateway.jobs["q1"]["state"] = "running"
     with pytest.raises(KeyboardInterrupt):
         remote.wait("q1", progress=stopping)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import dpselect as dps
 from dpselect.draws import Draws
 from dpselect.release.release import Release
+from tests.by_names import by_names
 from tests.engines.sources import Stream
 from tests.replay.file_kinds import written
 from tests.replay.kinds import Kind, Make
@@ -133,7 +134,7 @@ def tells_users(data: object, draws: Draws, tell: Tell) -> Release:
     source: dps.Dataset = data()  # type: ignore[operator]
     with source.engine() as engine:
         tell(1 / engine.contributions().users)
-    return source.top_k(2, epsilon=40, delta="1e-6", draws=draws)
+    return by_names(source).top_k(2, epsilon=40, delta="1e-6", draws=draws)
 
 
 def asks_twice(data: object, draws: Draws, tell: Tell) -> Release:
@@ -142,8 +143,8 @@ def asks_twice(data: object, draws: Draws, tell: Tell) -> Release:
     with source.engine() as engine:
         many = engine.contributions().size > 4
     if many:
-        source.top_k(1, epsilon=40, delta="1e-6", draws=draws)
-    return source.top_k(2, epsilon=40, delta="1e-6", draws=draws)
+        by_names(source).top_k(1, epsilon=40, delta="1e-6", draws=draws)
+    return by_names(source).top_k(2, epsilon=40, delta="1e-6", draws=draws)
 
 
 def looks_again(data: object, draws: Draws, tell: Tell) -> Release:
@@ -153,7 +154,7 @@ def looks_again(data: object, draws: Draws, tell: Tell) -> Release:
         many = engine.contributions().size > 4
     if many:
         repr(source)
-    return source.top_k(2, epsilon=40, delta="1e-6", draws=draws)
+    return by_names(source).top_k(2, epsilon=40, delta="1e-6", draws=draws)
 
 
 def prints_a_count(data: object, draws: Draws, tell: Tell) -> Release:
@@ -161,7 +162,7 @@ def prints_a_count(data: object, draws: Draws, tell: Tell) -> Release:
     source: dps.Dataset = data()  # type: ignore[operator]
     with source.engine() as engine:
         print(engine.contributions().users)  # noqa: T201
-    return source.top_k(2, epsilon=40, delta="1e-6", draws=draws)
+    return by_names(source).top_k(2, epsilon=40, delta="1e-6", draws=draws)
 
 
 CALLS = (tells_users, asks_twice, looks_again, prints_a_count)

@@ -8,6 +8,7 @@ from typing import Any
 import dpselect as dps
 from dpselect.draws import Draws
 from dpselect.release.release import Release
+from tests.by_names import by_names
 from tests.replay.record import Ask, Tell
 
 LONE = "lone"  # held by one user, and never a part of an awkward value: with two users it might come out
@@ -18,7 +19,7 @@ WORDS = ["a", "b", "c", LONE, "zz"]
 
 def _call(verb: str, more: dict[str, object] | None = None, /, **asked: object) -> Ask:
     def ask(data: Data, draws: Draws, tell: Tell) -> Release:
-        release: Release = getattr(data(**(more or {})), verb)(**asked, draws=draws, progress=tell)
+        release: Release = getattr(by_names(data(**(more or {}))), verb)(**asked, draws=draws, progress=tell)
         return release
 
     return ask
@@ -26,8 +27,8 @@ def _call(verb: str, more: dict[str, object] | None = None, /, **asked: object) 
 
 def _twice(data: Data, draws: Draws, tell: Tell) -> Release:
     """The same question again: the second answer comes from the ledger."""
-    first = data().top_k(2, **LIKELY, draws=draws, progress=tell)
-    second = data().top_k(2, **LIKELY, draws=draws, progress=tell)
+    first = by_names(data()).top_k(2, **LIKELY, draws=draws, progress=tell)
+    second = by_names(data()).top_k(2, **LIKELY, draws=draws, progress=tell)
     return first if first.labels == second.labels else second
 
 

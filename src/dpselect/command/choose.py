@@ -54,19 +54,10 @@ def run(args: argparse.Namespace) -> None:
     def ask(progress: Callable[[float | None], None]) -> Release:
         if by_score:
             return _of_scores(args)
-        return asking.dataset_of(args).choose(
-            domain=asking.domain_of(args),
-            epsilon=args.epsilon,
-            share=args.share,
-            method=args.method,
-            neighbors=args.neighbors,
-            delta=args.delta,
-            by=args.by,
-            groups=asking.listed(args.groups),
-            max_groups_per_user=args.max_groups_per_user,
-            fresh=args.fresh,
-            progress=progress,
-        )
+        asked = {name: getattr(args, name) for name in ("epsilon", "share", "delta", "method", "neighbors", "by")}
+        asked |= {"groups": asking.listed(args.groups), "max_groups_per_user": args.max_groups_per_user}
+        asked["domain"] = asking.domain_of(args)
+        return asking.dataset_of(args).ask_named("choose", asked, fresh=args.fresh, progress=progress)
 
     asking.answer(args, ask)
 

@@ -40,13 +40,7 @@ def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
 
     def ask(progress: Callable[[float | None], None]) -> Release:
-        return asking.dataset_of(args).histogram(
-            domain=asking.domain_of(args),
-            epsilon=args.epsilon,
-            share=args.share,
-            delta=args.delta,
-            fresh=args.fresh,
-            progress=progress,
-        )
+        asked = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta, "domain": asking.domain_of(args)}
+        return asking.dataset_of(args).ask_named("histogram", asked, fresh=args.fresh, progress=progress)
 
     asking.answer(args, ask)

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
     def ask(progress: Callable[[float | None], None]) -> Release:
         data = asking.dataset_of(args)
         price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
-        return data.quantile(**given, **price, fresh=args.fresh, progress=progress)
+        return data.ask_named("quantile", {**given, **price}, fresh=args.fresh, progress=progress)
 
     def before() -> None:
         from dpselect.queries.quantile import QuantileQuery

@@ -99,7 +99,8 @@ def run(args: argparse.Namespace) -> None:
         data = asking.dataset_of(args)
         price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
         domain = asking.domain_of(args)
-        return data.top_k(**given, **price, domain=domain, fresh=args.fresh, progress=progress)
+        asked = {**given, **price, "domain": domain}
+        return data.ask_named("top_k", asked, fresh=args.fresh, progress=progress)
 
     def before() -> None:
         from dpselect.queries.top_k import TopKQuery

@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> None:
     def ask(progress: Callable[[float | None], None]) -> Release:
         data = asking.dataset_of(args, text)
         price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
-        return data.union(**given, **price, fresh=args.fresh, progress=progress)
+        return data.ask_named("union", {**given, **price}, fresh=args.fresh, progress=progress)
 
     def before() -> None:
         from dpselect.queries.union import UnionQuery

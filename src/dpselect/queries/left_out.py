@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpselect._ground.domain import Column, Listed, Size, Span, domain_of, most_items
-from dpselect._ground.parameters import MOST_LISTED
+from dpselect._ground.domain import Column, Listed, most_items
 from dpselect.engines.port import Engine
-from dpselect.errors import ParameterError, came, naming
 from dpselect.queries.query import Ready
 from dpselect.release.accuracy import said_items
 from dpselect.release.release import Release
-
-
-def left_out(given: object) -> Listed | Column:
-    """The items that a caller lists."""
-    with naming("exclude"):
-        found = domain_of(list(given) if isinstance(given, range) and len(given) <= MOST_LISTED else given)
-    if isinstance(found, (Span, Size)):
-        raise ParameterError("exclude", "list items, or be a Column of a public source", came(given))
-    return found
 
 
 def without(items: Listed | Column, engine: Engine, answer: Callable[[Engine], Ready]) -> Ready:

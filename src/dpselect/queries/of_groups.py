@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Column, Domain, Listed, Size, Span, domain_of, most_items
+from dpselect._ground.domain import Domain, most_items
 from dpselect._ground.keys import key_of, names
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import settle
+from dpselect.questions.kinds import LISTED
 
 FIELDS = ("by", "groups", "max_groups_per_user")
-MOST_LISTED = 10**6
 
 
 def settle_groups(query: Any) -> None:
@@ -25,21 +25,12 @@ def settle_groups(query: Any) -> None:
         raise ParameterError("within", "be left out where by is given", "both", "give epsilon")
     settle(query, by=names(key_of("by", query.by)))
     if query.groups is not None:
-        settle(query, groups=groups_of(query.groups))
+        settle(query, groups=LISTED.read("groups", query.groups))
     most = query.max_groups_per_user
     if most is not None:
         settle(query, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
     elif query.verb != "top_k" or (query.groups is not None and most_items(query.groups) == 1):
         settle(query, max_groups_per_user=1)  # nothing to choose, or nothing that chooses it
-
-
-def groups_of(given: object) -> Listed | Column:
-    """The groups that a caller lists."""
-    with naming("groups"):
-        found = domain_of(list(given) if isinstance(given, range) and len(given) <= MOST_LISTED else given)
-    if isinstance(found, (Span, Size)):
-        raise ParameterError("groups", "list the groups, or be a Column of a public source", came(given))
-    return found
 
 
 def groups_each(query: Any) -> int:

@@ -76,6 +76,16 @@ class Rows(Protocol):
         """Which n-grams are the items, where they are those of a text."""
         ...
 
+    @property
+    def level_shares(self) -> Sequence[Fraction] | None:
+        """How the levels of a text share the price, where that was said."""
+        ...
+
+    @property
+    def excluded(self) -> Domain | None:
+        """The items whose rows do not count."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Query(ABC):
@@ -254,6 +264,21 @@ def kind(verb: str) -> type[Query]:
     """The class of a verb's queries."""
     module, _, name = VERBS[verb].partition(":")
     found: type[Query] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
+    return found
+
+
+def with_rows(make: type[Query], given: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
+    """The parameters of a question, its price among them, with what the data say of the same."""
+    found = dict(given)
+    if "max_items_per_user" in make.parameters() and found.get("max_items_per_user") is None:
+        found["max_items_per_user"] = rows.max_items_per_user
+    if rows.excluded is not None:
+        if "exclude" not in make.parameters():
+            raise ParameterError("exclude", f"be left out for {make.verb}", came(rows.excluded), "where='item <> ...'")
+        found["exclude"] = rows.excluded
+    if rows.words is not None and hasattr(make, "words"):
+        found |= {"words": rows.words, "shares": found.get("shares") or rows.level_shares}
+    refuse_missing(make, {**found, "epsilon": "the price comes later"})
     return found
 
 

@@ -19,6 +19,7 @@ from dpselect.mechanisms.port import settle
 from dpselect.queries.query import Query, Ready, Rows, cut_by
 from dpselect.queries.top_k_plan import Plan
 from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
+from dpselect.questions.kinds import LISTED as ITEMS
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
@@ -153,12 +154,10 @@ class TopKQuery(Query):
 
     def _settle_exclude(self, domain: Domain | None) -> None:
         """The items that shall not come back."""
-        from dpselect.queries.left_out import left_out
-
         if domain is not None:
             hint = "leave the items out of the domain"
             raise ParameterError("exclude", "be left out where a domain is given", came(self.exclude), hint)
-        settle(self, exclude=left_out(self.exclude))
+        settle(self, exclude=ITEMS.read("exclude", self.exclude))
 
     @property
     def of_pairs(self) -> bool:

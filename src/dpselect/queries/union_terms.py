@@ -24,6 +24,7 @@ from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, l
 from dpselect.queries.found import looks_at_others, users_for
 from dpselect.queries.query import Query, Rows
 from dpselect.queries.within import AskedAccuracy, asked_for, price_for, times
+from dpselect.questions.kinds import LISTED
 from dpselect.release.accuracy import TIMES, said_items, said_users
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
@@ -112,12 +113,10 @@ class UnionTerms(Query):
 
     def _settle_exclude(self) -> None:
         """The items that shall not come back."""
-        from dpselect.queries.left_out import left_out
-
         if self.words is not None:
             must = "be left out where the items are those of a text"
             raise ParameterError("exclude", must, came(self.exclude), "leave them out of the answer")
-        settle(self, exclude=left_out(self.exclude))
+        settle(self, exclude=LISTED.read("exclude", self.exclude))
 
     def _settle_groups(self) -> None:
         """The columns of groups, where pairs of group and item are meant."""

@@ -83,7 +83,9 @@ def _items(value: Sequence[Any]) -> Json:
 
 def _name(name: str, value: object) -> str:
     known = [AUTO, SET, *dict.fromkeys(one.name for one in methods.METHODS)]
-    return parameters.one_of(name, value, known, hint=parameters.near(value, known))
+    if not isinstance(value, str) or value not in known:
+        raise ParameterError(name, "be the name of a method", came(value), parameters.near(value, known))
+    return value
 
 
 POPULAR = Kind(_popular, _items, items_read, lambda value: repr(list(value)))
@@ -114,10 +116,8 @@ class Method(Value):
 
     def of(self, verb: str) -> Self | None:
         """The method as a question of this verb takes it: a method of its own, with options that it has."""
-        own = methods.names(verb)
-        if self.name is not None and self.name not in (*own, *([SET] if verb == "top_k" else [])):
-            known = [*([] if verb == "choose" else [AUTO]), *([SET] if verb == "top_k" else []), *own]
-            parameters.one_of("method", self.name, known, f" of {verb}", parameters.near(self.name, known))
+        if self.name is not None:
+            check_name(verb, self.name)
         for option in OPTIONS:
             if getattr(self, option) and not self._takes(verb, option):
                 must = f"be left out for {self.name or verb}"
@@ -151,6 +151,13 @@ class Method(Value):
         """`ranked`, where it is false, asks for a set."""
         more = {} if given.get("method") not in (None, AUTO) or given.get("ranked", True) else {"method": SET}
         return super().from_flat({**given, **more}, as_json=as_json)
+
+
+def check_name(verb: str, name: object) -> None:
+    """Refuse what is no method of this verb."""
+    known = [*([] if verb == "choose" else [AUTO]), *methods.names(verb), *([SET] if verb == "top_k" else [])]
+    hint = parameters.near(name, known) if isinstance(name, str) and name not in known else ""
+    parameters.one_of("method", name, known, hint=hint if hint.startswith("did you mean") else None)
 
 
 _HINTS = {

@@ -10,15 +10,24 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, Json, one_of, whole
-from dpselect.questions.parts import By, Gain, Method, Total
-from dpselect.questions.value import Value, frozen, inner, param, refuse_others
+from dpselect.questions.parts import By, Gain, Method, Total, check_name
+from dpselect.questions.value import Inner, Value, frozen, inner, param, refuse_others
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
 
 Items = Any  # a list, a range, a number of items, or a Column
 BY = inner(By, plain=By)
-METHOD = inner(Method, plain=Method)
+
+
+def _method(verb: str) -> Inner:
+    def named(name: Any) -> Method:
+        check_name(verb, name)
+        return Method(name)
+
+    return inner(Method, plain=named)
+
+
 _BY = "the same in every group: a column, several, or By(...)"
 _METHOD = "how, where that shall not be left to dpselect: a name, or Method(...)"
 _COUNTS = "noisy counts too, at the same total price"
@@ -80,7 +89,7 @@ class TopK(Question):
         MEASURES, default=None, help="other numbers of them"
     )
     domain: Items | None = param(DOMAIN, default=None, help="the items that there can be; else they are found")
-    method: Method | str | None = param(METHOD, default=None, help=_METHOD)
+    method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD)
 
 
 @frozen
@@ -93,7 +102,7 @@ class Union(Question):
     _: KW_ONLY
     by: str | Sequence[str] | None = param(COLUMNS, default=None, help="the items of every group: a column, or several")
     counts: bool = param(FLAG, default=False, help=_COUNTS)
-    method: Method | str | None = param(METHOD, default=None, help=_METHOD)
+    method: Method | str | None = param(_method("union"), default=None, help=_METHOD)
 
 
 @frozen
@@ -106,7 +115,7 @@ class Choose(Question):
     domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
     _: KW_ONLY
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
-    method: Method | str | None = param(METHOD, default=None, help=_METHOD)
+    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
 
 
 @frozen

@@ -9,7 +9,7 @@ from dpselect._ground import parameters
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.errors import ParameterError, came
 from dpselect.queries.at_price import ACCURACIES, unpriced
-from dpselect.queries.query import Query, Rows, kind
+from dpselect.queries.query import Query, Rows, kind, with_rows
 
 Body = dict[str, Any]
 TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
@@ -35,26 +35,19 @@ def body_of(query: Query, rows: About) -> Body:
 def body_of_verb(verb: str, given: Mapping[str, Any], rows: About) -> Body:
     """The question of a verb. What was left out is left to the gateway: the owner may have declared it."""
     share, given = given.get("share"), {name: value for name, value in given.items() if name != "share"}
-    filled = {**given, **_stand_ins(verb, given)}
-    bound = rows.max_items_per_user
-    if (
-        bound is not None
-        and given.get("max_items_per_user") is None
-        and "max_items_per_user" in kind(verb).parameters()
-    ):
-        filled["max_items_per_user"] = bound
+    make = kind(verb)
+    filled = with_rows(make, {**given, **_stand_ins(verb, given)}, rows)
     near = [name for name in ACCURACIES if name in given]
     if share is None and all(given.get(name) is None for name in ("epsilon", *near)):
         raise unpriced(verb, near)
     if share is None:
-        query = kind(verb)(**_priced(filled)).of(rows)
+        query = make(**_priced(filled)).of(rows)
         warn_if_weak(query.ceiling)
         price: Body = {}
     else:
         query, price = _at_some_price(verb, filled, share).of(rows), {"share": _share(share)}
-    named = {name for name, value in given.items() if value is not None} | {"verb"}
-    if bound is not None:
-        named.add("max_items_per_user")
+    of_rows = {name for name in ("max_items_per_user", "exclude") if filled.get(name) is not None}
+    named = {name for name, value in given.items() if value is not None} | {"verb"} | of_rows
     kept = {name: value for name, value in query.to_dict().items() if name in named}
     return {**kept, **price, **rows.said}
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
@@ -17,6 +18,7 @@ from dpselect.remote.wire import Wire
 from dpselect.verbs import Verbs
 
 if TYPE_CHECKING:
+    from dpselect._ground.domain import Column, Listed
     from dpselect.draws import Draws
     from dpselect.queries.query import Query
     from dpselect.release.release import Release
@@ -39,6 +41,7 @@ class RemoteDataset(Verbs):
     where: str | None = None
     during: str | Sequence[str] | None = None
     max_items_per_user: int | None = None
+    excluded: Listed | Column | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if self.name is not None:
@@ -75,6 +78,10 @@ class RemoteDataset(Verbs):
         """The items are no n-grams: a gateway's items are columns."""
 
     @property
+    def level_shares(self) -> None:
+        """So they have no levels."""
+
+    @property
     def columns(self) -> tuple[str, ...] | None:
         """The columns of items, where they have several."""
         column: Key | None = self.item  # type: ignore[assignment] # __post_init__ has read it
@@ -86,10 +93,29 @@ class RemoteDataset(Verbs):
         given = {"data": self.name, "item": self.item, "where": self.where, "during": self.during}
         return {name: list(one) if isinstance(one, tuple) else one for name, one in given.items() if one is not None}
 
-    def _named(
-        self, verb: str, given: dict[str, Any], *, fresh: bool, progress: Progress | None, draws: Draws | None
+    def exclude(self, items: object) -> RemoteDataset:
+        """The same data without the rows of these items, a list: `Dataset.exclude` tells more."""
+        from dpselect.questions.kinds import LISTED
+
+        if self.excluded is not None:
+            raise ParameterError("exclude", "be said once", "a second list", "join the lists")
+        fewer = copy(self)
+        object.__setattr__(fewer, "excluded", LISTED.read("exclude", items))
+        return fewer
+
+    def ask_named(
+        self,
+        verb: str,
+        given: Mapping[str, Any],
+        *,
+        fresh: bool = False,
+        progress: Progress | None = None,
+        draws: Draws | None = None,
     ) -> Release[Any]:
-        """The answer to the question of a verb. What was left out the gateway's owner may have declared."""
+        """Ask a question of which parameters and price are given by the names that the command and JSON have.
+
+        What was left out the gateway's owner may have declared.
+        """
         _check(progress, draws, fresh=fresh)
         return self._answer(verb, body_of_verb(verb, given, self) | _again(fresh=fresh), progress)
 

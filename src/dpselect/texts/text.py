@@ -18,16 +18,18 @@ class Text:
     """In the place of `item` of a Dataset: the tokens of a column of text are the items, for `union`.
 
     With `ngrams=(1, 3)` they are one to three tokens in a row. `tokenizer` is "words", "spaces", "sentences", or "re:"
-    and a pattern whose matches are the tokens; `lower=False` keeps capitals. Raises ParameterError.
+    and a pattern whose matches are the tokens; `lower=False` keeps capitals. N-grams are released level by level, and
+    `level_shares` says how the levels share the price: by default three levels 1/2, 1/3 and 1/6. Raises ParameterError.
 
         >>> Text("body", ngrams=(1, 2))
-        Text(column='body', ngrams=(1, 2), tokenizer='words', lower=True)
+        Text(column='body', ngrams=(1, 2), tokenizer='words', lower=True, level_shares=None)
     """
 
     column: str
     ngrams: int | Sequence[int] = 1
     tokenizer: str = WORDS
     lower: bool = True
+    level_shares: Sequence[Number] | None = None
 
     def __post_init__(self) -> None:
         column: object = self.column
@@ -35,6 +37,8 @@ class Text:
             raise ParameterError("text", "be the name of a column", came(self.column))
         levels = ngram_levels(self.ngrams, self.cutter)  # a list could be altered after it was checked
         object.__setattr__(self, "ngrams", levels if isinstance(self.ngrams, Sequence) else levels[0])
+        if self.level_shares is not None:
+            object.__setattr__(self, "level_shares", level_shares(levels[1], self.level_shares))
 
     @property
     def cutter(self) -> Tokenizer:

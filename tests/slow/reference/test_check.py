@@ -31,6 +31,7 @@ from dpselect.checking.finding import Verdict
 from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Ended, Item
 from dpselect.release.statement import Kind as Kinds
+from tests.by_names import by_names
 from tests.house.rules import ROOT, imports
 from tests.judge import adaptive, steps, tails
 from tests.judge.balls import told
@@ -632,7 +633,7 @@ def test_a_deep_part_of_a_file_is_no_error(written):
 def test_compared_periods_and_what_is_left_out_are_planned_anew():
     """With 3 items left out, and 2 months compared with 2 others."""
     rows = dps.Dataset(MONTHS, user="user", item="item", **PERIODS, during="2026-10")
-    release = rows.top_k(2, epsilon=1, compared_with="2026-09", exclude=["x", "y", "z"])
+    release = by_names(rows).top_k(2, epsilon=1, compared_with="2026-09", exclude=["x", "y", "z"])
     assert release.question["exclude"] == 3
     assert release.question["rows"]["compared_with"] == "2026-09"
     assert dps.check(release).verdict is FOLLOWS

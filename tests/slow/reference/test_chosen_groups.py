@@ -14,6 +14,7 @@ from dpselect.checking.finding import Verdict
 from dpselect.queries.chosen_groups import BOUNDS
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
+from tests.by_names import by_names
 from tests.judge.both import check
 from tests.judge.by_group import FOR_BOUND
 
@@ -45,13 +46,13 @@ def verdicts(*where: Path) -> set[Verdict]:
 @pytest.mark.parametrize(("asked", "mechanism"), [(FEW, "LimitedDomainByGroup"), (MANY, "DiscoverThenPeel")])
 def test_users_of_five_groups_count_in_six_and_of_one_in_one(asked, mechanism):
     assert 5 not in BOUNDS
-    release = data().top_k(**asked, draws=SeededDraws(1))
+    release = by_names(data()).top_k(**asked, draws=SeededDraws(1))
     assert bound_of(release) == 6
     assert release.privacy.mechanism == mechanism
     assert {(item.group, type(item.item)) for item in release} == {((group,), int) for group in range(5)}
-    alone = data(source=rows(groups=1)).top_k(**asked, draws=SeededDraws(1))
+    alone = by_names(data(source=rows(groups=1))).top_k(**asked, draws=SeededDraws(1))
     assert bound_of(alone) == 1
-    listed = data().top_k(**asked, groups=[0, 1], draws=SeededDraws(1))
+    listed = by_names(data()).top_k(**asked, groups=[0, 1], draws=SeededDraws(1))
     assert bound_of(listed) == 2
 
 
@@ -62,7 +63,7 @@ def test_items_of_two_columns_stay_two_columns():
     assert TopKQuery(**FEW | {"k": 9}).of_pairs
     assert TopKQuery(**FEW | {"k": 9}).chosen.given(1).plan.method == "limited-domain"
     for asked in (MANY, FEW | {"k": 9}):
-        release = of_two.top_k(**asked, groups=[0, 1], draws=SeededDraws(1))
+        release = by_names(of_two).top_k(**asked, groups=[0, 1], draws=SeededDraws(1))
         assert {item.item for item in release} <= {(n, 10 * n) for n in range(4)}
         assert len(release) == 8
 
@@ -72,8 +73,8 @@ def test_items_that_are_left_out_neither_come_back_nor_have_groups(asked):
     """Users are in four of five groups by that item only."""
     few = {name: values[(rows()["group"] == 0) | (rows()["item"] == 0)] for name, values in rows().items()}
     held = data(source=few)
-    assert bound_of(held.top_k(**asked, draws=SeededDraws(1))) == 6
-    release = held.top_k(**asked, exclude=[0], draws=SeededDraws(1))
+    assert bound_of(by_names(held).top_k(**asked, draws=SeededDraws(1))) == 6
+    release = by_names(held).top_k(**asked, exclude=[0], draws=SeededDraws(1))
     assert bound_of(release) == 1
     assert {item.item for item in release} <= {1, 2, 3}
     assert len(release) > 0
@@ -101,13 +102,13 @@ def test_it_is_paid_stored_and_checked(tmp_path, asked):
         held = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
         order = ledger.data_account("default").promise.order
         assert order is not None
-        release = held.top_k(**asked)
+        release = by_names(held).top_k(**asked)
         query = TopKQuery(**asked)
         cost, ceiling = query.cost_at(release, order), query.price_at(order)
         spent = ledger.balance(dps.Account("default", "ann")).spent
         assert spent.epsilon in (cost.whole.epsilon, cost.without_composition.epsilon)
         assert cost.whole.renyi <= ceiling.whole.renyi
-        assert held.top_k(**asked).labels == release.labels
+        assert by_names(held).top_k(**asked).labels == release.labels
         assert ledger.balance(dps.Account("default", "ann")).spent == spent
         file = tmp_path / "release.json"
         file.write_text(release.to_json(), "utf-8")
@@ -116,7 +117,7 @@ def test_it_is_paid_stored_and_checked(tmp_path, asked):
 
 @pytest.mark.parametrize("asked", [FEW, MANY], ids=["limited domain", "discover"])
 def test_a_bound_whose_price_is_not_in_the_promise_does_not_follow(tmp_path, asked):
-    release = data().top_k(**asked, draws=SeededDraws(1))
+    release = by_names(data()).top_k(**asked, draws=SeededDraws(1))
     said = release.privacy
     for price in (Fraction(asked["epsilon"]) / 4, Fraction(asked["epsilon"])):
         false = replace(release, privacy=replace(said, parameters={**said.parameters, FOR_BOUND: price}))

@@ -15,6 +15,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.command.main import main
+from tests.by_names import by_names
 from tests.remote import demo_gateway, small_gateway
 from tests.remote.demo_gateway import Served
 from tests.remote.small_gateway import LOST, Request, Response
@@ -36,14 +37,14 @@ def remote(served: Served) -> Iterator[dps.Remote]:
 COUNTRIES = ["Germany", "Brazil", "Iceland"]
 ASKED: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
     "top_k": lambda data: data.top_k(3, epsilon="0.1", counts=True),
-    "by group": lambda data: data.top_k(2, epsilon="0.1", by="country", groups=["Germany", "Brazil"]),
-    "by weight": lambda data: data.top_k(2, epsilon="0.1", by_weight="minutes", at_most=50),
-    "declared weight": lambda data: data.top_k(2, epsilon="0.1", by_weight="minutes"),
+    "by group": lambda data: by_names(data).top_k(2, epsilon="0.1", by="country", groups=["Germany", "Brazil"]),
+    "by weight": lambda data: by_names(data).top_k(2, epsilon="0.1", by_weight="minutes", at_most=50),
+    "declared weight": lambda data: by_names(data).top_k(2, epsilon="0.1", by_weight="minutes"),
     "measures": lambda data: data.top_k(2, epsilon="0.1", domain=["a", "b"], measures="mean(minutes, 0, 240)"),
     "share": lambda data: data.top_k(2, share="0.5%"),
-    "within": lambda data: data.top_k(1, domain=["a", "b", "c"], within=300),
+    "within": lambda data: by_names(data).top_k(1, domain=["a", "b", "c"], within=300),
     "union": lambda data: data.union(epsilon="0.1"),
-    "users for": lambda data: data.union(users_for=900, max_items_per_user=1, method="truncated-geometric"),
+    "users for": lambda data: by_names(data).union(users_for=900, max_items_per_user=1, method="truncated-geometric"),
 }
 OF_COUNTRIES: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
     "choose": lambda data: data.choose(domain=COUNTRIES, epsilon="0.1"),
@@ -53,7 +54,9 @@ OF_COUNTRIES: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
 OF_MINUTES: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
     "quantile": lambda data: data.quantile([0.25, 0.75], bounds=(0, 240), step=1, epsilon="0.1"),
     "declared bounds": lambda data: data.median(bounds=None, epsilon="0.1"),  # type: ignore[arg-type]
-    "median by group": lambda data: data.median(bounds=(0, 240), step=1, epsilon="0.1", by="country", groups=COUNTRIES),
+    "median by group": lambda data: by_names(data).median(
+        bounds=(0, 240), step=1, epsilon="0.1", by="country", groups=COUNTRIES
+    ),
 }
 EVERY = [
     (item, name)
@@ -103,7 +106,7 @@ def test_a_fresh_answer_is_paid_again(remote: dps.Remote) -> None:
     data = remote.data("listening", item="country")
     left = [remote.budget()[0]["left"]]
     for _ in range(2):
-        data.choose(domain=COUNTRIES, epsilon="0.05", fresh=True)
+        by_names(data).choose(domain=COUNTRIES, epsilon="0.05", fresh=True)
         left.append(remote.budget()[0]["left"])
     assert left[0] > left[1] > left[2]  # type: ignore[operator]
 
@@ -209,7 +212,7 @@ def test_a_question_whose_reply_is_lost_is_asked_and_paid_once(served: Served, r
     before = len(remote.questions())
     with small_gateway.serving(reply) as url:
         far = dps.connect(url, token=served.tokens["analyst"])
-        first = far.data("listening", item="country").choose(domain=COUNTRIES, epsilon="0.07", fresh=True)
+        first = by_names(far.data("listening", item="country")).choose(domain=COUNTRIES, epsilon="0.07", fresh=True)
         far.close()
     assert first.charged is not None
     assert first.charged.numbers["repeated"] is False

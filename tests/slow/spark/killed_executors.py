@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 import dpselect as dps
 from dpselect.errors import DpselectError
+from tests.by_names import by_names
 
 USERS, ITEMS, PARTS = 4000, 20, 8
 SOON_WARM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -88,7 +89,7 @@ def life(ledger: str, folder: str, failures: str) -> None:
             if verb == "top_k":
                 release = data.top_k(3, epsilon=1000, delta="1e-6", method="limited-domain")
             else:
-                release = data.union(epsilon=1000, delta="1e-6", max_items_per_user=20, in_engine=True)
+                release = by_names(data).union(epsilon=1000, delta="1e-6", max_items_per_user=20, in_engine=True)
             found = [item.item for item in release.items]
         except DpselectError as error:
             said = str(error)

@@ -11,6 +11,7 @@ from dpselect.engines.registry import open_engine
 from dpselect.engines.spark import database as database_module
 from dpselect.engines.spark.dialect import SPARK
 from dpselect.engines.sql import questions
+from tests.by_names import by_names
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_every_engine import (  # noqa: F401 - tests run here too
     test_no_rows_are_an_outcome,
@@ -72,7 +73,7 @@ def test_through_the_front_door(frame):
     assert names(data.top_k(1, epsilon=1000, delta=1e-6)) == ["popular"]
     ages = dps.Dataset(frame, user="user", item="age")
     assert 20 <= names(ages.quantile(0.5, bounds=(0, 100), step=1, epsilon=1000))[0] <= 30
-    found = data.union(epsilon=1000, delta=1e-3, max_items_per_user=20, in_engine=True)
+    found = by_names(data).union(epsilon=1000, delta=1e-3, max_items_per_user=20, in_engine=True)
     assert set(names(found)) <= {item for item, _ in counts(AWKWARD)}
     assert "popular" in names(found)
 

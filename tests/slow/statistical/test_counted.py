@@ -20,6 +20,7 @@ from dpselect.engines.port import PerUser
 from dpselect.queries.of_groups import groups_of
 from dpselect.queries.quantile import QuantileQuery
 from dpselect.testing.exact import SeededDraws
+from tests.by_names import by_names
 from tests.statistical.judge import tail
 
 LEVEL = 0.05  # of the test that may refute 95 times of 100; draws repeat, so no run is unlucky
@@ -69,7 +70,7 @@ class Asked:
         asked = {**self.said, **{name: value for name, value in said.items() if name not in names}}
         given = {name: value for name, value in given.items() if value is not None}
         data = dps.Dataset(ROWS, **{"user": "user", "item": "item", **given})
-        found = getattr(data, self.verb)(**asked, draws=SeededDraws(run))
+        found = getattr(by_names(data), self.verb)(**asked, draws=SeededDraws(run))
         if said.keys() <= {"epsilon", "delta"}:
             assert self.column in found.to_columns()
         return dict(self.numbers(found))
@@ -206,7 +207,7 @@ def test_no_more_users_lie_between_a_quantile_and_that_of_the_counted_values(key
     run = 0
     while len(counted) < INTERVALS:
         key["key"] = (run % KEYS).to_bytes(16, "big")
-        found = VALUES.quantile(0.5, **OF_VALUES, max_groups_per_user=1, draws=SeededDraws(run))
+        found = by_names(VALUES).quantile(0.5, **OF_VALUES, max_groups_per_user=1, draws=SeededDraws(run))
         gap = found.accuracy.numbers["gap"]
         for most, inside in ((1, counted), (len(GROUPS), everybody)):
             with VALUES.engine(("group",)) as engine:

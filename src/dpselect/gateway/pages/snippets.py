@@ -7,28 +7,34 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-OF_DATA = ("item", "where", "during", "max_items_per_user")  # what the data set of the client takes, not its verbs
-VERBS = {"top_k": "k", "quantile": "q"}  # the parameter that stands first, without its name
-OWNERS = {"choose": ("domain",), "histogram": ("domain",), "quantile": ("bounds",)}  # None: what the owner declared
+from dpselect.questions.kinds import items_read
+from dpselect.questions.questions import Question
+
+OF_DATA = ("item", "where", "during", "max_items_per_user")  # what the data of the client say, and no question
+PRICE = {"epsilon": "epsilon", "delta": "delta", "share": "share", "within": "within", "users_for": "threshold"}
 MOST_ITEMS = 1000  # of a domain in an example
 TOKEN = "DPSELECT_TOKEN"
+NOUNS = ("By", "Choose", "Gain", "Histogram", "Method", "Quantile", "TopK", "Total", "Union")
+NEEDED = {"datetime.": "import datetime\n", "Decimal(": "from decimal import Decimal\n"}  # by what the code has in it
 
 
 def python(url: str, body: Mapping[str, Any]) -> str:
     """The question through the client; nothing where it would hold a very long list of items."""
     if len(body.get("domain") or ()) > MOST_ITEMS:
         return ""
-    given = {name: value for name, value in body.items() if name not in ("data", "verb", *OF_DATA)}
-    first = VERBS.get(str(body["verb"]))
-    arguments = [_value(given.pop(first))] if first in given else []
-    given |= {name: None for name in OWNERS.get(str(body["verb"]), ()) if name not in body}
-    arguments += [f"{name}={_value(value)}" for name, value in given.items()]
+    price = [f"{name}={_value(body[own])}" for own, name in {**PRICE, "fresh": "fresh"}.items() if body.get(own)]
+    apart = {"data", "exclude", *OF_DATA, *PRICE, "fresh"}
+    question = Question.from_dict({name: value for name, value in body.items() if name not in apart})
     of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]
+    less = f".exclude({items_read('exclude', body['exclude'])!r})" if body.get("exclude") else ""
+    asked = f"{question!r}{less}"
+    needed = "".join(line for name, line in NEEDED.items() if name in asked)
+    nouns = [name for name in NOUNS if f"{name}(" in asked]
     return (
-        "import dpselect as dps\n\n"
-        f"remote = dps.connect({_value(url)})  # with your token in {TOKEN}\n"
-        f"data = remote.data({', '.join(of_data)})\n"
-        f"print(data.{body['verb']}({', '.join(arguments)}))\n"
+        f"{needed}from dpselect import {', '.join([*nouns, 'connect'])}\n\n"
+        f"remote = connect({_value(url)})  # with your token in {TOKEN}\n"
+        f"data = remote.data({', '.join(of_data)}){less}\n"
+        f"print(data.ask({', '.join([repr(question), *price])}))\n"
     )
 
 
