@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 NAMES = ("id", *COLUMNS)
 
 
+def written(database: SparkDatabase, where: str) -> str:
+    found = parse(where)
+    types = {name: database.types[name] for name in found.needs(NAMES)}
+    return f"({found.sql(types, spark_quoted, SPARK)})"
+
+
 @pytest.fixture(scope="module")
 def finite_rows() -> Iterator[Workspace]:
     """Spark has no infinite dates."""
@@ -46,13 +53,10 @@ def on_spark(finite_rows: Workspace, spark: SparkSession) -> Iterator[Callable[.
     frame = session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
     database = SparkDatabase(frame, None, user="id", item="id", needs=lambda names: names)
 
-    def written(where: str) -> str:
-        found = parse(where)
-        types = {name: database.types[name] for name in found.needs(NAMES)}
-        return f"({found.sql(types, spark_quoted, SPARK)})"
-
     def keep(*wheres: str) -> list[list[int]]:
-        rows = database.rows(f"SELECT id, {', '.join(map(written, wheres))} FROM {database.source} ORDER BY id")
+        rows = database.rows(
+            f"SELECT id, {', '.join(written(database, one) for one in wheres)} FROM {database.source} ORDER BY id"
+        )
         return [[row[0] for row in rows if row[place]] for place in range(1, len(wheres) + 1)]
 
     yield keep
@@ -64,6 +68,41 @@ def test_spark_keeps_the_same_rows(finite_rows, on_spark):
     for some in (every[start : start + 30] for start in range(0, len(every), 30)):
         kept = [filter_rows.kept(finite_rows, where) for where in some]
         assert [where for where, rows, here in zip(some, kept, on_spark(*some), strict=True) if rows != here] == []
+
+
+# A WHERE may be taken apart, and pushed into the reading of a file whose groups of rows know their ends.
+PUSHED = [
+    "double > 1e300",  # in a group whose others are not, the NaN is
+    "double = 0",
+    "big IN (0, 7, 2.0)",
+    "money BETWEEN 0 AND 2.5",
+    "text NOT IN ('a', '')",
+    "text LIKE 'a%'",
+    "yes IS NULL AND no IS NOT NULL",
+    "(text = 'a' OR text IS NULL) AND (NOT (small < 5 OR no))",
+    "day BETWEEN '1970-01-01' AND DATE '2024-02-29'",
+    "zone = '2024-01-31'",
+    "written::INT = 5",
+    "1 / ints = -1",
+]
+
+
+def test_a_where_of_a_file_keeps_the_same_rows(finite_rows, spark, tmp_path):
+    """The other tests ask for conditions as columns: a WHERE for each of them would take far longer."""
+    rows = finite_rows.connection.sql("FROM t").to_arrow_table()
+    pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=6)
+    database = SparkDatabase(
+        spark.read.parquet(str(tmp_path / "rows.parquet")), None, user="id", item="id", needs=lambda names: names
+    )
+    asked = " UNION ALL ".join(
+        f"SELECT {place} AS place, id FROM {database.source} WHERE {written(database, where)}"
+        for place, where in enumerate(PUSHED)
+    )
+    kept = database.rows(asked)
+    database.close()
+    found = [sorted(row[1] for row in kept if row[0] == place) for place in range(len(PUSHED))]
+    meant = [filter_rows.kept(finite_rows, where) for where in PUSHED]
+    assert [where for where, one, other in zip(PUSHED, found, meant, strict=True) if one != other] == []
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])  # whatever the words come from
