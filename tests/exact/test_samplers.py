@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import Exp, Real, enclose
-from dpselect.draws import many_noises
+from dpselect.draws import Weights, many_noises, noisy_top_k
 from dpselect.draws.binomial import FEW, binomial
 from dpselect.draws.core import Core, gaussian
+from dpselect.draws.noisy_top_k import _Noisy, _order, _Run
 from dpselect.testing import ExactDraws, Law, law
 from tests.exact.laws import BITS, CLOSE
 
@@ -140,5 +141,58 @@ def test_a_binomial_number_of_an_envelope():
     assert n > FEW
     found = followed(lambda core: binomial(core, n, Exp(Fraction(0), p)), 1, "below")
     assert set(found) == set(range(n + 1))
-    assert fits(found, lambda x: enclose(comb(n, x) * p**x * (1 - p) ** (n - x)), scaled=True)
-    assert not fits(found, lambda x: enclose(comb(n, x) * p ** (n - x) * (1 - p) ** x), scaled=True)
+    assert fits(found, lambda x: enclose(math.comb(n, x) * p**x * (1 - p) ** (n - x)), scaled=True)
+    assert not fits(found, lambda x: enclose(math.comb(n, x) * p ** (n - x) * (1 - p) ** x), scaled=True)
+
+
+# ---- the k largest of noisy scores ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("signs", [(True, False), (True, True), (False, False)], ids=str)
+def test_numbers_of_one_integer_are_ordered_by_their_fractions(signs):
+    """F + F' > 1 for noise above 0 against noise below; one half where both are alike. Seven bits decide nearly all."""
+    rate = Fraction(3, 2)
+
+    def first(core: Coins) -> bool:
+        left, right = (_Noisy(core, rate, group, 0, above) for group, above in enumerate(signs))
+        return _order(left, right) < 0
+
+    found = {answer: float(p) for answer, p in followed(first, 14, "bernoulli").items()}
+    open_ = 1 - found[True] - found[False]
+    r = float(rate)
+    less = math.exp(-r) * (r - 1 + math.exp(-r)) / (1 - math.exp(-r)) ** 2
+    assert open_ < 2**-6
+    assert found[True] + open_ / 2 == pytest.approx(less if signs == (True, False) else 0.5, abs=2e-5)
+    assert abs(less - 0.5) > 0.1
+
+
+def test_a_number_below_one_cut_after_another_has_the_law_of_noise(monkeypatch):
+    """Whatever is rejected is drawn up to six times; a geometric number of 2 is one of at least 2."""
+    rate, many = Fraction(2), 2
+    q = math.exp(-float(rate))
+
+    def geometric(core: Coins, _: Fraction) -> int:
+        core.most -= 1
+        if core.most < 0:
+            raise Stop
+        return next((x for x in range(many) if not core.draws.bernoulli(Exp(-rate))), many)
+
+    monkeypatch.setattr(Coins, "geometric", geometric)
+    monkeypatch.setattr(noisy_top_k, "group_bernoullis", lambda core, weights: core.draws.group_bernoullis(weights))
+
+    def draw(core: Coins) -> int:
+        run, last = _Run(core, Weights(np.array([0]), rate)), None
+        for cut in (3, 1, None):
+            run.descend(cut, last)
+            if run.found:
+                break
+            last = cut
+        (found,) = run.found
+        assert found.above == (found.integer >= 0)
+        return found.integer
+
+    found = followed(draw, 6, "geometric")
+    right = {z: (1 - q) * q ** (z if z >= 0 else -z - 1) / 2 for z in range(-many, 3 + many)}
+    right |= {-many - 1: q**many / 2, 3 + many: q ** (3 + many) / 2}
+    assert set(found) == set(right)
+    assert all(float(p) == pytest.approx(right[z], rel=1e-6) for z, p in found.items())
