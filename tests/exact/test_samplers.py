@@ -1,4 +1,7 @@
-"""Samplers of whole numbers over coins whose every outcome is followed: the law of the real code, to forty digits."""
+"""Samplers over coins whose every outcome is followed: the law of the real code, where samples see no 5 % of a rate.
+
+What runs for ever is followed for so many steps; what is left of it is left out, or too little to be seen.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,31 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect._ground.reals import Exp, Real, enclose
-from dpselect.draws import Weights, many_noises, noisy_top_k
+from dpselect._ground.reals import Exp, Real, enclose, lower
+from dpselect.draws import (
+    CertifiedDraws,
+    Noise,
+    Weights,
+    group_bernoullis,
+    many_noises,
+    monotone_categorical,
+    noisy_top_k,
+)
 from dpselect.draws.binomial import FEW, binomial
 from dpselect.draws.core import Core, gaussian
+from dpselect.draws.loss_levels import power
+from dpselect.draws.noisy_max import BITS_PER_UNIT, _Contender
 from dpselect.draws.noisy_top_k import _Noisy, _order, _Run
-from dpselect.testing import ExactDraws, Law, law
-from tests.exact.laws import BITS, CLOSE
+from dpselect.draws.peeling import Peel
+from dpselect.testing import ExactDraws, Law, SeededDraws, law
+from tests.exact.laws import BITS, CLOSE, same
 
 Closed = Callable[[int], arb]
 
@@ -42,6 +57,7 @@ class Coins:
         return getattr(self.draws, name)(*given)
 
     def bernoulli(self, probability: Real) -> bool:
+        assert lower(probability.ball(BITS)) <= 1
         return self._ask("bernoulli", probability)
 
     def below(self, n: int) -> int:
@@ -143,6 +159,139 @@ def test_a_binomial_number_of_an_envelope():
     assert set(found) == set(range(n + 1))
     assert fits(found, lambda x: enclose(math.comb(n, x) * p**x * (1 - p) ** (n - x)), scaled=True)
     assert not fits(found, lambda x: enclose(math.comb(n, x) * p ** (n - x) * (1 - p) ** x), scaled=True)
+
+
+def test_successes_beyond_a_window_are_those_of_their_own_probabilities(monkeypatch):
+    """Proposed at e^-far, and thinned."""
+    weights = Weights(np.array([9, 4, 3]), Fraction(1, 2), np.array([1, 2, 1]))
+    best, far = weights.score(0), 2
+
+    def run(draws: ExactDraws) -> tuple[tuple[int, int], ...]:
+        core = Coins(draws, 99, "geometric")
+        return tuple(sorted(group_bernoullis._beyond(core, weights, np.array([1, 2]), best, far)))
+
+    monkeypatch.setattr(group_bernoullis, "binomial", lambda core, n, p: core.draws.binomial(n, p))
+    monkeypatch.setattr(group_bernoullis, "peel", lambda core, weights, k: core.draws.peel(weights, k))
+    many = law(
+        lambda draws: tuple((g, n) for g in (1, 2) if (n := draws.binomial(weights.size(g), weights.ratio(g, 9))))
+    )
+    assert same(law(run), many)
+
+
+class Script:
+    """Bits that were written down: words for all candidates; whatever refines them is `then`."""
+
+    def __init__(self, first: list[int], then: int) -> None:
+        self.first, self.then = first, then
+
+    def words(self, n: int):
+        return np.array(self.first[:n], dtype=np.uint64)
+
+    def word(self) -> int:
+        return self.then
+
+
+@pytest.mark.parametrize("slack_bits", [36, 3])
+def test_single_candidates_succeed_where_u_lies_below_their_probability(slack_bits):
+    """U is next to p, or next to what slack makes of p; its further bits are all 0, or all 1."""
+    rate, slack = Fraction(1, 3), 2.0**-slack_bits
+    with ctx.workprec(400):
+        p = Exp(-2 * rate).ball(400)
+        places = [p * f * 2**53 for f in (1, 1 - slack, 1 + slack)]
+        words = [int(place.mid().floor().unique_fmpz()) + step for place in places for step in (-2, -1, 0, 1, 2)]
+        for then in (0, 2**64 - 1):
+            core = CertifiedDraws(Script([word << 11 for word in words], then), secure=False, slack_bits=slack_bits)
+            near = Weights(np.array([2, *[0] * len(words)]), rate)
+            positions = np.arange(1, len(words) + 1)
+            found = group_bernoullis._singles(core, near, near.exponents(slice(1, None), 2), positions, 2)
+            assert found.tolist() == [bool(word + arb(then) / 2**64 < p * 2**53) for word in words]
+
+
+@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("size", [1, 40])
+def test_the_largest_noise_of_a_group_is_above_t_as_often_as_v_is_below(noise, size):
+    """V = 1 - (1 - S(t))^size, for numbers on either side of the middle and for rare ones."""
+    shift, bits = Fraction(-7, 2), 64
+    for v in (Fraction(1, 2**20), Fraction(1, 10), Fraction(1, 2), Fraction(3, 5), Fraction(99, 100)):
+        value = int(v * 2**bits)
+        contender = _Contender(SeededDraws(1), noise, (0, None), size, shift, value, bits)
+        with ctx.workprec(bits + 64):
+            t = contender._at(value) - enclose(shift)
+            tail = (-t).exp() if noise is Noise.EXPONENTIAL else (-t).exp() / 2 if t > 0 else 1 - t.exp() / 2
+            assert abs(1 - (1 - tail) ** size - enclose(Fraction(value, 2**bits))) < 1e-20
+
+
+def test_zeros_that_are_asked_of_those_far_away_are_no_rarer_than_their_noise():
+    with ctx.workprec(64):
+        assert enclose(BITS_PER_UNIT) * arb(2).log() < 1
+
+
+def test_members_of_a_group_are_taken_in_a_uniformly_random_order():
+    weights = Weights(np.array([0]), Fraction(1), np.array([4]))
+
+    def run(draws: ExactDraws) -> tuple[int, ...]:
+        peel = Peel(SeededDraws(1), weights, 4)
+        return tuple(peel._take(0, draws.below(peel._left(0))) for _ in range(4))
+
+    with ctx.workprec(BITS):
+        exact = arb(1) / 24
+    assert same(law(run), dict.fromkeys(permutations(range(4)), exact))
+
+
+def test_a_candidate_beyond_the_window_is_one_of_all_that_are():
+    """A group in proportion to its size."""
+    weights = Weights(np.array([100, 0, 1]), Fraction(1), np.array([1, 5, 2]))
+
+    def run(draws: ExactDraws) -> int:
+        peel = Peel(SeededDraws(1), weights, 1)
+        peel._build(weights.candidates)
+        peel.core = draws
+        return peel._far(peel._far_position())
+
+    with ctx.workprec(BITS):
+        assert same(law(run), {1: arb(5) / 7, 2: arb(2) / 7})
+
+
+class Slopes:
+    """Masses that hardly change, so that cells stay wide."""
+
+    sizes = (1, 7, 3)
+
+    def fall(self, family: int, x: int, bits: int) -> arb:
+        return power(-Fraction(x, 50) - family, bits)
+
+    def rise(self, family: int, x: int, bits: int) -> arb:
+        with ctx.workprec(bits):
+            return enclose(1 + Fraction(x, 60 + family))
+
+
+def test_candidates_of_an_envelope_have_their_masses(monkeypatch):
+    """What is accepted of one proposal: a cell in proportion to its area, one of it, and with which probability."""
+    masses, widths = Slopes(), []
+
+    def run(draws: ExactDraws) -> tuple[int, int] | None:
+        core = Coins(draws, 1, "bernoulli")
+
+        def cell(sums: list[int], point: int) -> int:
+            assert point == sums[-1]
+            widths.append(len(sums))
+            return draws._follow(lambda: [arb(b - a) / sums[-1] for a, b in pairwise([0, *sums])])
+
+        monkeypatch.setattr(monotone_categorical, "bisect_right", cell)
+        monkeypatch.setattr(core, "below", lambda n: n if n > 2**40 else draws.below(n))  # the cell is followed
+        try:
+            return monotone_categorical.sample_product(core, masses)
+        except Stop:
+            return None
+
+    found = law(run)
+    del found[None]
+    assert set(found) == {(f, x) for f, size in enumerate(masses.sizes) for x in range(size)}
+    assert max(widths) < len(found)
+    with ctx.workprec(BITS):
+        of = {(f, x): masses.fall(f, x, BITS) * masses.rise(f, x, BITS) for f, x in found}
+        scale = found[0, 0] / of[0, 0]
+        assert all((p - scale * of[one]).overlaps(arb(0)) and p.rad() < CLOSE for one, p in found.items())
 
 
 # ---- the k largest of noisy scores ------------------------------------------------------------------------
