@@ -88,6 +88,9 @@ abs(x) = abs(y) | abs(x) > y | -x = y
 COALESCE(x, y) | NULLIF(x, y) | CASE WHEN x < y THEN x ELSE y END | CASE WHEN abs(x) > 1 THEN abs(y) ELSE -x END
 x::DOUBLE + y::DOUBLE | x::DOUBLE * y::DOUBLE | x::DOUBLE / y::DOUBLE | x::DOUBLE = y::DOUBLE | x IS DISTINCT FROM y
 """
+ALWAYS = """
+abs(bia::BIGINT) | d38_0a * 0
+"""
 OF_TEXT = """
 tx::BIGINT | tx::DECIMAL(38,0) | tx::DECIMAL(38,38) | tx::DECIMAL(38,2) | tx::DECIMAL(5,2) | tx::DOUBLE
 abs(tx::DECIMAL(38,0)) | -(tx::DECIMAL(38,38)) | abs(tx::DECIMAL(38,38)) | floor(tx::DECIMAL(38,2)) | abs(tx::BIGINT)
@@ -108,7 +111,7 @@ def expressions(step: int = 1) -> list[str]:
     found = [_named(one, name, "") for name in numbers for one in _words(OF_ONE)]
     found += [_named(one, a, b) for a, b in itertools.product(numbers, repeat=2) for one in _words(ARITHMETIC)]
     found += [_named(*case) for case in covering(_words(OF_TWO), numbers, numbers)]
-    return [*found[::step], *(one.replace("tx", "txa") for one in _words(OF_TEXT))]
+    return [*found[::step], *_words(ALWAYS), *(one.replace("tx", "txa") for one in _words(OF_TEXT))]
 
 
 def _named(words: str, x: str, y: str) -> str:
