@@ -88,8 +88,9 @@ abs(x) = abs(y) | abs(x) > y | -x = y
 COALESCE(x, y) | NULLIF(x, y) | CASE WHEN x < y THEN x ELSE y END | CASE WHEN abs(x) > 1 THEN abs(y) ELSE -x END
 x::DOUBLE + y::DOUBLE | x::DOUBLE * y::DOUBLE | x::DOUBLE / y::DOUBLE | x::DOUBLE = y::DOUBLE | x IS DISTINCT FROM y
 """
-ALWAYS = """
-abs(bia::BIGINT) | d38_0a * 0
+ALWAYS = f"""
+abs(bia::BIGINT) | d38_0a * 0 | d18_3a * 10 | d38_0a::DECIMAL(19,0) | hua = d38_0b
+d19_0a IN ({", ".join(map(str, range(60)))})
 """
 OF_TEXT = """
 tx::BIGINT | tx::DECIMAL(38,0) | tx::DECIMAL(38,38) | tx::DECIMAL(38,2) | tx::DECIMAL(5,2) | tx::DOUBLE

@@ -271,7 +271,7 @@ wild = 0
 """.strip().splitlines()
 ]
 _LISTS = [
-    [repr(text) for text in texts]
+    [f"'{text}'" for text in texts]
     for texts in (
         ["a", "aa", "aaa", "\u00e9\u00e9", "b", "\u00e9", "\uffff"],  # the longest is not that of most letters
         ["a", "\U0001f600" * 1024, "b" * 5000, "c", "d", "\u00e9" * 2049],

@@ -32,6 +32,7 @@ HERE = {
     "x::DOUBLE IS NULL": ["NaN", "Infinity", "-Infinity", "1e1000", "-1e1000", "1e-1000", None],
     "money > 3": ["NaN", "99999999.99"],
     "money * money > 6 OR money + money < 0": ["99999999.99", "-99999999.99", "2.50"],
+    "money + money > 6": ["99999999.99"],
     "floor(money) IS NULL": ["NaN", None],
     "money::DOUBLE IS NULL": ["NaN", None],
     "at > '2024-01-01'": ["infinity", "294276-12-31 23:59:59.999999+00", "2024-01-31 10:30+02"],
