@@ -138,7 +138,7 @@ def test_unexpected_failures_show_their_class_only(
     def fail(*_: object, **__: object) -> None:
         raise ArithmeticError(f"{CANARY_ITEM} has 300 users")
 
-    monkeypatch.setattr("dpselect.dataset.Dataset.top_k", fail)
+    monkeypatch.setattr("dpselect.dataset.Dataset.ask_named", fail)
     ended = dpselect(*ask(events))
     assert ended.status == 1
     assert ended.out == ""
@@ -153,7 +153,7 @@ def test_interrupted(events: Path, dpselect: Command, tmp_path: Path, monkeypatc
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpselect.dataset.Dataset.top_k", interrupt)
+    monkeypatch.setattr("dpselect.dataset.Dataset.ask_named", interrupt)
     ended = dpselect(*ask(events, "-o", tmp_path / "top.csv"))
     assert (ended.status, ended.out, ended.err) == (130, "", "dpselect: interrupted\n")
     assert list(tmp_path.iterdir()) == []
@@ -177,7 +177,7 @@ def test_impatience_does_not_stop_the_tidying_up(
             tidied.append(True)
 
     before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
-    monkeypatch.setattr("dpselect.dataset.Dataset.top_k", work)
+    monkeypatch.setattr("dpselect.dataset.Dataset.ask_named", work)
     assert dpselect(*ask(events)).status == status
     assert tidied == [True]
     assert before == [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]

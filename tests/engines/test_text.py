@@ -102,7 +102,10 @@ def test_a_text_is_a_value():
     assert text == Text("note", ngrams=(1, 2))
     assert hash(text) == hash(Text("note", ngrams=(1, 2)))
     assert (text.words.shortest, text.words.longest) == (1, 2)
-    assert repr(Text("note", ngrams=np.int64(2))) == "Text(column='note', ngrams=2, tokenizer='words', lower=True)"
+    assert (
+        repr(Text("note", ngrams=np.int64(2)))
+        == "Text(column='note', ngrams=2, tokenizer='words', lower=True, level_shares=None)"
+    )
 
 
 def test_a_pattern_of_the_caller_s():

@@ -24,6 +24,7 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
+from dpselect.questions.kinds import items_read, items_written, several_written
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
@@ -366,53 +367,20 @@ def _open(cls: type[Query]) -> list[Field[Any]]:
 def _plain(name: str, value: object) -> Json:
     if isinstance(value, Fraction):
         return str(value)
-    if isinstance(value, Listed) or name == "popular":
-        from dpselect.release import typed
-
-        items: tuple[object, ...] = value.items if isinstance(value, Listed) else tuple(value)  # type: ignore[arg-type]
-        return [typed.label(item) for item in items]
-    if isinstance(value, Span):
-        return {"start": value.start, "stop": value.stop}
-    if isinstance(value, Size):
-        return value.items
-    if isinstance(value, Column):
-        hint = "a column of another source may be any file: give its items"
-        raise ParameterError(name, "be a list of items, a span or a number to be written as JSON", "a Column", hint)
+    if isinstance(value, (Listed, Span, Size, Column)):
+        return items_written(value, name)
+    if name == "popular":
+        return several_written(value)  # type: ignore[arg-type] # __post_init__ has read it
     if isinstance(value, (list, tuple)):
         return [_plain(name, one) for one in value]
     return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 
 def _parsed(name: str, value: Json) -> object:
-    if name in ("domain", "popular", "groups", "exclude") and isinstance(value, list):
-        return [_item(name, one) for one in value]
+    if name in LISTS and isinstance(value, list):
+        return items_read(name, value)
     if name == "domain" and isinstance(value, dict):
-        if set(value) != {"start", "stop"}:
-            raise ParameterError(name, "be a list of items, an object of start and stop, or a number", "other names")
-        start: Any = value["start"]
-        stop: Any = value["stop"]
-        return Span(start, stop)
+        return items_read(name, value)
     if isinstance(value, dict):
         raise ParameterError(name, "be a number, a text or a list", "an object")
     return value
-
-
-def _item(name: str, value: Json) -> object:
-    """An item as `to_dict` wrote it: what JSON has no type for as [kind, text], a tuple as ["tuple", values]."""
-    try:
-        if isinstance(value, list) and len(value) == 2 and value[0] == "tuple" and isinstance(value[1], list):
-            if len(value[1]) < 2:
-                raise ValueError("no tuple of a few columns")
-            return tuple(map(_one, value[1]))
-        return _one(value)
-    except (ValueError, TypeError, KeyError, ArithmeticError):
-        must = 'hold items in JSON types, [kind, text], or ["tuple", [value, ...]]'
-        raise ParameterError(name, must, "something else") from None
-
-
-def _one(value: Json) -> object:
-    from dpselect.release import typed
-
-    if isinstance(value, list) and (len(value) != 2 or not all(isinstance(part, str) for part in value)):
-        raise TypeError
-    return typed.read(value)

@@ -12,8 +12,7 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import Column, Domain, Listed, Size, Span, domain_of
 from dpselect._ground.keys import key_of, names
 from dpselect.errors import ParameterError, came, naming
-
-Json = Any
+from dpselect.release.formatting import Json
 
 
 def _same(value: Any) -> Any:
@@ -98,7 +97,7 @@ BOUNDS = Kind(
 # ---- items ------------------------------------------------------------------------------------------------
 
 
-def items_written(value: Domain) -> Json:
+def items_written(value: Domain, name: str = "domain") -> Json:
     """A domain as JSON: items, an object of start and stop, or how many there are."""
     if isinstance(value, Span):
         return {"start": value.start, "stop": value.stop}
@@ -106,10 +105,15 @@ def items_written(value: Domain) -> Json:
         return value.items
     if isinstance(value, Column):
         hint = "a column of another source may be any file: give its items"
-        raise ParameterError("domain", "be a list of items, a span or a number to be written as JSON", "a Column", hint)
+        raise ParameterError(name, "be a list of items, a span or a number to be written as JSON", "a Column", hint)
+    return several_written(value.items)
+
+
+def several_written(items: Sequence[Any]) -> Json:
+    """Items as JSON: what that has no type for as [kind, text]."""
     from dpselect.release import typed
 
-    return [typed.label(item) for item in value.items]
+    return [typed.label(item) for item in items]
 
 
 def items_read(name: str, value: Json) -> Any:
@@ -120,7 +124,8 @@ def items_read(name: str, value: Json) -> Any:
         return value
     if set(value) != {"start", "stop"}:
         raise ParameterError(name, "be a list of items, an object of start and stop, or a number", "other names")
-    start, stop = value["start"], value["stop"]
+    start: Any = value["start"]
+    stop: Any = value["stop"]
     return Span(start, stop)
 
 

@@ -10,8 +10,20 @@ from dpselect._ground import methods, parameters
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import COLUMN, COLUMNS, FLAG, LISTED, NUMBER, PERIODS, Json, Kind, items_read, whole
+from dpselect.questions.kinds import (
+    COLUMN,
+    COLUMNS,
+    FLAG,
+    LISTED,
+    NUMBER,
+    PERIODS,
+    Kind,
+    items_read,
+    several_written,
+    whole,
+)
 from dpselect.questions.value import Value, frozen, param
+from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column
@@ -75,12 +87,6 @@ def _popular(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _items(value: Sequence[Any]) -> Json:
-    from dpselect.release import typed
-
-    return [typed.label(item) for item in value]
-
-
 def _name(name: str, value: object) -> str:
     known = [AUTO, SET, *dict.fromkeys(one.name for one in methods.METHODS)]
     if not isinstance(value, str) or value not in known:
@@ -88,7 +94,7 @@ def _name(name: str, value: object) -> str:
     return value
 
 
-POPULAR = Kind(_popular, _items, items_read, lambda value: repr(list(value)))
+POPULAR = Kind(_popular, several_written, items_read, lambda value: repr(list(value)))
 
 
 @frozen

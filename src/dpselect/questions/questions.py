@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, Json, one_of, whole
+from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
 from dpselect.questions.parts import By, Gain, Method, Total, check_name
 from dpselect.questions.value import Inner, Value, frozen, inner, param, refuse_others
+from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure

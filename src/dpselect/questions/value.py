@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from dpselect._ground import parameters
 from dpselect._ground.domain import Column
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import Json, Kind
+from dpselect.questions.kinds import Kind
+from dpselect.release.formatting import Json
 
 T = TypeVar("T")
 
@@ -179,4 +180,5 @@ def _key(one: Field[Any], found: Any) -> Json:
     if isinstance(found, Column):
         source = found.source if isinstance(found.source, str) else id(found.source)
         return ["column", source, found.column, found.table]
-    return one.metadata["kind"].write(found)
+    written: Json = one.metadata["kind"].write(found)
+    return written

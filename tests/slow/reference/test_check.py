@@ -130,47 +130,59 @@ def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
     ages = dps.Dataset({"user": list(range(50)), "age": list(range(50))}, user="user", item="age")
     of_groups = dps.Dataset(ROWS, user="user", item="w")
     words = dps.Dataset(WORDS, user="user", item=dps.Text("text", ngrams=(1, 2)))
-    found = {name: (partial(free.top_k, **{"k": 5, **how}, epsilon=1), verdict) for name, (how, verdict) in TOP.items()}
+    found = {
+        name: (partial(by_names(free).top_k, **{"k": 5, **how}, epsilon=1), verdict)
+        for name, (how, verdict) in TOP.items()
+    }
     found |= {
-        name: (partial(bounded.top_k, **{"k": 5, **how}, epsilon=1), verdict)
+        name: (partial(by_names(bounded).top_k, **{"k": 5, **how}, epsilon=1), verdict)
         for name, (how, verdict) in BOUNDED.items()
     }
-    found |= {name: (partial(bounded.union, epsilon=1, method=name), verdict) for name, verdict in UNIONS.items()}
-    found |= {name: (partial(free.choose, domain=DOMAIN, epsilon=1, method=name), STATED) for name in CHOSEN}
+    found |= {
+        name: (partial(by_names(bounded).union, epsilon=1, method=name), verdict) for name, verdict in UNIONS.items()
+    }
+    found |= {name: (partial(by_names(free).choose, domain=DOMAIN, epsilon=1, method=name), STATED) for name in CHOSEN}
     one = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
     return found | {
-        "union by group": (partial(one.union, epsilon=1, by="sort", counts=True), FOLLOWS),
-        "union of one": (partial(one.union, epsilon=1), FOLLOWS),
-        "discover of one": (partial(one.top_k, 30, epsilon=1, method="discover", counts=True), STATED),
-        "discover, chosen bound": (partial(free.top_k, 30, epsilon=1, method="discover"), STATED),
-        "union, chosen bound": (partial(free.union, epsilon=1, counts=True), STATED),
-        "union, counts that decided": (partial(bounded.union, epsilon=1, method=DECIDES, counts=True), FOLLOWS),
+        "union by group": (partial(by_names(one).union, epsilon=1, by="sort", counts=True), FOLLOWS),
+        "union of one": (partial(by_names(one).union, epsilon=1), FOLLOWS),
+        "discover of one": (partial(by_names(one).top_k, 30, epsilon=1, method="discover", counts=True), STATED),
+        "discover, chosen bound": (partial(by_names(free).top_k, 30, epsilon=1, method="discover"), STATED),
+        "union, chosen bound": (partial(by_names(free).union, epsilon=1, counts=True), STATED),
+        "union, counts that decided": (
+            partial(by_names(bounded).union, epsilon=1, method=DECIDES, counts=True),
+            FOLLOWS,
+        ),
         "text, counts that decided": (
-            partial(words.union, epsilon=2, max_items_per_user=3, method=DECIDES, counts=True),
+            partial(by_names(words).union, epsilon=2, max_items_per_user=3, method=DECIDES, counts=True),
             FOLLOWS,
         ),
         "union, weighted, counts": (
-            partial(bounded.union, epsilon=1, method="weighted-gaussian", counts=True),
+            partial(by_names(bounded).union, epsilon=1, method="weighted-gaussian", counts=True),
             FOLLOWS,
         ),
-        "text": (partial(words.union, epsilon=2, max_items_per_user=3, counts=True), STATED),
+        "text": (partial(by_names(words).union, epsilon=2, max_items_per_user=3, counts=True), STATED),
         "text, weighted": (
-            partial(words.union, epsilon=2, max_items_per_user=3, method="weighted-gaussian", counts=True),
+            partial(by_names(words).union, epsilon=2, max_items_per_user=3, method="weighted-gaussian", counts=True),
             FOLLOWS,
         ),
-        "replace-one": (partial(free.choose, domain=DOMAIN, epsilon=1, neighbors="replace-one"), STATED),
-        "histogram": (partial(free.histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
-        "histogram, bounded": (partial(bounded.histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
-        "histogram, Gaussian": (partial(free.histogram, domain=DOMAIN, epsilon=1, delta="1e-6"), FOLLOWS),
-        "median": (partial(ages.median, bounds=(0, 60), epsilon=1), FOLLOWS),
-        "median without bounds": (partial(ages.median, epsilon=1), FOLLOWS),
-        "quantiles": (partial(ages.quantile, [0.1, 0.5, 0.9], bounds=(0, 60), epsilon=1, delta="1e-6"), FOLLOWS),
+        "replace-one": (partial(by_names(free).choose, domain=DOMAIN, epsilon=1, neighbors="replace-one"), STATED),
+        "histogram": (partial(by_names(free).histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
+        "histogram, bounded": (partial(by_names(bounded).histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
+        "histogram, Gaussian": (partial(by_names(free).histogram, domain=DOMAIN, epsilon=1, delta="1e-6"), FOLLOWS),
+        "median": (partial(by_names(ages).median, bounds=(0, 60), epsilon=1), FOLLOWS),
+        "median without bounds": (partial(by_names(ages).median, epsilon=1), FOLLOWS),
+        "quantiles": (
+            partial(by_names(ages).quantile, [0.1, 0.5, 0.9], bounds=(0, 60), epsilon=1, delta="1e-6"),
+            FOLLOWS,
+        ),
         **{
-            name: (partial(free.choose, domain=DOMAIN, epsilon=1, **how), verdict)
+            name: (partial(by_names(free).choose, domain=DOMAIN, epsilon=1, **how), verdict)
             for name, (how, verdict) in CHOSEN_BY.items()
         },
         **{
-            name: (partial(of_groups.quantile, epsilon=1, **how), verdict) for name, (how, verdict) in VALUES_BY.items()
+            name: (partial(by_names(of_groups).quantile, epsilon=1, **how), verdict)
+            for name, (how, verdict) in VALUES_BY.items()
         },
     }
 
