@@ -10,6 +10,8 @@ import pytest
 from tests import spark as local_spark
 from tests.end_to_end.conftest import process
 
+SOON_WARM = {"JDK_JAVA_OPTIONS": local_spark.SOON_WARM}
+
 
 @pytest.fixture(autouse=True)
 def _java() -> None:
@@ -21,7 +23,7 @@ def _java() -> None:
 
 def ask(rows: Path, **environment: str) -> tuple[int, str, str]:
     columns = ["--user", "user", "--item", "item", "--epsilon", 1000, "--delta", "1e-6", "--k", 2, "--format", "json"]
-    ended = process("top", "spark:local[2]", "--table", rows, *columns, cwd=rows.parent, **environment)
+    ended = process("top", "spark:local[2]", "--table", rows, *columns, cwd=rows.parent, **SOON_WARM, **environment)
     return ended.returncode, ended.stdout, ended.stderr
 
 
