@@ -1,11 +1,12 @@
 """A process that asks paid questions of a small Spark cluster, and kills executors in the middle of one.
 
 Called as: killed_executors.py LEDGER FOLDER FAILURES, and again LEDGER FOLDER FAILURES for a second cluster, which the
-same JVM drives: it has done all this before, and soon begins. A cluster's two executors are processes of their own; a
-task may fail FAILURES times. Where it may fail more than once, one executor is killed; where it may not, one after the
-other until the question is over, because Spark does not count a task against an executor that has not yet said it runs
-it: the death in that instant is made good, and the next one is not. Prints one line of JSON for each question: what
-came out (null if nothing did), what was said, who was killed, and what is charged by then.
+same JVM drives: it has done all this before, and soon begins. A cluster's executors are processes of their own; a task
+may fail FAILURES times. Where it may fail more than once, one of two executors is killed, so that half of what was done
+is done again; where it may not, there is one, and its successor, until the question is over, because Spark does not
+count a task against an executor that has not yet said it runs it: the death in that instant is made good, and the next
+one is not. Prints one line of JSON for each question: what came out (null if nothing did), what was said, who was
+killed, and what is charged by then.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def kill(session: SparkSession, jvm: int, killed: list[int], most: int, over: th
 
 def life(ledger: str, folder: str, failures: str) -> None:
     """One cluster, and a question of either verb."""
-    builder = SparkSession.builder.master("local-cluster[2,1,640]")
+    workers = 2 if int(failures) > 1 else 1
+    builder = SparkSession.builder.master(f"local-cluster[{workers},1,640]")
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": SOON_WARM,
