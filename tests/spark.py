@@ -22,8 +22,9 @@ INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
 }
-
+PARTS = "2"  # of which `as_it_comes` has two, in place of 200 with a few rows each
 
 SOON_WARM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # A session of thousands of questions compiles and keeps more than Java makes room for when it begins: with less it
@@ -58,7 +59,6 @@ def session() -> Iterator[SparkSession]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "3g",
         "spark.log.level": "OFF",
-        "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -77,11 +77,17 @@ def session() -> Iterator[SparkSession]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def as_it_comes(session: SparkSession) -> Iterator[None]:
-    """The session compiles and plans as any other does."""
+def let_come(session: SparkSession) -> None:
+    """From now on the session compiles and plans as any other does."""
     for name in INTERPRETED:
         session.conf.unset(name)
+    session.conf.set("spark.sql.shuffle.partitions", PARTS)
+
+
+@contextmanager
+def as_it_comes(session: SparkSession) -> Iterator[None]:
+    """Meanwhile the session compiles and plans as any other does."""
+    let_come(session)
     try:
         for name, value in INTERPRETED.items():
             assert session.conf.get(name) != value

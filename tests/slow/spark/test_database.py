@@ -21,6 +21,7 @@ from dpselect.engines.spark import source as spark_source
 from dpselect.engines.spark.database import SparkDatabase
 from dpselect.engines.spark.dialect import SPARK, literal, secret
 from dpselect.errors import DataError, ParameterError
+from tests import spark as local_spark
 from tests.engines.sources import AWKWARD, counts
 
 # Together more than a minute; tables cannot be listed where Spark compiles nothing.
@@ -78,6 +79,8 @@ SESSIONS = {
 def session_like(spark, how):
     """A session that is set up in one way or another, beside the first."""
     found = spark.newSession()
+    if how == "as it comes":
+        local_spark.let_come(found)
     for name, value in SESSIONS[how].items():
         found.conf.set(name, value)
     return found
