@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from dpselect.engines.spark import names
+from dpselect.engines.spark.database import SparkDatabase
 from tests import spark as local_spark
 from tests.engines.conftest import hold_in, judge, new_database, own_duckdb
 from tests.engines.every_engine import Hold
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from dpselect.aggregates.user_sets import Int64
+
+MANY = 200
+LOOKED_UP: set[str] = set()
 
 __all__ = ["hold_in", "judge", "new_database", "own_duckdb"]
 
@@ -32,3 +40,29 @@ def as_spark_comes(spark: SparkSession) -> Iterator[None]:
     """Spark with its own settings, in place of those with which small questions are fast."""
     with local_spark.as_it_comes(spark):
         yield
+
+
+@pytest.fixture
+def asked_once(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
+    """What Spark is asked again and again is asked at once: whose functions are called, and each name of a histogram.
+
+    The fixture is for tests of what is counted: a test that goes by the path does without.
+    """
+    at, refuse_foreign = SparkDatabase.at, names._refuse_foreign
+    found: dict[tuple[SparkDatabase, str, str], list[object]] = {}
+
+    def at_once(self: SparkDatabase, sql: str, order: str, places: Int64) -> list[object]:
+        if (self, sql, order) not in found:
+            found[self, sql, order] = at(self, sql, order, np.arange(MANY))
+        known = found[self, sql, order]
+        if max(places, default=0) >= len(known):
+            return at(self, sql, order, places)
+        return [known[place] for place in places]
+
+    def once(session: SparkSession, called: Iterable[str]) -> None:
+        if session is not spark or not LOOKED_UP.issuperset(called):
+            refuse_foreign(session, called)
+            LOOKED_UP.update(called if session is spark else ())
+
+    monkeypatch.setattr(SparkDatabase, "at", at_once)
+    monkeypatch.setattr(names, "_refuse_foreign", once)

@@ -12,6 +12,8 @@ from tests.pairs.table import ON_SPARK, ids, pairs_of
 
 __all__ = ["asking"]
 
+pytestmark = pytest.mark.usefixtures("asked_once")
+
 
 @pytest.mark.parametrize("pair", pairs_of(ON_SPARK), ids=ids)
 def test_a_pair(pair: Pair, asking: Asking) -> None:

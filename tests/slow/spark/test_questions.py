@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.engines.test_by_group import (  # noqa: F401 - tests run here too
     test_a_filter_a_split_and_periods_come_before,
     test_counts_are_those_of_plain_python,
@@ -51,3 +53,5 @@ from tests.engines.test_weights import (  # noqa: F401
     test_sums_above_what_floats_hold_are_exact,
     test_what_a_user_keeps_depends_on_nobody_else,
 )
+
+pytestmark = pytest.mark.usefixtures("asked_once")

@@ -19,6 +19,7 @@ def _running(spark: SparkSession) -> None:
     Servers.spark = spark
 
 
+@pytest.mark.usefixtures("asked_once")
 @pytest.mark.parametrize("cell", [cell for cell in value_cells() if cell.kind.needs == "spark"], ids=str)
 def test_awkward_rows(cell: Values):
     bench = Bench()

@@ -12,6 +12,8 @@ from dpselect.errors import DataError
 from tests.engines.every_engine import KEY
 from tests.engines.test_conformance import pairs
 
+pytestmark = pytest.mark.usefixtures("asked_once")
+
 LONG_DECIMALS = {pa.decimal128(38, 30): "1e-30", pa.decimal128(20, 10): "1e-10", pa.decimal128(5, 5): "1e-5"}
 
 

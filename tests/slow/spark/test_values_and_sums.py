@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.engines.test_every_value import (  # noqa: F401 - tests run here too
     test_places_without_bounds,
     test_text_that_is_written_as_a_number,
@@ -30,3 +32,5 @@ from tests.engines.test_values_by_group import (  # noqa: F401
     test_listed_groups_of_a_public_source,
     test_which_value_is_apart_from_which_group,
 )
+
+pytestmark = pytest.mark.usefixtures("asked_once")
