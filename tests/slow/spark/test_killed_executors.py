@@ -33,7 +33,7 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> Lives:
     except local_spark.NoSparkError as error:
         pytest.skip(str(error))
     folder = tmp_path_factory.mktemp("clusters")
-    command: list[str | Path] = [sys.executable, SCRIPT]
+    command: list[str | Path] = [sys.executable, SCRIPT, local_spark.SOON_WARM]
     for failures in ("4", "1"):
         ledger = folder / f"budget-{failures}.sqlite"
         with dps.Ledger.create(ledger) as book:

@@ -26,7 +26,6 @@ from tests.engines.every_engine import Hold
 from tests.engines.test_every_engine import (  # noqa: F401 - tests run here too
     test_a_long_tie_is_cut_in_the_order_of_items,
     test_every_item_of_a_user_is_kept_equally_often,
-    test_every_user_keeps_as_many_as_they_may,
 )
 from tests.engines.test_every_verb import (  # noqa: F401
     test_the_law_of_a_bounded_union_in_the_engine,
@@ -112,6 +111,10 @@ SHAPES: dict[str, tuple[Callable[..., None], tuple[object, ...]]] = {
 def test_some_shapes(hold: Hold, shape: str) -> None:
     test, given = SHAPES[shape]
     test(hold, *given)
+
+
+def test_every_user_keeps_as_many_as_they_may(hold: Hold) -> None:
+    test_every_engine.check_bound(hold(AWKWARD), AWKWARD, "text")
 
 
 VERBS = (
