@@ -172,13 +172,17 @@ def in_groups(held: Held, listed: Listed | None = None, **more: object) -> dict[
     return dict(sorted(zip(lengths.tolist(), users.tolist(), strict=True)))
 
 
-def test_in_how_many_groups_users_are(hold):
-    """Of listed groups where some are listed, and by weights only those in which a user gives a unit."""
-    held = hold(pa.table(ROWS))
-    for item in ("item", ["group", "item"]):
-        assert in_groups(held, item=item) == {1: 4, 2: 1}  # b is in two; e and g have none
-        assert in_groups(held, Listed((2.5, 7.0)), item=item) == {1: 2}
-        assert in_groups(held, Listed((7.0,)), item=item) == {}
+LISTS = [(None, {1: 4, 2: 1}), (Listed((2.5, 7.0)), {1: 2}), (Listed((7.0,)), {})]  # b is in two; e and g have none
+
+
+@pytest.mark.parametrize("item", ["item", ["group", "item"]], ids=str)
+@pytest.mark.parametrize(("listed", "right"), LISTS, ids=str)
+def test_in_how_many_groups_users_are(hold, listed, right, item):
+    """Of listed groups where some are listed."""
+    assert in_groups(hold(pa.table(ROWS)), listed, item=item) == right
+
+
+def test_in_how_many_groups_users_give_a_unit(hold):
     weighed = hold(
         pa.table({"user": [1, 1, 2, 2], "item": ["x"] * 4, "group": [1, 2, 1, 2], "w": [1.0, 0.2, 3.0, 1.0]})
     )

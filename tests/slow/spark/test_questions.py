@@ -8,7 +8,7 @@ from tests.engines.test_by_group import (  # noqa: F401 - tests run here too
     test_a_filter_a_split_and_periods_come_before,
     test_counts_are_those_of_plain_python,
     test_groups_of_several_columns,
-    test_in_how_many_groups_users_are,
+    test_in_how_many_groups_users_give_a_unit,
     test_items_are_bounded_in_each_group_that_is_kept,
     test_listed_groups_are_there_and_no_others,
     test_listed_groups_have_the_labels_of_those_of_rows,

@@ -96,6 +96,8 @@ SHAPES: dict[str, tuple[Callable[..., None], tuple[object, ...]]] = {
     **{f"sums of {name}": (test_totals.test_types_of_weights, (name,)) for name in ("float", "decimal")},
     **{f"means of {name}": (test_measures.test_sums_and_means, (name,)) for name in ("double", "small")},
     "dates as groups": (test_by_group.test_groups_of_other_types, ("dates",)),
+    "in how many groups": (test_by_group.test_in_how_many_groups_users_are, (*test_by_group.LISTS[0], "item")),
+    "in listed groups": (test_by_group.test_in_how_many_groups_users_are, (*test_by_group.LISTS[1], ["group", "item"])),
     "two groups kept whole": (test_by_group.test_a_user_keeps_so_many_groups_whole, (2,)),
     **{f"parts at {mark!r}": (test_every_engine.test_parts, (mark,)) for mark in ("|", "\\", "%s")},
     "words of users": (test_every_engine.test_words_of_users, ("words",)),
