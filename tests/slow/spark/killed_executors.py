@@ -1,12 +1,12 @@
 """A process that asks paid questions of a small Spark cluster, and kills executors in the middle of one.
 
 Called as: killed_executors.py OPTIONS LEDGER FOLDER FAILURES, with the options of every JVM, and again LEDGER FOLDER
-FAILURES for a second cluster, which the same JVM drives: it has done all this before, and soon begins. A cluster's
-executors are processes of their own; a task may fail FAILURES times. Where it may fail more than once, one of two
-executors is killed, so that half of what was done is done again; where it may not, there is one, and its successor,
-until the question is over, because Spark does not count a task against an executor that has not yet said it runs it:
-the death in that instant is made good, and the next one is not. Prints one line of JSON for each question: what came
-out (null if nothing did), what was said, who was killed, and what is charged by then.
+FAILURES for a second cluster, which the same JVM drives: it has done all this before, and soon begins. A cluster's two
+executors are processes of their own; a task may fail FAILURES times. Where it may fail more than once, one executor is
+killed; where it may not, one after the other until the question is over, because Spark does not count a task against an
+executor that has not yet said it runs it: the death in that instant is made good, and the next one is not. Prints one
+line of JSON for each question: what came out (null if nothing did), what was said, who was killed, and what is charged
+by then.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ def kill(session: SparkSession, jvm: int, killed: list[int], most: int, over: th
 
 def life(options: str, ledger: str, folder: str, failures: str) -> None:
     """One cluster, and a question of either verb."""
-    workers = 2 if int(failures) > 1 else 1
-    builder = SparkSession.builder.master(f"local-cluster[{workers},1,640]")
+    builder = SparkSession.builder.master("local-cluster[2,1,640]")
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": options,
@@ -75,7 +74,7 @@ def life(options: str, ledger: str, folder: str, failures: str) -> None:
     session = builder.getOrCreate()
     jvm = session.sparkContext._gateway.proc.pid
     # Item 0 is everybody's, item 1 that of every second user, and so on; a row takes a while.
-    slow = "size(filter(sequence(1, 300), x -> hash(x, id) = 7)) >= 0"
+    slow = "size(filter(sequence(1, 500), x -> hash(x, id) = 7)) >= 0"
     rows = session.range(0, USERS * ITEMS, 1, PARTS).where(slow)
     frame = rows.selectExpr(f"id DIV {ITEMS} AS user", f"id % {ITEMS} AS item").where("user % (item + 1) = 0")
     for verb in ("top_k", "union"):
