@@ -43,3 +43,53 @@ def plain(release: dps.Release) -> int:
 accounting.compose([], "1e-6")  # a number as its text, as everywhere
 plain(one)
 words(data.top_k(3, epsilon=1))
+
+# ---- questions: what fits is taken ------------------------------------------------------------------------
+
+RIGHT: list[dps.Question] = [
+    dps.TopK(),
+    dps.TopK(10, by="country"),
+    dps.TopK(10, by=["country", "city"], counts=True),
+    dps.TopK(10, by=dps.By("country", groups=["DE"], max_groups_per_user=2, sizes=True)),
+    dps.TopK(10, score=dps.Total("minutes", at_most="1/2", unit=0.5)),
+    dps.TopK(10, score=dps.Gain(["2026-09"])),
+    dps.TopK(10, measures=dps.Mean("stars", 1, 5)),
+    dps.TopK(10, measures=["users", dps.Sum("n", 0, 9)]),
+    dps.TopK(10, domain=range(9), method="set"),
+    dps.TopK(10, method=dps.Method("limited-domain", k_bar=500)),
+    dps.Union(),
+    dps.Union(by="country", counts=True, method=dps.Method(popular=["a"])),
+    dps.Choose(["a", "b"]),
+    dps.Choose(["a"], by="country", method="permute-and-flip"),
+    dps.Quantile(),
+    dps.Quantile([0.25, "1/2"], bounds=(0, 9), step=1, per_user="max"),
+    dps.Histogram(["a"]),
+    dps.Question.from_dict({"verb": "top_k"}),
+]
+assert_type(data.ask(RIGHT[0], epsilon=1), dps.Release[Any])
+data.ask(dps.TopK(), within=50)
+data.exclude(["spam"]).ask(dps.Union(), threshold=50)
+
+# ---- and what does not fit is refused: without its error, the comment beside it would be one --------------
+
+dps.TopK("10")  # type: ignore[arg-type]
+dps.TopK(10, 5)  # type: ignore[call-arg, arg-type]
+dps.TopK(10, at_most=60)  # type: ignore[call-arg]
+dps.TopK(10, groups=["DE"])  # type: ignore[call-arg]
+dps.TopK(10, max_groups_per_user=2)  # type: ignore[call-arg]
+dps.TopK(10, by=dps.By(groups=["DE"]))  # type: ignore[call-arg]
+dps.TopK(10, by=dps.Gain("2026-09"))  # type: ignore[arg-type]
+dps.TopK(10, score="minutes")  # type: ignore[arg-type]
+dps.TopK(10, score=[dps.Total("n"), dps.Gain("2026-09")])  # type: ignore[arg-type]
+dps.TopK(10, k_bar=500)  # type: ignore[call-arg]
+dps.TopK(10, in_engine=True)  # type: ignore[call-arg]
+dps.TopK(10, exclude=["spam"])  # type: ignore[call-arg]
+dps.TopK(10, epsilon=1)  # type: ignore[call-arg]
+dps.Union(popular=["a"])  # type: ignore[call-arg]
+dps.Union(by=dps.By("country"))  # type: ignore[arg-type]
+dps.Quantile(0.5, within=5)  # type: ignore[call-arg]
+dps.Quantile(bounds=5)  # type: ignore[arg-type]
+data.top_k(10, epsilon=1, by_weight="minutes")  # type: ignore[call-arg]
+data.top_k(10, epsilon=1, within=50)  # type: ignore[call-arg]
+data.union(epsilon=1, max_items_per_user=5)  # type: ignore[call-arg]
+data.ask("top_k", epsilon=1)  # type: ignore[arg-type]

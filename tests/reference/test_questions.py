@@ -149,6 +149,7 @@ def test_a_mistake_is_told_when_the_question_is_made(case: str) -> None:
         ),
         ({"verb": "top_k", "domain": {"from": 1}}, "domain must be a list of items"),
         ({"verb": "top_k", "domain": [{"a": 1}]}, "domain must hold plain values"),
+        ({"verb": "top_k", "ranked": "no"}, "ranked must be True or False"),
         ({"verb": "top_k", "method": "discover", "k_bar": 5}, "k_bar must be left out for discover"),
     ],
 )
@@ -183,6 +184,27 @@ def test_a_question_is_asked_of_any_data_at_any_price() -> None:
     budget = dps.Budget(epsilon=2, delta="1e-6")
     paying = dps.Dataset(ROWS, user="user", item="item", budget=budget)
     assert paying.ask(dps.Histogram(["a", "b"]), share="50%").privacy.epsilon == 1
+
+
+def test_items_that_are_excluded_are_said_of_the_data() -> None:
+    rows = {"user": [*range(300), *range(200)], "item": ["spam"] * 300 + ["tea"] * 200}
+    data = dps.Dataset(rows, user="user", item="item")
+    for asked in (data.exclude(["spam"]), data.exclude(dps.Column({"bad": ["spam"]}, "bad"))):
+        assert asked.top_k(2, epsilon=9).labels == asked.union(epsilon=9).labels == ["tea"]
+    less = data.exclude(["spam"])
+    assert data.top_k(1, epsilon=9).labels == ["spam"]
+    assert repr(less).endswith(".exclude(Listed(1 items))")
+    for ask, said in (
+        (lambda: less.exclude(["tea"]), "exclude must be said once"),
+        (lambda: less.choose(["tea"], epsilon=1), "exclude must be left out for choose"),
+        (lambda: less.top_k(1, domain=["tea"], epsilon=1), "exclude must be left out where a domain is given"),
+        (lambda: less.ask_named("top_k", {"epsilon": 1, "exclude": ["tea"]}), "exclude must be said once"),
+        (lambda: less.ask(dps.Query.from_dict({"verb": "top_k", "epsilon": 1})), "exclude must be left out of data"),
+        (lambda: data.exclude("spam"), "exclude must be a list"),
+        (lambda: data.exclude(3), "exclude must be a list"),
+    ):
+        with pytest.raises(dps.ParameterError, match=f"^{said}"):
+            ask()
 
 
 @pytest.mark.parametrize(

@@ -276,6 +276,8 @@ def with_rows(make: type[Query], given: Mapping[str, Any], rows: Rows) -> dict[s
     if rows.excluded is not None:
         if "exclude" not in make.parameters():
             raise ParameterError("exclude", f"be left out for {make.verb}", came(rows.excluded), "where='item <> ...'")
+        if found.get("exclude") is not None:
+            raise ParameterError("exclude", "be said once, of the data or of the question", "both")
         found["exclude"] = rows.excluded
     if rows.words is not None and hasattr(make, "words"):
         found |= {"words": rows.words, "shares": found.get("shares") or rows.level_shares}

@@ -155,6 +155,7 @@ class Method(Value):
     @classmethod
     def from_flat(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Self:
         """`ranked`, where it is false, asks for a set."""
+        parameters.flag("ranked", given.get("ranked", True))
         more = {} if given.get("method") not in (None, AUTO) or given.get("ranked", True) else {"method": SET}
         return super().from_flat({**given, **more}, as_json=as_json)
 
