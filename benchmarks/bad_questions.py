@@ -10,6 +10,7 @@ import numpy as np
 from bad_numbers import NUMBERS, Given, rows
 
 import dpselect as dps
+from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
 from tests.by_names import by_names
@@ -62,9 +63,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "plan": (dps.plan, {"question": "top_k", "k": 3, "users": 500, "items": 50, "items_per_user": 2, "skew": 1,
         "epsilon": "1", "delta": "1e-6", "methods": None, "domain_known": False, "k_bar": None}),
     "Budget": (dps.Budget, {"epsilon": 1, "delta": "1e-6"}),
-    "Listed": (dps.Listed, {"items": ("a", "b")}),
-    "Span": (dps.Span, {"start": 0, "stop": 9}),
-    "Size": (dps.Size, {"items": 9}),
+    "Listed": (Listed, {"items": ("a", "b")}),
+    "Span": (Span, {"start": 0, "stop": 9}),
+    "Size": (Size, {"items": 9}),
     "Column": (dps.Column, {"source": {"item": ["a"]}, "column": "item", "table": None}),
     "Text": (dps.Text, {"column": "item", "ngrams": 1, "tokenizer": "words", "lower": True}),
     "Account": (dps.Account, {"dataset": "d", "analyst": "a"}),

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
-    from dpselect._ground.domain import Column, Listed, Size, Span
-    from dpselect._ground.privacy import Neighbors
+    from dpselect._ground.domain import Column
     from dpselect.aggregates.measures import Mean, Sum
     from dpselect.checking.check import Check, check
     from dpselect.dataset import Dataset
@@ -67,9 +66,7 @@ _HOMES = {
     "Item": "dpselect.release.release",
     "Ledger": "dpselect.ledger",
     "LedgerError": "dpselect.errors",
-    "Listed": "dpselect._ground.domain",
     "Mean": "dpselect.aggregates.measures",
-    "Neighbors": "dpselect._ground.privacy",
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
@@ -80,8 +77,6 @@ _HOMES = {
     "Release": "dpselect.release.release",
     "Remote": "dpselect.remote.remote",
     "RemoteDataset": "dpselect.remote.dataset",
-    "Size": "dpselect._ground.domain",
-    "Span": "dpselect._ground.domain",
     "Statement": "dpselect.release.release",
     "Sum": "dpselect.aggregates.measures",
     "WeakPromiseWarning": "dpselect.errors",
@@ -115,10 +110,8 @@ __all__ = [
     "Item",
     "Ledger",
     "LedgerError",
-    "Listed",
     "Mean",
     "Method",
-    "Neighbors",
     "OutputError",
     "ParameterError",
     "Picture",
@@ -130,8 +123,6 @@ __all__ = [
     "Release",
     "Remote",
     "RemoteDataset",
-    "Size",
-    "Span",
     "Statement",
     "Sum",
     "Text",

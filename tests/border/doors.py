@@ -22,6 +22,7 @@ import numpy as np
 
 import dpselect as dps
 from dpselect import mechanisms
+from dpselect._ground.domain import Size, Span
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
@@ -237,8 +238,8 @@ def of_budgets() -> Iterator[Door]:
 
     yield Door("Ledger.data", promised, {}, ("epsilon", "delta", "keep"))
     yield Door("Ledger.grant", granted, {}, ("epsilon", "delta"))
-    yield Door("Size", dps.Size, {"items": 3}, ("items",))
-    yield Door("Span", dps.Span, {"start": 0, "stop": 10}, ("start", "stop"))
+    yield Door("Size", Size, {"items": 3}, ("items",))
+    yield Door("Span", Span, {"start": 0, "stop": 10}, ("start", "stop"))
 
 
 def of_plans() -> Iterator[Door]:

@@ -11,6 +11,7 @@ import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 import dpselect as dps
+from dpselect._ground.privacy import Neighbors
 from dpselect.gateway.problems import KINDS, problem
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.examples import EXAMPLES
@@ -24,7 +25,7 @@ from tests.slow.reference.test_check import NAMES, RELEASES
 
 DOCUMENT = document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
-TAKEN = [one for one in QUERIES if "ngrams" not in one.to_dict() and one.price.neighbors is dps.Neighbors.ADD_REMOVE]
+TAKEN = [one for one in QUERIES if "ngrams" not in one.to_dict() and one.price.neighbors is Neighbors.ADD_REMOVE]
 
 
 def objects(of: Any) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN, Column, Listed, Size, Span
+from dpselect._ground.privacy import Neighbors
 from dpselect.engines.identity import source_of
 from dpselect.ledger.question import question, summary
 from dpselect.release.archive import archived, restored
@@ -30,7 +31,7 @@ def release(*items: object) -> Release:
     statement = Statement(
         epsilon=Fraction(1, 3),
         delta=Fraction(1, 10**6),
-        neighbors=dps.Neighbors.ADD_REMOVE,
+        neighbors=Neighbors.ADD_REMOVE,
         mechanism="LimitedDomain",
         parameters={"k": 3, "epsilon_per_pick": Fraction(1, 7), "max_items_per_user": None},
         bound="zCDP",
