@@ -49,10 +49,11 @@ artists.top_k(10, epsilon=1, counts=True).plot(ax=ax)
 figure.savefig("top.pdf", bbox_inches="tight")
 ```
 
-In the calls, `artists`, `minutes` and `countries` are data sets of the same events:
+In the calls, `artists`, `three`, `minutes` and `countries` are data sets of the same events:
 
 ```py
 artists = dps.Dataset("events.parquet", user="user", item="artist")
+three = dps.Dataset("events.parquet", user="user", item="artist", max_items_per_user=3)
 minutes = dps.Dataset("events.parquet", user="user", item="minutes")
 countries = dps.Dataset("events.parquet", user="user", item="country")
 ```
@@ -92,13 +93,13 @@ PICTURES = (
         "groups",
         "The top k of every group",
         "A panel for each group, each with a scale of its own; of more than 12 groups the first are drawn.",
-        'artists.top_k(5, epsilon=1, by="country", groups=["France", "Germany", "Japan"], counts=True).plot()',
+        'artists.top_k(5, epsilon=1, by=dps.By("country", groups=["France", "Germany", "Japan"]), counts=True).plot()',
     ),
     Picture(
         "sums",
         "The largest sums",
         "Items by the minutes that their users played, at most 60 of each user: bars are noisy sums.",
-        'artists.top_k(8, epsilon=1, by_weight="minutes", at_most=60, counts=True).plot()',
+        'artists.top_k(8, epsilon=1, score=dps.Total("minutes", at_most=60), counts=True).plot()',
     ),
     Picture(
         "histogram",
@@ -111,7 +112,7 @@ PICTURES = (
         "A set, with counts",
         "A set has no ranks; its counts may still be drawn.\n"
         "Of more than 50 items the first are drawn, and it says so.",
-        'artists.union(epsilon="0.1", max_items_per_user=3, counts=True).plot()',
+        'three.union(epsilon="0.1", counts=True).plot()',
     ),
     Picture(
         "quantiles",
@@ -131,7 +132,8 @@ PICTURES = (
         "quantile-groups",
         "Quantiles of every group",
         "A line for each group.",
-        'minutes.quantile([0.1, 0.5, 0.9], bounds=(0, 60), step=1, epsilon=1, by="country", groups=COUNTRIES).plot()',
+        'minutes.quantile([0.1, 0.5, 0.9], bounds=(0, 60), step=1, epsilon=1, by=dps.By("country", groups=COUNTRIES))'
+        ".plot()",
     ),
     Picture(
         "forecast",

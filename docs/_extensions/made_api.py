@@ -63,7 +63,15 @@ def _class(full: str, kind: type, page: str) -> str:
     heading = "exception" if issubclass(kind, BaseException) else "class"
     shown = "" if issubclass(kind, (BaseException, Enum)) or _abstract(kind) else _signature(kind)
     inner = "\n\n".join(_members(kind, page))
-    return _fenced(5, heading, full + shown, f"{_prose(kind, page)}\n\n{inner}")
+    parts = "\n".join(_parts(kind))
+    return _fenced(5, heading, full + shown, f"{_prose(kind, page)}\n\n{parts}\n\n{inner}")
+
+
+def _parts(kind: type) -> Iterator[str]:
+    """What each parameter of a question is, where it is declared with its help."""
+    for one in dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ():
+        if "help" in one.metadata:
+            yield f"- `{one.name}`: {one.metadata['help']}"
 
 
 def _abstract(kind: type) -> bool:

@@ -43,6 +43,9 @@ class Question(Value):
 
     verb: ClassVar[str]
 
+    def __init_subclass__(cls) -> None:
+        cls.said_as = cls.verb
+
     def to_dict(self) -> dict[str, Json]:
         """The question in JSON types: its verb, and all that is not as it is by default. Numbers are exact, as text."""
         return {"verb": self.verb, **self.flat_json()}
@@ -79,7 +82,6 @@ class TopK(Question):
     """
 
     verb: ClassVar[str] = "top_k"
-    said_as: ClassVar[str] = "top_k"
 
     k: int = param(whole(), default=10, help="how many items at most")
     _: KW_ONLY
@@ -98,7 +100,6 @@ class Union(Question):
     """All items that enough distinct users share: a vocabulary, or the keys of a GROUP BY. They have no ranks."""
 
     verb: ClassVar[str] = "union"
-    said_as: ClassVar[str] = "union"
 
     _: KW_ONLY
     by: str | Sequence[str] | None = param(COLUMNS, default=None, help="the items of every group: a column, or several")
@@ -111,7 +112,6 @@ class Choose(Question):
     """The item of a known domain that most distinct users share."""
 
     verb: ClassVar[str] = "choose"
-    said_as: ClassVar[str] = "choose"
 
     domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
     _: KW_ONLY
@@ -124,7 +124,6 @@ class Quantile(Question):
     """The value below which a share q of all users lies, or several such values; the median by default."""
 
     verb: ClassVar[str] = "quantile"
-    said_as: ClassVar[str] = "quantile"
 
     q: Number | Sequence[Number] = param(SHARES, default="1/2", help="one share between 0 and 1, or several, ascending")
     _: KW_ONLY
@@ -141,7 +140,6 @@ class Histogram(Question):
     """How many distinct users have each item of a known domain: all noisy counts at once."""
 
     verb: ClassVar[str] = "histogram"
-    said_as: ClassVar[str] = "histogram"
 
     domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
 

@@ -21,7 +21,7 @@ events = dps.Dataset("events.parquet", user="user", item="artist")
 """,
     "release = events.top_k(5, epsilon=3, counts=True)\nrelease",
     "release.plot()",
-    "seen = []\nlen(events.union(epsilon=3, max_items_per_user=5, progress=seen.append).items) > 0",
+    "seen = []\nlen(events.ask(dps.Union(), epsilon=3, progress=seen.append).items) > 0",
     "events.top_k(5, epsilon=-1)",
 ]
 
