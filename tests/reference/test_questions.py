@@ -199,6 +199,13 @@ def test_items_that_are_excluded_are_said_of_the_data() -> None:
         (lambda: less.choose(["tea"], epsilon=1), "exclude must be left out for choose"),
         (lambda: less.top_k(1, domain=["tea"], epsilon=1), "exclude must be left out where a domain is given"),
         (lambda: less.ask_named("top_k", {"epsilon": 1, "exclude": ["tea"]}), "exclude must be said once"),
+        (lambda: data.ask_named("top_k", {"epsilon": 1, "kay": 3}), "kay must be a parameter of top_k"),
+        (
+            lambda: data.ask_named("choose", {"epsilon": 1, "domain": ["a"], "of_scores": True}),
+            "of_scores must be a pa",
+        ),
+        (lambda: data.ask_named("choose", {"epsilon": 1, "domain": ["a"], "sensitivity": "1/9"}), "sensitivity must"),
+        (lambda: data.ask_named("topk", {"epsilon": 1}), "verb must be one of"),
         (lambda: less.ask(dps.Query.from_dict({"verb": "top_k", "epsilon": 1})), "exclude must be left out of data"),
         (lambda: data.exclude("spam"), "exclude must be a list"),
         (lambda: data.exclude(3), "exclude must be a list"),
