@@ -14,7 +14,7 @@ from measure import Cost, call, in_turns, median, seconds, single_threaded, tabl
 
 from dpselect._ground.privacy import Steps
 from dpselect.accounting.calibration import largest_epsilon, plan_of
-from dpselect.accounting.composition import Total, zcdp
+from dpselect.accounting.composition import Composed, zcdp
 from dpselect.accounting.optimal_adaptive import MOST_STEPS, adaptive_epsilon, default_resolution, largest_adaptive_pick
 
 DELTA = Fraction(1, 10**6)
@@ -42,11 +42,11 @@ def main() -> None:
         )
 
 
-def others(steps: Sequence[Steps], delta: Fraction) -> Total:
+def others(steps: Sequence[Steps], delta: Fraction) -> Composed:
     """The best of the bounds that need no grid: the sum or zCDP."""
     return min(
-        Total(sum((s.value.epsilon * s.times for s in steps), Fraction(0)), "basic"),
-        Total(zcdp(steps, delta), "zCDP"),
+        Composed(sum((s.value.epsilon * s.times for s in steps), Fraction(0)), "basic"),
+        Composed(zcdp(steps, delta), "zCDP"),
         key=lambda total: total.epsilon,
     )
 

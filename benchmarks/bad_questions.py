@@ -13,7 +13,6 @@ import dpselect as dps
 from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
-from tests.by_names import by_names
 
 OPTIONS: dict[str, dict[str, object]] = {
     "top_k": {
@@ -52,7 +51,9 @@ def verbs(given: Given) -> object:
     bounds = options.get("bounds")
     if isinstance(bounds, tuple) and len(bounds) == 2 and given.chance.random() < 0.5:
         options["bounds"] = (given.chance.choice(NUMBERS), given.chance.choice(NUMBERS))
-    return str(getattr(by_names(dps.Dataset(rows(), **data)), verb)(**options))
+    asking = {name: options.pop(name) for name in ("fresh", "progress", "draws") if name in options}
+    asked = "quantile" if verb == "median" else verb
+    return str(dps.Dataset(rows(), **data).ask_named(asked, options, **asking))  # type: ignore[arg-type]
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
@@ -63,6 +64,12 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "plan": (dps.plan, {"question": "top_k", "k": 3, "users": 500, "items": 50, "items_per_user": 2, "skew": 1,
         "epsilon": "1", "delta": "1e-6", "methods": None, "domain_known": False, "k_bar": None}),
     "Budget": (dps.Budget, {"epsilon": 1, "delta": "1e-6"}),
+    "TopK": (dps.TopK, {"k": 3, "by": "a", "score": None, "counts": False, "measures": None, "domain": ["a"],
+                        "method": "peeling"}),
+    "By": (dps.By, {"columns": ["a"], "groups": ["x"], "max_groups_per_user": 2, "sizes": False}),
+    "Total": (dps.Total, {"column": "a", "at_most": 60, "unit": 1}),
+    "Quantile": (dps.Quantile, {"q": 0.5, "bounds": (0, 9), "step": 1, "per_user": "max", "by": None}),
+    "Method": (dps.Method, {"name": "discover", "k_bar": None, "in_engine": False, "popular": None}),
     "Listed": (Listed, {"items": ("a", "b")}),
     "Span": (Span, {"start": 0, "stop": 9}),
     "Size": (Size, {"items": 9}),

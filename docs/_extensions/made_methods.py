@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from repository import DOCS
 
-from dpselect._ground.methods import METHODS, Method, NeedsBound
+from dpselect._ground.methods import METHODS, MethodRow, NeedsBound
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sql.engine import SqlEngine
 from dpselect.queries.query import VERBS
@@ -40,7 +40,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _row(one: Method) -> list[str]:
+def _row(one: MethodRow) -> list[str]:
     return [
         _proof(one),
         one.help,
@@ -52,7 +52,7 @@ def _row(one: Method) -> list[str]:
     ]
 
 
-def _guarantee(one: Method) -> str:
+def _guarantee(one: MethodRow) -> str:
     """What the mechanism says that it guarantees, in its first words."""
     found = GUARANTEE.search(one.mechanism.__doc__ or "")
     if found is None:
@@ -60,7 +60,7 @@ def _guarantee(one: Method) -> str:
     return f"{found[1]}-DP"
 
 
-def _proof(one: Method) -> str:
+def _proof(one: MethodRow) -> str:
     name = one.mechanism.__name__
     for path in sorted((DOCS / "mechanisms").glob("*.md")):
         if f"`{name}`" in path.read_text("utf-8"):

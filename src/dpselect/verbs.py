@@ -56,7 +56,7 @@ class Verbs(ABC):
         a k that is large for epsilon, by a set union and peeling. That needs delta > 0 and may return fewer than k.
         With `domain` (a list, a range, a number of items, a `Column` of another source) exactly k come back, by
         peeling. `method` names another, such as "discover", or "set" for the best that leaves the items of a domain in
-        no order; `Method` says more (docs/methods.md).
+        no order; `Method` says more (docs/reference/methods.md).
         """
         from dpselect.questions.questions import TopK
 

@@ -15,7 +15,7 @@ from flint import arb, ctx
 
 from dpselect._ground.privacy import AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 from dpselect._ground.reals import enclose, lower
-from dpselect.accounting.composition import Total, basic, compose, every_bound, zcdp_to_epsilon
+from dpselect.accounting.composition import Composed, basic, compose, every_bound, zcdp_to_epsilon
 from dpselect.accounting.optimal_nonadaptive import nonadaptive_delta
 from dpselect.accounting.optimal_pure import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
@@ -207,30 +207,30 @@ def forgets_times(steps, delta):
 
 def pure_as_bounded_range(steps, delta):
     """A pure step is given the range e in the place of 2e, so e^2/8 in the place of e^2/2."""
-    return Total(zcdp_to_epsilon(rho_of(steps) / 4, delta), "twin", delta)
+    return Composed(zcdp_to_epsilon(rho_of(steps) / 4, delta), "twin", delta)
 
 
 def pure_by_the_renyi_curve_of_a_pick(steps, delta):
     """The same on the Renyi curve."""
-    return Total(renyi_epsilon([Steps(BoundedRange(s.value.epsilon), s.times) for s in steps], delta), "twin", delta)
+    return Composed(renyi_epsilon([Steps(BoundedRange(s.value.epsilon), s.times) for s in steps], delta), "twin", delta)
 
 
 def lattice_the_wrong_way(steps, delta):
     """The first (k - 2i) e whose delta_i is at least delta, in the place of the last with at most delta."""
     (s,) = steps
     totals = [(s.times - 2 * i) * s.value.epsilon for i in range(s.times // 2 + 1)]
-    return Total(next((t for t in totals if worst_delta(steps, t) >= enclose(delta)), totals[-1]), "twin", delta)
+    return Composed(next((t for t in totals if worst_delta(steps, t) >= enclose(delta)), totals[-1]), "twin", delta)
 
 
 def forgets_failures(steps, delta):
     """Approximate steps whose delta is lost."""
-    return Total(compose(steps, delta).epsilon, "twin", delta)
+    return Composed(compose(steps, delta).epsilon, "twin", delta)
 
 
 def forgets_to_fail_at_all(steps, delta):
     """delta counted once for all steps."""
     once = max(s.value.delta for s in steps)
-    return Total(compose(steps, delta).epsilon, "twin", 1 - (1 - delta) * (1 - once))
+    return Composed(compose(steps, delta).epsilon, "twin", 1 - (1 - delta) * (1 - once))
 
 
 TWINS = [

@@ -259,7 +259,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 def test_importing_a_name_loads_only_what_it_needs() -> None:
     heavy = "{'numpy', 'duckdb', 'flint', 'pandas', 'polars', 'pyarrow', 'matplotlib'}"
-    code = f"import sys; from dpselect import Release, ParameterError, Neighbors; print({heavy} & set(sys.modules))"
+    code = f"import sys; from dpselect import Release, ParameterError, TopK; print({heavy} & set(sys.modules))"
     assert fresh(code).strip() == "set()"
 
 

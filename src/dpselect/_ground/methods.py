@@ -34,7 +34,7 @@ class WeightRule(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method:
+class MethodRow:
     """One row."""
 
     name: str
@@ -66,17 +66,17 @@ NONE, OPTIONAL, REQUIRED = NeedsBound
 SUM, POLICY, ROUNDS = WeightRule
 
 
-def _top_k(name: str, home: str, help: str, **more: Any) -> Method:
-    return Method(name=name, verb="top_k", home=f"mechanisms.{home}", help=help, **more)
+def _top_k(name: str, home: str, help: str, **more: Any) -> MethodRow:
+    return MethodRow(name=name, verb="top_k", home=f"mechanisms.{home}", help=help, **more)
 
 
-def _choose(name: str, home: str, help: str) -> Method:
+def _choose(name: str, home: str, help: str) -> MethodRow:
     home = f"mechanisms.choose.{home}"
-    return Method(name=name, verb="choose", home=home, help=help, domain=True, delta=False, bound=NONE)
+    return MethodRow(name=name, verb="choose", home=home, help=help, domain=True, delta=False, bound=NONE)
 
 
-def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBound, **more: Any) -> Method:
-    return Method(
+def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBound, **more: Any) -> MethodRow:
+    return MethodRow(
         name=name,
         verb="union",
         home=f"mechanisms.{home}",
@@ -88,7 +88,7 @@ def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBou
     )
 
 
-METHODS: tuple[Method, ...] = (
+METHODS: tuple[MethodRow, ...] = (
     _top_k("limited-domain", "top_k.limited_domain:LimitedDomain", "picks among the k_bar items with most users"),
     _top_k(
         "limited-domain-sparse",
@@ -196,12 +196,12 @@ METHODS: tuple[Method, ...] = (
 _BY_NAME = {(method.verb, method.name): method for method in METHODS}
 
 
-def methods(verb: str, *, domain: bool | None = None) -> list[Method]:
+def methods(verb: str, *, domain: bool | None = None) -> list[MethodRow]:
     """The rows of a verb; with `domain` those for a known domain, or those for an unknown one."""
     return [one for one in METHODS if one.verb == verb and domain in (None, one.domain)]
 
 
-def named(verb: str, name: str) -> Method:
+def named(verb: str, name: str) -> MethodRow:
     """The row of a method that is known."""
     return _BY_NAME[verb, name]
 

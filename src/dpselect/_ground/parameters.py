@@ -6,7 +6,7 @@ import decimal
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import wraps
@@ -269,6 +269,13 @@ def near(name: object, known: Iterable[str]) -> str:
     close = get_close_matches(meant, [n.lower() for n in names], n=3, cutoff=0.5)
     found = [n for n in names if n.lower() in close]
     return f"did you mean {' or '.join(found)}?" if found else f"there is {', '.join(names[:20]) or 'nothing'}"
+
+
+def refuse_others(given: Iterable[str], known: Collection[str], must: str) -> None:
+    """Refuse a name that nothing here has."""
+    for name in given:
+        if name not in known:
+            raise ParameterError(name, must, "another", near(name, known))
 
 
 def shown(number: Fraction) -> float:

@@ -10,7 +10,7 @@ from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, Pur
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpselect.accounting.composition import Total
+    from dpselect.accounting.composition import Composed
     from dpselect.accounting.entry import (
         compose,
         every_bound,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "Total": "composition",
+    "Composed": "composition",
     "compose": "entry",
     "every_bound": "entry",
     "frugal": "entry",
@@ -35,9 +35,9 @@ __all__ = [
     "AnySteps",
     "ApproxDP",
     "BoundedRange",
+    "Composed",
     "PureDP",
     "Steps",
-    "Total",
     "compose",
     "every_bound",
     "frugal",

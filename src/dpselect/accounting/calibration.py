@@ -12,7 +12,7 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import BoundedRange, Neighbors, Plan, Privacy, PureDP, Steps
 from dpselect.accounting.composition import (
-    Total,
+    Composed,
     advanced,
     basic,
     bounded_range,
@@ -26,7 +26,7 @@ from dpselect.accounting.optimal_adaptive import adaptive_epsilon, largest_adapt
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
 
-Bound = Callable[[Sequence[Steps], Fraction], Total]
+Bound = Callable[[Sequence[Steps], Fraction], Composed]
 """From steps and a delta to their total epsilon."""
 
 LEAST_RATIO = Fraction(1, 10**300)  # its logarithm is still taken in floats
@@ -105,7 +105,7 @@ def largest_under_each(epsilon: Fraction, delta: Fraction, k: int, queries: int 
         return (Steps(BoundedRange(x), k * queries),)
 
     def largest(name: str) -> Fraction:
-        return largest_epsilon(plan, epsilon, delta, lambda steps, d: Total(PICK_BOUNDS[name](steps, d), name, d))
+        return largest_epsilon(plan, epsilon, delta, lambda steps, d: Composed(PICK_BOUNDS[name](steps, d), name, d))
 
     return {name: largest(name) for name in PICK_BOUNDS}
 

@@ -37,7 +37,7 @@ class Effort(Enum):
 
 
 @dataclass(frozen=True)
-class Total:
+class Composed:
     """A statement that the steps together are (epsilon, delta)-DP, by the bound of this name."""
 
     epsilon: Fraction
@@ -90,7 +90,7 @@ def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     return renyi_epsilon([AnySteps(ZCDP(rho), 1)], delta)
 
 
-def compose(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True) -> Total:
+def compose(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True) -> Composed:
     """The smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
 
     `adaptive=False` states that every step was chosen before the first outcome, which is not true of peeling.
@@ -103,28 +103,28 @@ def compose(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True
     return min(_totals(steps, delta, adaptive, Effort.USUAL), key=lambda total: total.epsilon)
 
 
-def compose_quickly(steps: Sequence[AnySteps], delta: Fraction) -> Total:
+def compose_quickly(steps: Sequence[AnySteps], delta: Fraction) -> Composed:
     """`compose` in a millisecond, without the adaptive optimum, for searches with many evaluations."""
     return min(_totals(steps, delta, True, Effort.QUICK), key=lambda total: total.epsilon)
 
 
-def frugal(steps: Sequence[Steps], delta: Fraction) -> Total:
+def frugal(steps: Sequence[Steps], delta: Fraction) -> Composed:
     """`compose`, but with basic composition and no delta where delta would save less than 1 % of epsilon."""
     added, least = compose(steps, Fraction(0)), compose(steps, delta)
     return added if added.epsilon * 99 <= least.epsilon * 100 else least
 
 
-def every_bound(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True) -> list[Total]:
+def every_bound(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True) -> list[Composed]:
     """All bounds that apply to these steps at this delta, for tables and comparisons."""
     return _totals(steps, delta, adaptive, Effort.THOROUGH)
 
 
-def _totals(steps: Sequence[AnySteps], delta: Fraction, adaptive: bool, effort: Effort) -> list[Total]:
+def _totals(steps: Sequence[AnySteps], delta: Fraction, adaptive: bool, effort: Effort) -> list[Composed]:
     thorough = effort is Effort.THOROUGH
     sure = [_unless_it_fails(s) for s in steps if s.times]
     plain = [Steps(s.value, s.times) for s in sure if isinstance(s.value, PureDP | BoundedRange)]
     all_plain = len(plain) == len(sure)
-    found = [Total(basic(plain), "basic", with_failures(steps, Fraction(0)))] if all_plain else []
+    found = [Composed(basic(plain), "basic", with_failures(steps, Fraction(0)))] if all_plain else []
     if delta > 0:
         used = with_failures(steps, delta)
         bounds = {"Renyi": renyi_epsilon(sure, delta)}
@@ -137,9 +137,9 @@ def _totals(steps: Sequence[AnySteps], delta: Fraction, adaptive: bool, effort: 
             bounds["optimal pure"] = pure
         if all_plain and effort is not Effort.QUICK and _worth_a_grid(plain):
             bounds["adaptive optimum"] = adaptive_epsilon(plain, delta)
-        found += [Total(epsilon, name, used) for name, epsilon in bounds.items()]
+        found += [Composed(epsilon, name, used) for name, epsilon in bounds.items()]
         if not adaptive and all_plain and (fixed := _fixed(plain, delta)) is not None:
-            found.append(Total(fixed, "non-adaptive optimum", used, adaptive=False))
+            found.append(Composed(fixed, "non-adaptive optimum", used, adaptive=False))
     if not found:
         raise ParameterError("delta", "be above 0 where steps promise zCDP", "0")
     return found

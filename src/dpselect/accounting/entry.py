@@ -12,7 +12,7 @@ from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ZCDP, AnySteps, AnyValue, ApproxDP, BoundedRange, Plan, PureDP, Steps
 from dpselect.accounting import calibration, composition
 from dpselect.accounting.calibration import Bound
-from dpselect.accounting.composition import Total
+from dpselect.accounting.composition import Composed
 from dpselect.errors import ParameterError
 
 STEPS = "be a list of Steps, each of a BoundedRange, a PureDP, a ZCDP or an ApproxDP"
@@ -61,7 +61,7 @@ def _plan(value: object) -> Callable[[Fraction], Sequence[Steps]]:
 def _bound(value: object) -> Bound | None:
     given: Any = value
     if given is not None and not callable(given):
-        raise ParameterError("bound", "be a function from steps and a delta to their Total", value)
+        raise ParameterError("bound", "be a function from steps and a delta to their Composed", value)
     return cast("Bound | None", given)
 
 
@@ -72,7 +72,7 @@ def _delta(value: object, *, zero: bool = True) -> Fraction:
 # ---- the functions ------------------------------------------------------------------------------------------------
 
 
-def compose(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) -> Total:
+def compose(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) -> Composed:
     """The smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
 
     `adaptive=False` states that every step was chosen before the first outcome, which is not true of peeling. If there
@@ -82,12 +82,12 @@ def compose(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) 
     return composition.compose(steps_of(steps), _delta(delta), adaptive=parameters.flag("adaptive", adaptive))
 
 
-def every_bound(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) -> list[Total]:
+def every_bound(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) -> list[Composed]:
     """All bounds that apply to these steps at this delta, for tables and comparisons."""
     return composition.every_bound(steps_of(steps), _delta(delta), adaptive=parameters.flag("adaptive", adaptive))
 
 
-def frugal(steps: Sequence[Steps], delta: Number) -> Total:
+def frugal(steps: Sequence[Steps], delta: Number) -> Composed:
     """`compose`, but with basic composition and no delta where delta would save less than 1 % of epsilon."""
     return composition.frugal(cast("list[Steps]", steps_of(steps)), _delta(delta))
 

@@ -25,7 +25,6 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
 from dpselect.questions.kinds import items_read, items_written, several_written
-from dpselect.questions.value import refuse_others
 from dpselect.release.accuracy import said_items
 
 if TYPE_CHECKING:
@@ -271,7 +270,7 @@ def kind(verb: str) -> type[Query]:
 
 def with_rows(make: type[Query], given: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
     """The parameters of a question, its price among them, with what the data say of the same."""
-    refuse_others(given, [*make.parameters(), "share"], f"be a parameter of {make.verb}")
+    parameters.refuse_others(given, [*make.parameters(), "share"], f"be a parameter of {make.verb}")
     found = dict(given)
     if "max_items_per_user" in make.parameters() and found.get("max_items_per_user") is None:
         found["max_items_per_user"] = rows.max_items_per_user

@@ -11,7 +11,7 @@ from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
 from dpselect.questions.parts import By, Gain, Method, Total, check_name
-from dpselect.questions.value import Inner, Value, frozen, inner, param, refuse_others
+from dpselect.questions.value import Inner, Value, frozen, inner, param
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Question(Value):
             raise ParameterError("question", "be an object with a verb", came(found))
         kind = QUESTIONS[parameters.one_of("verb", found.get("verb"), QUESTIONS)]
         given = {name: value for name, value in found.items() if name != "verb"}
-        refuse_others(given, kind.flat_names(), f"be a parameter of {kind.verb}")
+        parameters.refuse_others(given, kind.flat_names(), f"be a parameter of {kind.verb}")
         return kind.from_flat(given, as_json=True)
 
     def check(self) -> None:

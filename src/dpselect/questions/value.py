@@ -5,12 +5,10 @@ Checks, repr, equality, JSON and the flat names that a command and HTTP have are
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from dpselect._ground import parameters
 from dpselect._ground.domain import Column
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import Kind
@@ -81,6 +79,8 @@ class Value:
     @property
     def key(self) -> str:
         """Two values say the same exactly if this is the same text."""
+        import json
+
         return json.dumps([type(self).__name__, [[one.name, _key(one, found)] for one, found in self.said()]])
 
     def __eq__(self, other: object) -> bool:
@@ -101,6 +101,13 @@ class Value:
             inner = [name for each in kind.classes for name in each.flat_names()] if isinstance(kind, Inner) else []
             found += inner or [_flat_name(one)]
         return list(dict.fromkeys(found))
+
+    @classmethod
+    def said_of(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What is said under flat names of this value: None, and a flag that is as by default, say nothing."""
+        usual = {_flat_name(one): one.default for one in cls.parameters()}
+        names = [name for name in cls.flat_names() if given.get(name) is not None]
+        return {name: given[name] for name in names if given[name] is not usual.get(name)}
 
     @classmethod
     def from_flat(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Self:
@@ -128,8 +135,7 @@ class Inner(Kind):
 
     def from_flat(self, given: Mapping[str, Any], *, as_json: bool) -> Value | None:
         """The value of which something is said; of two nothing can be said at once."""
-        there = {name: value for name, value in given.items() if value is not None}
-        own = {one: {name: there[name] for name in one.flat_names() if name in there} for one in self.classes}
+        own = {one: one.said_of(given) for one in self.classes}
         said = [one for one, found in own.items() if found]
         if len(said) > 1:
             name = next(iter(own[said[1]]))
@@ -156,13 +162,6 @@ def inner(*classes: type[Value], plain: Callable[[Any], Value] | None = None) ->
         return told[0][0].metadata["kind"].python(told[0][1]) if alone else repr(value)
 
     return Inner(read, python=python, classes=classes)
-
-
-def refuse_others(given: Mapping[str, Any], known: list[str], must: str) -> None:
-    """Refuse a name that nothing here has."""
-    for name in given:
-        if name not in known:
-            raise ParameterError(name, must, "another", parameters.near(name, known))
 
 
 def _flat_name(one: Field[Any]) -> str:

@@ -91,8 +91,5 @@ def _at_some_price(verb: str, given: Mapping[str, Any], share: object) -> Query:
 def checked(verb: object, given: Mapping[str, Any], known_verbs: Sequence[str]) -> str:
     """The verb of a question of which only parameters are given."""
     name = parameters.one_of("verb", verb, known_verbs)
-    known = [*kind(name).parameters(), "share"]
-    unknown = next((one for one in given if one not in known), None)
-    if unknown is not None:
-        raise ParameterError(unknown, f"be a parameter of {name}", "another", parameters.near(unknown, known))
+    parameters.refuse_others(given, [*kind(name).parameters(), "share"], f"be a parameter of {name}")
     return name

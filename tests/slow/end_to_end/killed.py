@@ -16,7 +16,6 @@ from types import FrameType
 from typing import Any
 
 import dpselect as dps
-from tests.by_names import by_names
 
 WATCHED = ("ledger/", "dataset.py", "release/archive.py", "ledger/question.py", "queries/query.py")
 COMPUTING = ("account.py", "charge.py", "entry.py", "rows.py", "standing.py", "terms.py")  # these change nothing
@@ -47,7 +46,7 @@ def ask(events: str, ledger: str, last: int, out: int) -> None:
 
     data = dps.Dataset(events, user="user", item="animal", budget=dps.Budget.open(ledger, analyst="ann"))
     sys.settrace(trace)
-    release = by_names(data).top_k(1, epsilon=1, delta="1e-6", fresh=True)
+    release = data.ask(dps.TopK(1), epsilon=1, delta="1e-6", fresh=True)
     os.write(out, b"+")
     sys.settrace(None)
     assert release.charged is not None

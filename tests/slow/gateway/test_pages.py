@@ -325,7 +325,7 @@ def test_python_and_curl_are_the_same_question(ann: Browser) -> None:
     code = ["".join(one.itertext()) for one in ann.page.iter("code")]
     words = shlex.split(next(one for one in code if one.startswith("curl")).replace("\\\n", " "))
     assert json.loads(words[words.index("--data") + 1]) == json.loads(str(sent))
-    compile(next(one for one in code if one.startswith("import")), "page", "exec")
+    compile(next(one for one in code if "remote = connect(" in one), "page", "exec")
 
 
 # ---- answers ------------------------------------------------------------------------------------------------

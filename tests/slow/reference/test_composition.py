@@ -17,7 +17,7 @@ from dpselect._ground.domain import Size
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 from dpselect.accounting.calibration import STEPS, Bound, largest_epsilon, plan_of, priced, split_delta
 from dpselect.accounting.composition import (
-    Total,
+    Composed,
     advanced,
     basic,
     bounded_range,
@@ -82,7 +82,7 @@ def test_published_epsilon_per_pick_at_total_one(k, pick):
     """Published for zCDP; the Renyi curve allows more, the most for few picks."""
 
     def concentrated(steps, delta):
-        return min(Total(basic(steps), "basic"), Total(zcdp(steps, delta), "zCDP"), key=lambda t: t.epsilon)
+        return min(Composed(basic(steps), "basic"), Composed(zcdp(steps, delta), "zCDP"), key=lambda t: t.epsilon)
 
     least = largest_epsilon(plan_of(k), Fraction(1), DELTA, concentrated)
     assert float(least) == pytest.approx(pick, rel=2e-3)
@@ -327,7 +327,7 @@ def test_the_search_finds_what_halving_finds_in_fewer_evaluations(k: int, epsilo
     wanted, failure, counted = Fraction(epsilon), Fraction(delta), k % 3
     evaluations = 0
 
-    def evaluate(steps: Sequence[Steps], at: Fraction) -> Total:
+    def evaluate(steps: Sequence[Steps], at: Fraction) -> Composed:
         nonlocal evaluations
         evaluations += 1
         return compose_quickly(steps, at)
@@ -340,6 +340,6 @@ def test_the_search_finds_what_halving_finds_in_fewer_evaluations(k: int, epsilo
 def test_the_search_takes_a_start_that_does_not_fit_and_an_end_that_does() -> None:
     """The start is taken to fit and the end not to, as halving takes them, whatever the bound says of them."""
     for total in (Fraction(1, 2), Fraction(2)):
-        bound: Bound = lambda _steps, _delta, total=total: Total(total, "constant")  # noqa: E731
+        bound: Bound = lambda _steps, _delta, total=total: Composed(total, "constant")  # noqa: E731
         found = largest_epsilon(plan_of(3), Fraction(1), DELTA, bound)
         assert found == bisected(3, 0, Fraction(1), DELTA, bound)

@@ -23,7 +23,6 @@ from pyspark.sql import SparkSession
 
 import dpselect as dps
 from dpselect.errors import DpselectError
-from tests.by_names import by_names
 
 USERS, ITEMS, PARTS = 4000, 20, 8
 
@@ -78,9 +77,9 @@ def life(options: str, ledger: str, folder: str, failures: str) -> None:
     rows = session.range(0, USERS * ITEMS, 1, PARTS).where(slow)
     frame = rows.selectExpr(f"id DIV {ITEMS} AS user", f"id % {ITEMS} AS item").where("user % (item + 1) = 0")
     for verb in ("top_k", "union"):
-        data = dps.Dataset(
-            frame, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann", snapshot=verb)
-        )
+        budget = dps.Budget.open(ledger, analyst="ann", snapshot=verb)
+        most_items = 20 if verb == "union" else None
+        data = dps.Dataset(frame, user="user", item="item", max_items_per_user=most_items, budget=budget)
         killed: list[int] = []
         over = threading.Event()
         most = 1 if int(failures) > 1 else 10
@@ -91,7 +90,7 @@ def life(options: str, ledger: str, folder: str, failures: str) -> None:
             if verb == "top_k":
                 release = data.top_k(3, epsilon=1000, delta="1e-6", method="limited-domain")
             else:
-                release = by_names(data).union(epsilon=1000, delta="1e-6", max_items_per_user=20, in_engine=True)
+                release = data.union(epsilon=1000, delta="1e-6", method=dps.Method(in_engine=True))
             found = [item.item for item in release.items]
         except DpselectError as error:
             said = str(error)

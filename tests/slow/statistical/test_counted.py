@@ -17,8 +17,8 @@ import pytest
 import dpselect as dps
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.engines.port import PerUser
-from dpselect.queries.of_groups import groups_of
 from dpselect.queries.quantile import QuantileQuery
+from dpselect.questions.kinds import LISTED
 from dpselect.testing.exact import SeededDraws
 from tests.by_names import by_names
 from tests.statistical.judge import tail
@@ -211,7 +211,7 @@ def test_no_more_users_lie_between_a_quantile_and_that_of_the_counted_values(key
         gap = found.accuracy.numbers["gap"]
         for most, inside in ((1, counted), (len(GROUPS), everybody)):
             with VALUES.engine(("group",)) as engine:
-                listed = groups_of(list(GROUPS))
+                listed = LISTED.read("groups", list(GROUPS))
                 engine.check_groups(listed)
                 true = engine.users_at_by(mechanism.grid, PerUser.RANDOM, most, listed)
             inside += [missed(item.item, users) <= int(gap) for item, users in zip(found, true.users, strict=True)]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpselect.questions.kinds import items_read
-from dpselect.questions.questions import Question
+from dpselect.questions.questions import QUESTIONS
 
 OF_DATA = ("item", "where", "during", "max_items_per_user")  # what the data of the client say, and no question
 PRICE = {"epsilon": "epsilon", "delta": "delta", "share": "share", "within": "within", "users_for": "threshold"}
@@ -23,8 +23,8 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     if len(body.get("domain") or ()) > MOST_ITEMS:
         return ""
     price = [f"{name}={_value(body[own])}" for own, name in {**PRICE, "fresh": "fresh"}.items() if body.get(own)]
-    apart = {"data", "exclude", *OF_DATA, *PRICE, "fresh"}
-    question = Question.from_dict({name: value for name, value in body.items() if name not in apart})
+    kind = QUESTIONS[str(body["verb"])]
+    question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
     of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]
     less = f".exclude({items_read('exclude', body['exclude'])!r})" if body.get("exclude") else ""
     asked = f"{question!r}{less}"
