@@ -43,8 +43,10 @@ class Question(Value):
 
     verb: ClassVar[str]
 
-    def __init_subclass__(cls) -> None:
-        cls.said_as = cls.verb
+    @classmethod
+    def called(cls) -> str:
+        """By its verb."""
+        return cls.verb
 
     def to_dict(self) -> dict[str, Json]:
         """The question in JSON types: its verb, and all that is not as it is by default. Numbers are exact, as text."""

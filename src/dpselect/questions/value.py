@@ -44,6 +44,11 @@ class Value:
         """What fields must be together; few values need it."""
 
     @classmethod
+    def called(cls) -> str:
+        """What an error calls it."""
+        return cls.said_as
+
+    @classmethod
     def parameters(cls) -> tuple[Field[Any], ...]:
         """The fields, in their order."""
         return fields(cls)  # type: ignore[arg-type] # every subclass is a dataclass
@@ -123,7 +128,7 @@ class Value:
             if value is not None:
                 made[one.name] = value
             elif one.default is MISSING:
-                raise ParameterError(name, f"be given for {cls.said_as}", "nothing")
+                raise ParameterError(name, f"be given for {cls.called()}", "nothing")
         return cls(**made)
 
 
