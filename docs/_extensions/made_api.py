@@ -15,12 +15,13 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from enum import Enum
-from functools import cache
 from types import ModuleType
 from typing import Any
 
 from repository import DOCS
 from sphinx.errors import SphinxError
+
+from dpselect.questions.value import Value
 
 SECTION = re.compile(
     r"^(Guarantee|Neighbors|Sensitivity|Exactness|Cost|Source|Example|Raises|Reads|Returns)(:| (?=[A-Z]))", re.MULTILINE
@@ -80,7 +81,7 @@ def _abstract(kind: type) -> bool:
 
 def _members(kind: type, page: str) -> Iterator[str]:
     """Public methods and properties, in the order of the code, with those that it has from classes of ours."""
-    seen = set(own_rooms().get(kind.__name__, ()))
+    seen = {*vars(Value)} if issubclass(kind, Value) else set()  # by which our own rooms read a question
     for home in (one for one in kind.__mro__ if one.__module__.startswith("dpselect")):
         for name, raw in vars(home).items():
             if name in seen or name.startswith("_") or dataclasses.is_dataclass(raw):
@@ -97,15 +98,6 @@ def _members(kind: type, page: str) -> Iterator[str]:
                 yield _described("method", shown, raw.__func__, page, ":classmethod:\n\n")
             elif inspect.isfunction(raw):
                 yield _described("method", name + _signature(raw, bound=True), raw, page)
-
-
-@cache
-def own_rooms() -> dict[str, set[str]]:
-    """The names that parts of the library call each other by, and that nothing promises."""
-    page = (DOCS / "reference" / "compatibility.md").read_text("utf-8")
-    section = page.partition("### Names of our own rooms")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE)
-    return {name: set(re.findall(r"`(\w+)`", names)) for name, names in rows}
 
 
 def _described(heading: str, shown: str, what: Any, page: str, more: str = "") -> str:

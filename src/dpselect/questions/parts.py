@@ -120,25 +120,6 @@ class Method(Value):
         if self.name == AUTO:
             object.__setattr__(self, "name", None)
 
-    def of(self, verb: str) -> Self | None:
-        """The method as a question of this verb takes it: a method of its own, with options that it has."""
-        if self.name is not None:
-            check_name(verb, self.name)
-        for option in OPTIONS:
-            if getattr(self, option) and not self._takes(verb, option):
-                must = f"be left out for {self.name or verb}"
-                raise ParameterError(option, must, came(getattr(self, option)), _HINTS[option])
-        return self if any(True for _ in self.said()) else None
-
-    def _takes(self, verb: str, option: str) -> bool:
-        if option == "k_bar":
-            return verb == "top_k" and (self.name is None or self.name in LIMITED)
-        if option == "in_engine":
-            able = ["discover"] if verb == "top_k" else [one.name for one in methods.methods(verb) if one.in_engine]
-            return bool(able) and (self.name is None or self.name in able)
-        able = [one.name for one in methods.methods(verb) if one.popular]
-        return bool(able) and (self.name is None or self.name in able)
-
     def flat(self) -> dict[str, Any]:
         """A method that chooses a set leaves the items in no order."""
         return _unranked(super().flat())
@@ -158,6 +139,27 @@ class Method(Value):
         parameters.flag("ranked", given.get("ranked", True))
         more = {} if given.get("method") not in (None, AUTO) or given.get("ranked", True) else {"method": SET}
         return super().from_flat({**given, **more}, as_json=as_json)
+
+
+def method_of(verb: str, method: Method) -> Method | None:
+    """The method as a question of this verb takes it: a method of its own, with options that it has."""
+    if method.name is not None:
+        check_name(verb, method.name)
+    for option in OPTIONS:
+        if getattr(method, option) and not _takes(verb, method.name, option):
+            must = f"be left out for {method.name or verb}"
+            raise ParameterError(option, must, came(getattr(method, option)), _HINTS[option])
+    return method if any(True for _ in method.said()) else None
+
+
+def _takes(verb: str, name: str | None, option: str) -> bool:
+    if option == "k_bar":
+        return verb == "top_k" and (name is None or name in LIMITED)
+    if option == "in_engine":
+        able = ["discover"] if verb == "top_k" else [one.name for one in methods.methods(verb) if one.in_engine]
+        return bool(able) and (name is None or name in able)
+    able = [one.name for one in methods.methods(verb) if one.popular]
+    return bool(able) and (name is None or name in able)
 
 
 def check_name(verb: str, name: object) -> None:

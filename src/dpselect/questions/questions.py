@@ -10,7 +10,7 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
-from dpselect.questions.parts import By, Gain, Method, Total, check_name
+from dpselect.questions.parts import By, Gain, Method, Total, check_name, method_of
 from dpselect.questions.value import Inner, Value, frozen, inner, param
 from dpselect.release.formatting import Json
 
@@ -72,7 +72,7 @@ class Question(Value):
         """The method is one of this verb."""
         method = getattr(self, "method", None)
         if method is not None:
-            object.__setattr__(self, "method", method.of(self.verb))
+            object.__setattr__(self, "method", method_of(self.verb, method))
 
 
 @frozen
