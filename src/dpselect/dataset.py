@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -65,6 +65,8 @@ class Dataset(Verbs):
     Nothing is opened here. When a question is asked, its source is opened anew: the schema is checked before anything
     is paid, and rows are read after.
 
+    The rows of items that are `excluded` do not count: `exclude` says it of data that are there.
+
     With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
     budget for the data called "default". What does not fit is refused before a row is read. The same question of the
     same files or Arrow table is answered again for nothing. A budget has its own delta for questions that name none.
@@ -86,8 +88,8 @@ class Dataset(Verbs):
     period: str | None = None
     during: str | Sequence[str] | None = None
     timezone: str = "UTC"
+    excluded: Listed | Column | None = None
     _periods: Periods | None = field(init=False, default=None)
-    excluded: Listed | Column | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         if self.user is None or self.item is None:
@@ -111,6 +113,10 @@ class Dataset(Verbs):
             most = whole("max_items_per_user", self.max_items_per_user, least=1)
             object.__setattr__(self, "max_items_per_user", most)
         parameters.flag("newlines_in_values", self.newlines_in_values)
+        if self.excluded is not None:
+            from dpselect.questions.kinds import LISTED
+
+            object.__setattr__(self, "excluded", LISTED.read("excluded", self.excluded))
         self._settle_periods()
         if self.budget is not None:
             self._settle_budget()
@@ -198,9 +204,7 @@ class Dataset(Verbs):
 
         if self.excluded is not None:
             raise ParameterError("exclude", "be said once", "a second list", "join the lists")
-        fewer = copy(self)
-        object.__setattr__(fewer, "excluded", LISTED.read("exclude", items))
-        return fewer
+        return replace(self, excluded=LISTED.read("exclude", items))
 
     def ask_named(
         self,
@@ -221,9 +225,6 @@ class Dataset(Verbs):
 
     def _made(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         query.refuse_inner("asked of a data set")
-        if self.excluded is not None:
-            hint = "say it in the query: exclude"
-            raise ParameterError("exclude", "be left out of data that a Query is asked of", came(self.excluded), hint)
         if self.paying is not None:
             query = self.paying.at_usual_delta(query)
         return self._ask(query, fresh=fresh, progress=progress, draws=draws)

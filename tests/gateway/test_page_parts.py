@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -147,3 +148,34 @@ def test_python_text_holds_any_value() -> None:
         if isinstance(node, ast.keyword) and node.arg in names:
             called[node.arg] = ast.literal_eval(node.value)
     assert called == {"where": where, "share": "2%"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"verb": "choose", "domain": 5},
+        {"verb": "histogram", "domain": {"start": 0, "stop": 3}},
+        {
+            "verb": "choose",
+            "domain": ["x'\"); import os", ["date", "2026-10-01"], ["decimal", "1.5"], ["float", "nan"]],
+        },
+        {"verb": "top_k", "by": ["a"], "groups": ["\\", "\n"], "users": True, "ranked": True, "counts": False},
+        {"verb": "top_k", "by_weight": "n", "at_most": "3", "exclude": ['a"b'], "delta": 0},
+        {"verb": "union", "method": "greedy-geometric", "popular": ["a"], "users_for": 5},
+    ],
+    ids=repr,
+)
+def test_the_python_of_a_question_asks_it(body: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def sent(_self: object, _verb: str, said: dict[str, Any], _progress: object) -> str:
+        asked.append(said)
+        return "answer"
+
+    monkeypatch.setattr(dps.RemoteDataset, "_answer", sent)
+    monkeypatch.setenv("DPSELECT_TOKEN", "t" * 43)
+    price = {} if "users_for" in body else {"epsilon": "1"}
+    exec(snippets.python("https://x.example", {"data": "plays", **body, **price}), {})
+    usual = {"ranked": True, "counts": False, "users": False}
+    kept = {name: value for name, value in {**body, **price, "data": "plays"}.items() if usual.get(name) is not value}
+    assert {name: str(value) for name, value in asked[0].items()} == {name: str(value) for name, value in kept.items()}

@@ -172,6 +172,19 @@ def test_every_parameter_makes_another_question(verb: str) -> None:
     assert len(set(found)) == len({json.dumps(one.to_dict(), sort_keys=True) for one in found}) == len(found)
 
 
+def test_shares_of_levels_are_those_of_the_text_however_it_is_asked() -> None:
+    rows = {"user": range(300), "note": ["so it goes"] * 300}
+    text = dps.Text("note", ngrams=(1, 2), level_shares=("1/4", "3/4"))
+    data = dps.Dataset(rows, user="user", item=text, max_items_per_user=5)
+    query = {"verb": "union", "epsilon": 9, "delta": "1e-6", "ngrams": [1, 2]}
+    answers = [data.union(epsilon=9, delta="1e-6"), data.ask(dps.Query.from_dict(query))]
+    assert answers[0].privacy == answers[1].privacy
+    usual = dps.Dataset(rows, user="user", item=dps.Text("note", ngrams=(1, 2)), max_items_per_user=5)
+    assert usual.union(epsilon=9, delta="1e-6").privacy != answers[0].privacy
+    with pytest.raises(dps.ParameterError, match="shares must be those of the data"):
+        data.ask(dps.Query.from_dict({**query, "shares": ["1/2", "1/2"]}))
+
+
 # ---- asked ------------------------------------------------------------------------------------------------
 
 
@@ -192,6 +205,8 @@ def test_items_that_are_excluded_are_said_of_the_data() -> None:
     for asked in (data.exclude(["spam"]), data.exclude(dps.Column({"bad": ["spam"]}, "bad"))):
         assert asked.top_k(2, epsilon=9).labels == asked.union(epsilon=9).labels == ["tea"]
     less = data.exclude(["spam"])
+    assert replace(less, where="TRUE").top_k(1, epsilon=9).labels == ["tea"]
+    assert less.ask(dps.Query.from_dict({"verb": "top_k", "k": 1, "epsilon": 9})).labels == ["tea"]
     assert data.top_k(1, epsilon=9).labels == ["spam"]
     assert repr(less).endswith(".exclude(Listed(1 items))")
     for ask, said in (
@@ -206,7 +221,11 @@ def test_items_that_are_excluded_are_said_of_the_data() -> None:
         ),
         (lambda: data.ask_named("choose", {"epsilon": 1, "domain": ["a"], "sensitivity": "1/9"}), "sensitivity must"),
         (lambda: data.ask_named("topk", {"epsilon": 1}), "verb must be one of"),
-        (lambda: less.ask(dps.Query.from_dict({"verb": "top_k", "epsilon": 1})), "exclude must be left out of data"),
+        (
+            lambda: less.ask(dps.Query.from_dict({"verb": "top_k", "epsilon": 1, "exclude": ["a"]})),
+            "exclude must be said",
+        ),
+        (lambda: data.ask_named("union", {"epsilon": 1, "words": 3}), "words must be a parameter of union"),
         (lambda: data.exclude("spam"), "exclude must be a list"),
         (lambda: data.exclude(3), "exclude must be a list"),
     ):

@@ -108,6 +108,20 @@ def test_items_keep_their_types_on_the_way(remote: dps.Remote, gateway: SmallGat
     assert [bodies[1]["domain"], bodies[2]["exclude"]] == [[["date", "2026-10-01"]], [["decimal", "1.5"]]]
 
 
+def test_items_that_are_excluded_are_sent_however_it_is_asked(remote: dps.Remote, gateway: SmallGateway) -> None:
+    data = remote.data("listening").exclude(["Cher"])
+    for ask in (
+        lambda: data.top_k(1, epsilon=1),
+        lambda: data.ask(dps.Query.from_dict({"verb": "top_k", "epsilon": 1})),
+        lambda: data.ask(dps.Union(), epsilon=1),
+        lambda: remote.price("top_k", data=data, k=1, epsilon=1),
+    ):
+        ask()
+    assert [one.body["exclude"] for one in gateway.seen if one.method == "POST"] == [["Cher"]] * 4
+    with pytest.raises(dps.ParameterError, match="exclude must be left out for choose"):
+        data.choose(["ABBA"], epsilon=1)
+
+
 def test_draws_are_the_gateways(remote: dps.Remote, gateway: SmallGateway) -> None:
     from dpselect.draws import SecureDraws
 

@@ -170,13 +170,25 @@ class Query(ABC):
                 raise ParameterError("item", f"be one column for a {self.verb}", f"{len(given)} of them", hint)
             if given is not None:
                 raise ParameterError(name, f"be left out for a {self.verb}", came(given), hint)
+        found = self.without(rows.excluded)
         mine = getattr(self, "max_items_per_user", None)
         if not hasattr(self, "max_items_per_user") or mine == rows.max_items_per_user:
-            return self
+            return found
         if mine is None:
-            return replace(self, max_items_per_user=rows.max_items_per_user)  # type: ignore[call-arg]
+            return replace(found, max_items_per_user=rows.max_items_per_user)  # type: ignore[call-arg]
         must = "be that of the data, which engines keep to"
         raise ParameterError("max_items_per_user", must, came(mine))
+
+    def without(self, items: Domain | None) -> Self:
+        """The question of data whose rows of these items do not count."""
+        if items is None:
+            return self
+        if "exclude" not in self.parameters():
+            raise ParameterError("exclude", f"be left out for {self.verb}", came(items), "where='item <> ...'")
+        own = getattr(self, "exclude")  # noqa: B009 - of those that have it
+        if own not in (None, items):
+            raise ParameterError("exclude", "be said once, of the data or of the question", "both")
+        return replace(self, exclude=items)  # type: ignore[call-arg]
 
     def once_in_each(self, period: str) -> Self:
         """The same question of several periods, in each of which a user counts once."""
@@ -270,16 +282,11 @@ def kind(verb: str) -> type[Query]:
 
 def with_rows(make: type[Query], given: Mapping[str, Any], rows: Rows) -> dict[str, Any]:
     """The parameters of a question, its price among them, with what the data say of the same."""
-    parameters.refuse_others(given, [*make.parameters(), "share"], f"be a parameter of {make.verb}")
+    known = [*(one.name for one in _open(make) if one.name != "words"), "share"]
+    parameters.refuse_others(given, known, f"be a parameter of {make.verb}")
     found = dict(given)
     if "max_items_per_user" in make.parameters() and found.get("max_items_per_user") is None:
         found["max_items_per_user"] = rows.max_items_per_user
-    if rows.excluded is not None:
-        if "exclude" not in make.parameters():
-            raise ParameterError("exclude", f"be left out for {make.verb}", came(rows.excluded), "where='item <> ...'")
-        if found.get("exclude") is not None:
-            raise ParameterError("exclude", "be said once, of the data or of the question", "both")
-        found["exclude"] = rows.excluded
     if rows.words is not None and hasattr(make, "words"):
         found |= {"words": rows.words, "shares": found.get("shares") or rows.level_shares}
     refuse_missing(make, {**found, "epsilon": "the price comes later"})

@@ -186,13 +186,16 @@ class UnionTerms(Query):
         """The question of a data set, whose bound and n-grams are the question's own where it has none."""
         if self.by is not None and rows.split is not None:
             raise ParameterError("split", "be left out where by is given", came(rows.split))
-        words, most = self.words or rows.words, self.max_items_per_user
+        words, most, shares = self.words or rows.words, self.max_items_per_user, self.shares or rows.level_shares
         if words != rows.words:
             raise ParameterError("ngrams", "be those of the data", "others")
+        if rows.level_shares is not None and shares != rows.level_shares:
+            raise ParameterError("shares", "be those of the data", "others")
         most = rows.max_items_per_user if most is None else most
-        if words == self.words and most == self.max_items_per_user:
-            return self
-        return replace(self, words=words, max_items_per_user=most)
+        found = self.without(rows.excluded)
+        if (words, shares, most) == (self.words, self.shares, self.max_items_per_user):
+            return found
+        return replace(found, words=words, shares=shares, max_items_per_user=most)
 
     # ---- as JSON --------------------------------------------------------------------------------------------
 

@@ -46,7 +46,8 @@ def body_of_verb(verb: str, given: Mapping[str, Any], rows: About) -> Body:
         price: Body = {}
     else:
         query, price = _at_some_price(verb, filled, share).of(rows), {"share": _share(share)}
-    of_rows = {name for name in ("max_items_per_user", "exclude") if filled.get(name) is not None}
+    of_rows = {"exclude"} if rows.excluded is not None else set()
+    of_rows |= {"max_items_per_user"} if filled.get("max_items_per_user") is not None else set()
     named = {name for name, value in given.items() if value is not None} | {"verb"} | of_rows
     kept = {name: value for name, value in query.to_dict().items() if name in named}
     return {**kept, **price, **rows.said}

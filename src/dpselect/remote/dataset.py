@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
@@ -41,7 +40,7 @@ class RemoteDataset(Verbs):
     where: str | None = None
     during: str | Sequence[str] | None = None
     max_items_per_user: int | None = None
-    excluded: Listed | Column | None = field(init=False, default=None)
+    excluded: Listed | Column | None = None
 
     def __post_init__(self) -> None:
         if self.name is not None:
@@ -61,6 +60,10 @@ class RemoteDataset(Verbs):
             for one in during:
                 _text("during", one, "be the name of a period, such as 2026-10, or a list of such")
             object.__setattr__(self, "during", tuple(during))
+        if self.excluded is not None:
+            from dpselect.questions.kinds import LISTED
+
+            object.__setattr__(self, "excluded", LISTED.read("excluded", self.excluded))
         if self.max_items_per_user is not None:
             whole("max_items_per_user", self.max_items_per_user, least=1)
 
@@ -99,9 +102,7 @@ class RemoteDataset(Verbs):
 
         if self.excluded is not None:
             raise ParameterError("exclude", "be said once", "a second list", "join the lists")
-        fewer = copy(self)
-        object.__setattr__(fewer, "excluded", LISTED.read("exclude", items))
-        return fewer
+        return replace(self, excluded=LISTED.read("exclude", items))
 
     def ask_named(
         self,

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from dpselect.questions.kinds import items_read
+from dpselect.questions.kinds import LISTED, items_read
 from dpselect.questions.questions import QUESTIONS
 
 OF_DATA = ("item", "where", "during", "max_items_per_user")  # what the data of the client say, and no question
 PRICE = {"epsilon": "epsilon", "delta": "delta", "share": "share", "within": "within", "users_for": "threshold"}
+PRICE["fresh"] = "fresh"
 MOST_ITEMS = 1000  # of a domain in an example
 TOKEN = "DPSELECT_TOKEN"
 NOUNS = ("By", "Choose", "Gain", "Histogram", "Method", "Quantile", "TopK", "Total", "Union")
-NEEDED = {"datetime.": "import datetime\n", "Decimal(": "from decimal import Decimal\n"}  # by what the code has in it
+NEEDED = {  # by what the code has in it
+    r"\bdatetime\.": "import datetime\n",
+    r"\bDecimal\(": "from decimal import Decimal\n",
+    r"\b(inf|nan)\b": "from math import inf, nan\n",
+}
 
 
 def python(url: str, body: Mapping[str, Any]) -> str:
     """The question through the client; nothing where it would hold a very long list of items."""
-    if len(body.get("domain") or ()) > MOST_ITEMS:
+    domain = body.get("domain")
+    if isinstance(domain, list) and len(domain) > MOST_ITEMS:
         return ""
-    price = [f"{name}={_value(body[own])}" for own, name in {**PRICE, "fresh": "fresh"}.items() if body.get(own)]
+    price = [f"{name}={_value(body[own])}" for own, name in PRICE.items() if body.get(own) not in (None, False)]
     kind = QUESTIONS[str(body["verb"])]
     question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
     of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]
-    less = f".exclude({items_read('exclude', body['exclude'])!r})" if body.get("exclude") else ""
+    left_out = items_read("exclude", body.get("exclude"))
+    less = "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
     asked = f"{question!r}{less}"
-    needed = "".join(line for name, line in NEEDED.items() if name in asked)
+    needed = "".join(line for name, line in NEEDED.items() if re.search(name, asked))
     nouns = [name for name in NOUNS if f"{name}(" in asked]
     return (
         f"{needed}from dpselect import {', '.join([*nouns, 'connect'])}\n\n"
