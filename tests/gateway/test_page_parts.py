@@ -154,13 +154,13 @@ def test_python_text_holds_any_value() -> None:
     "body",
     [
         {"verb": "choose", "domain": 5},
-        {"verb": "histogram", "domain": {"start": 0, "stop": 3}},
+        {"verb": "histogram", "domain": {"start": 0, "stop": 3}, "delta": 0},
         {
             "verb": "choose",
             "domain": ["x'\"); import os", ["date", "2026-10-01"], ["decimal", "1.5"], ["float", "nan"]],
         },
         {"verb": "top_k", "by": ["a"], "groups": ["\\", "\n"], "users": True, "ranked": True, "counts": False},
-        {"verb": "top_k", "by_weight": "n", "at_most": "3", "exclude": ['a"b'], "delta": 0},
+        {"verb": "top_k", "by_weight": "n", "at_most": "3", "exclude": ['a"b']},
         {"verb": "union", "method": "greedy-geometric", "popular": ["a"], "users_for": 5},
     ],
     ids=repr,

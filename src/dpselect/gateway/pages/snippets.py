@@ -29,7 +29,11 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     domain = body.get("domain")
     if isinstance(domain, list) and len(domain) > MOST_ITEMS:
         return ""
-    price = [f"{name}={_value(body[own])}" for own, name in PRICE.items() if body.get(own) not in (None, False)]
+    price = [
+        f"{name}={_value(body[own])}"
+        for own, name in PRICE.items()
+        if not (body.get(own) is None or body[own] is False)
+    ]
     kind = QUESTIONS[str(body["verb"])]
     question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
     of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]
