@@ -65,7 +65,7 @@ VERBS: dict[str, Ask] = {
     "histogram": _call("histogram", {"max_items_per_user": 50}, domain=WORDS, epsilon=4000),
     "quantile": _call("quantile", {"item": "number"}, q=[0.25, 0.5], bounds=(0, 10), step=1, epsilon=40),
     "quantile, mean": _call("quantile", {"item": "number"}, bounds=(0, 10), step=1, per_user="mean", epsilon=40),
-    "quantile by group": _call("quantile", {"item": "number"}, by="item", bounds=(0, 10), step=1, epsilon=400),
+    "quantile by group": _call("quantile", {"item": "number"}, by="item", bounds=(0, 10), step=1, epsilon=4000),
     "choose by group": _call(
         "choose", {"item": "other"}, by="item", groups=["a", "zz"], domain=["3", "8"], epsilon=400
     ),
