@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dpselect as dps
+from dpselect._ground.domain import Listed
 from dpselect._ground.methods import METHODS, NeedsBound, methods
 from dpselect.aggregates.measures import Sum
 from dpselect.ledger.question import question
@@ -444,7 +445,10 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     ]
     others += [months | {"period": "year", "during": "2026"}]
     named = {name for one in others for name in one}
-    assert named | {"source", "budget"} == {one.name for one in fields(dps.Dataset) if one.init}
+    assert named | {"source", "budget", "excluded"} == {one.name for one in fields(dps.Dataset) if one.init}
+    whole = UnionQuery(epsilon=1)  # what is excluded is in the question's part
+    lists = (None, Listed(("a",)), Listed(("b",)))
+    assert len({question("union", whole.without(one).key, {}, True).text for one in lists}) == len(lists)
     keys = []
     for one in [{}, *others]:
         with dps.Dataset(ROWS, user="user", item="item", where=one.get("where")).engine() as engine:
