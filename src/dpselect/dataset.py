@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -113,10 +113,7 @@ class Dataset(Verbs):
             most = whole("max_items_per_user", self.max_items_per_user, least=1)
             object.__setattr__(self, "max_items_per_user", most)
         parameters.flag("newlines_in_values", self.newlines_in_values)
-        if self.excluded is not None:
-            from dpselect.questions.kinds import LISTED
-
-            object.__setattr__(self, "excluded", LISTED.read("excluded", self.excluded))
+        self._settle_excluded()
         self._settle_periods()
         if self.budget is not None:
             self._settle_budget()
@@ -192,19 +189,7 @@ class Dataset(Verbs):
         given += ["newlines_in_values=True"] if self.newlines_in_values else []
         if self._periods is not None:
             given += [f"{name}={value!r}" for name, value in self._periods.said.items()]
-        excluded = "" if self.excluded is None else f".exclude({self.excluded!r})"
-        return f"Dataset({shown(self.source)}, {', '.join(given)}){excluded}"
-
-    def exclude(self, items: object) -> Dataset:
-        """The same data without the rows of these items, a list or a `Column`: they do not count for anything.
-
-        The list is public, and the answer says how many it names. For a top k without a domain, and for a union.
-        """
-        from dpselect.questions.kinds import LISTED
-
-        if self.excluded is not None:
-            raise ParameterError("exclude", "be said once", "a second list", "join the lists")
-        return replace(self, excluded=LISTED.read("exclude", items))
+        return f"Dataset({shown(self.source)}, {', '.join(given)}){self._less}"
 
     def ask_named(
         self,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.errors import ParameterError, came
 
 if TYPE_CHECKING:
+    from dpselect._ground.domain import Column, Listed
     from dpselect._ground.parameters import Number, Progress
     from dpselect.aggregates.measures import Measure
     from dpselect.draws import Draws
@@ -29,6 +31,8 @@ class Verbs(ABC):
     ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be read. No data,
     or none that fit, are an outcome: a release without items.
     """
+
+    excluded: Listed | Column | None
 
     def top_k(
         self,
@@ -206,6 +210,28 @@ class Verbs(ABC):
             if value is not None:
                 raise ParameterError(name, "be left out for a Query, which has a price", came(value))
         return self._made(given, fresh=fresh, progress=progress, draws=draws)
+
+    def exclude(self, items: object) -> Self:
+        """The same data without the rows of these items, a list or a `Column`: they do not count for anything.
+
+        The list is public, and the answer says how many it names. For a top k without a domain, and for a union.
+        """
+        from dpselect.questions.kinds import LISTED
+
+        if self.excluded is not None:
+            raise ParameterError("exclude", "be said once", "a second list", "join the lists")
+        return replace(self, excluded=LISTED.read("exclude", items))  # type: ignore[type-var] # both are dataclasses
+
+    def _settle_excluded(self) -> None:
+        if self.excluded is not None:
+            from dpselect.questions.kinds import LISTED
+
+            object.__setattr__(self, "excluded", LISTED.read("excluded", self.excluded))
+
+    @property
+    def _less(self) -> str:
+        """What a repr says of items that do not count."""
+        return "" if self.excluded is None else f".exclude({self.excluded!r})"
 
     @abstractmethod
     def ask_named(

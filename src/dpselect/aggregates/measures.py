@@ -163,6 +163,8 @@ def measures_of(given: object) -> tuple[tuple[Measure, ...], bool]:
     """The measures that a caller means, and whether the number of users is one of them."""
     if isinstance(given, (str, Sum, Mean)):
         given = [given]
+    if not isinstance(given, (list, tuple)):  # of a column the first value would be quoted
+        raise ParameterError("measures", f"be a list, each to {MUST}", f"a value of type {type(given).__name__}", HINT)
     listed = [_read(one) for one in parameters.several("measures", given, f"be a list, each to {MUST}")]
     found = tuple(one for one in listed if one is not None)
     names = [one.name.casefold() for one in found] + [USERS] * listed.count(None)

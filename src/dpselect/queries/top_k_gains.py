@@ -6,7 +6,7 @@ mechanism of counts and its price stay what they are (docs/periods.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from dpselect._ground import methods
 from dpselect._ground.methods import AUTO
 from dpselect.errors import ParameterError, came
 from dpselect.queries.top_k_plan import Plan
+from dpselect.questions.kinds import PERIODS
 
 UNFIT = {
     "within": ("the price would follow from numbers of users", "give epsilon"),
@@ -31,10 +32,7 @@ DISCOVER = "discover"
 
 def checked(given: Any, method: str, others: Mapping[str, object]) -> tuple[str, ...]:
     """The names of the periods; what does not go with them is refused. Which they are the data set says."""
-    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Sequence) else ()
-    if not names or not all(isinstance(one, str) and one.strip() for one in names):
-        must = "be the name of a period, a first and a last one, or a list of such"
-        raise ParameterError("compared_with", must, came(given), 'compared_with="2026-09"')
+    names: tuple[str, ...] = PERIODS.read("compared_with", given)
     for name, (why, hint) in UNFIT.items():
         if others[name] is not None:
             raise ParameterError(name, f"be left out where compared_with is given: {why}", came(others[name]), hint)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from dpselect._ground import methods, parameters
 from dpselect._ground.keys import key_of, names
 from dpselect._ground.methods import AUTO, NeedsBound, WeightRule
-from dpselect._ground.parameters import MOST_BITS, Number, rounded_up
+from dpselect._ground.parameters import Number, rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
@@ -25,9 +25,9 @@ from dpselect.queries.found import looks_at_others, users_for
 from dpselect.queries.query import Query, Rows
 from dpselect.queries.within import AskedAccuracy, asked_for, price_for, times
 from dpselect.questions.kinds import LISTED
+from dpselect.questions.parts import POPULAR
 from dpselect.release.accuracy import TIMES, said_items, said_users
 from dpselect.release.formatting import Json
-from dpselect.release.release import Release
 from dpselect.texts.text import Words, level_shares
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
@@ -90,7 +90,10 @@ class UnionTerms(Query):
         if self.exclude is not None:
             self._settle_exclude()
         parts = level_shares(1 if self.words is None else self.words.longest, self.shares)
-        method, popular = methods.checked("union", self.method), _popular(self.popular)
+        method, popular = (
+            methods.checked("union", self.method),
+            () if self.popular is None else POPULAR.read("popular", self.popular),
+        )
         if popular and method == AUTO:
             method = WITH_POPULAR
         if popular and not methods.named("union", method).popular:
@@ -346,23 +349,6 @@ def _near_enough(query: UnionTerms, _popular: str) -> AskedAccuracy:
 def _digest(popular: tuple[Any, ...]) -> str:
     """What tells one public list from another: its items, their types, and their order."""
     return hashlib.sha256(json.dumps(list(map(named, popular))).encode()).hexdigest()
-
-
-def _popular(popular: object) -> tuple[Any, ...]:
-    """A public list of items, best first, or an earlier release."""
-    if popular is None:
-        return ()
-    if isinstance(popular, Release):
-        return tuple(popular.labels)
-    if isinstance(popular, (str, bytes)) or not isinstance(popular, Sequence):
-        raise ParameterError("popular", "be a list of items, best first, or a release", type(popular).__name__)
-    try:
-        items = tuple(dict.fromkeys(popular))
-    except TypeError:
-        raise ParameterError("popular", "hold items that can be looked up", "others") from None
-    if any(isinstance(item, int) and item.bit_length() > MOST_BITS for item in items):
-        raise ParameterError("popular", "hold integers of a thousand digits at most", "a longer one")
-    return items
 
 
 def without_curve(

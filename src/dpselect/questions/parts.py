@@ -83,8 +83,14 @@ def _popular(name: str, value: Any) -> tuple[Any, ...]:
 
     found = value.labels if isinstance(value, Release) else value
     if isinstance(found, (str, bytes)) or not isinstance(found, Sequence):
-        raise ParameterError(name, "be a list of items, best first, or a release", came(value))
-    return tuple(found)
+        raise ParameterError(name, "be a list of items, best first, or a release", type(value).__name__)
+    try:
+        items = tuple(dict.fromkeys(found))
+    except TypeError:
+        raise ParameterError(name, "hold items that can be looked up", "others") from None
+    if any(isinstance(item, int) and item.bit_length() > parameters.MOST_BITS for item in items):
+        raise ParameterError(name, "hold integers of a thousand digits at most", "a longer one")
+    return items
 
 
 def _name(name: str, value: object) -> str:
@@ -136,7 +142,8 @@ class Method(Value):
     @classmethod
     def from_flat(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Self:
         """`ranked`, where it is false, asks for a set."""
-        parameters.flag("ranked", given.get("ranked", True))
+        if parameters.flag("ranked", given.get("ranked", True)) and "ranked" in given and given.get("method") in _SETS:
+            raise ParameterError("ranked", f"be left out, or False, for {given['method']}", True)
         more = {} if given.get("method") not in (None, AUTO) or given.get("ranked", True) else {"method": SET}
         return super().from_flat({**given, **more}, as_json=as_json)
 
@@ -169,6 +176,7 @@ def check_name(verb: str, name: object) -> None:
     parameters.one_of("method", name, known, hint=hint if hint.startswith("did you mean") else None)
 
 
+_SETS = [one.name for one in methods.methods("top_k") if not one.ordered]
 _HINTS = {
     "k_bar": "limited domain alone looks at the items with most users",
     "in_engine": "the others need the items of users in memory",
@@ -180,5 +188,4 @@ def _unranked(flat: dict[str, Any]) -> dict[str, Any]:
     name = flat.get("method")
     if name == SET:
         return {other: value for other, value in flat.items() if other != "method"} | {"ranked": False}
-    row = next((one for one in methods.methods("top_k") if one.name == name), None)
-    return flat if row is None or row.ordered else flat | {"ranked": False}
+    return flat | {"ranked": False} if name in _SETS else flat

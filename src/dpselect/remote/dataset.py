@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
@@ -60,17 +60,14 @@ class RemoteDataset(Verbs):
             for one in during:
                 _text("during", one, "be the name of a period, such as 2026-10, or a list of such")
             object.__setattr__(self, "during", tuple(during))
-        if self.excluded is not None:
-            from dpselect.questions.kinds import LISTED
-
-            object.__setattr__(self, "excluded", LISTED.read("excluded", self.excluded))
+        self._settle_excluded()
         if self.max_items_per_user is not None:
             whole("max_items_per_user", self.max_items_per_user, least=1)
 
     def __repr__(self) -> str:
         names = ("item", "where", "during", "max_items_per_user")
         given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name) is not None]
-        return f"RemoteDataset({', '.join([repr(self.name), *given])}) at {self.wire.address}"
+        return f"RemoteDataset({', '.join([repr(self.name), *given])}){self._less} at {self.wire.address}"
 
     @property
     def split(self) -> None:
@@ -95,14 +92,6 @@ class RemoteDataset(Verbs):
         """Which rows are meant, as parts of a body."""
         given = {"data": self.name, "item": self.item, "where": self.where, "during": self.during}
         return {name: list(one) if isinstance(one, tuple) else one for name, one in given.items() if one is not None}
-
-    def exclude(self, items: object) -> RemoteDataset:
-        """The same data without the rows of these items, a list: `Dataset.exclude` tells more."""
-        from dpselect.questions.kinds import LISTED
-
-        if self.excluded is not None:
-            raise ParameterError("exclude", "be said once", "a second list", "join the lists")
-        return replace(self, excluded=LISTED.read("exclude", items))
 
     def ask_named(
         self,
