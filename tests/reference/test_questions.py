@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 import dpselect as dps
@@ -121,6 +122,9 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "bounds": (lambda: dps.Quantile(bounds=(9, 0)), r"^bounds must be two numbers, the lower one first"),
     "one bound": (lambda: dps.Quantile(bounds=[1]), r"^bounds must be two numbers"),
     "whose value": (lambda: dps.Quantile(per_user="sum"), r"^per_user must be"),
+    "a column of measures": (lambda: dps.TopK(measures=np.array(["secret"])), r"^measures must .* type ndarray"),
+    "lists as items": (lambda: dps.Method(popular=[[1]]), r"^popular must hold items that can be looked up"),
+    "a long number": (lambda: dps.Method(popular=[10**5000]), r"^popular must hold integers of a thousand digits"),
     "one item as text": (lambda: dps.Choose("ab"), r"^domain must be a list of items"),
 }
 
@@ -149,6 +153,7 @@ def test_a_mistake_is_told_when_the_question_is_made(case: str) -> None:
         ),
         ({"verb": "top_k", "domain": {"from": 1}}, "domain must be a list of items"),
         ({"verb": "top_k", "domain": [{"a": 1}]}, "domain must hold plain values"),
+        ({"verb": "top_k", "method": "joint-set", "ranked": True}, "ranked must be left out, or False, for joint-set"),
         ({"verb": "top_k", "ranked": "no"}, "ranked must be True or False"),
         ({"verb": "top_k", "method": "discover", "k_bar": 5}, "k_bar must be left out for discover"),
     ],

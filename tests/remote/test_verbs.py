@@ -118,6 +118,7 @@ def test_items_that_are_excluded_are_sent_however_it_is_asked(remote: dps.Remote
     ):
         ask()
     assert [one.body["exclude"] for one in gateway.seen if one.method == "POST"] == [["Cher"]] * 4
+    assert ".exclude(Listed(1 items)) at " in repr(data)
     with pytest.raises(dps.ParameterError, match="exclude must be left out for choose"):
         data.choose(["ABBA"], epsilon=1)
 

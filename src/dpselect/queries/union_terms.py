@@ -90,10 +90,8 @@ class UnionTerms(Query):
         if self.exclude is not None:
             self._settle_exclude()
         parts = level_shares(1 if self.words is None else self.words.longest, self.shares)
-        method, popular = (
-            methods.checked("union", self.method),
-            () if self.popular is None else POPULAR.read("popular", self.popular),
-        )
+        method = methods.checked("union", self.method)
+        popular = () if self.popular is None else POPULAR.read("popular", self.popular)
         if popular and method == AUTO:
             method = WITH_POPULAR
         if popular and not methods.named("union", method).popular:
