@@ -14,17 +14,12 @@ from fractions import Fraction
 
 from measure import table
 
-from dpselect._ground.domain import Span
+from dpselect import Choose, Plan, Quantile, TopK, Union
 from dpselect.accounting.promise import Promise, how_many, order_for
 from dpselect.accounting.two_prices import Price, Spent, ceiling
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, half_weight
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, LONGEST, has_curve
-from dpselect.queries.choose import ChooseQuery
-from dpselect.queries.quantile import QuantileQuery
-from dpselect.queries.query import Query
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.union import UnionQuery
 
 GRANTS = (("1", "1e-6"), ("3", "1e-5"), ("10", "1e-5"))
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1")
@@ -35,37 +30,37 @@ TARGET = 3
 PARTS = ("1/4", "1/2", "3/4", "9/10")  # of delta, that could be set apart
 APART_KINDS = ("top 10", "top 10 of a known domain", "median", "union of 10 items per user")
 
-Make = Callable[[Fraction, Fraction], Query]
+Make = Callable[[Fraction, Fraction], Plan]
 
 
 def top(k: int, counts: bool = False, domain: int | None = None) -> Make:
     """A top k, of a known domain where its size is given."""
 
-    def make(epsilon: Fraction, delta: Fraction) -> Query:
-        known = None if domain is None else Span(0, domain)
-        return TopKQuery(k=k, epsilon=epsilon, delta=delta, domain=known, counts=counts)
+    def make(epsilon: Fraction, delta: Fraction) -> Plan:
+        known = None if domain is None else range(domain)
+        return TopK(k, domain=known, counts=counts).at(epsilon=epsilon, delta=delta)
 
     return make
 
 
 def quantiles(*q: str) -> Make:
     """Quantiles of a value from 0 to 1000."""
-    return lambda epsilon, delta: QuantileQuery(q=list(q), bounds=(0, 1000), step=1, epsilon=epsilon, delta=delta)
+    return lambda epsilon, delta: Quantile(list(q), bounds=(0, 1000), step=1).at(epsilon=epsilon, delta=delta)
 
 
-def choose(epsilon: Fraction, _: Fraction) -> Query:
+def choose(epsilon: Fraction, _: Fraction) -> Plan:
     """One of a thousand."""
-    return ChooseQuery(domain=Span(0, 1000), epsilon=epsilon)
+    return Choose(range(1000)).at(epsilon=epsilon)
 
 
-def union(epsilon: Fraction, delta: Fraction) -> Query:
+def union(epsilon: Fraction, delta: Fraction) -> Plan:
     """All items that enough users share."""
-    return UnionQuery(epsilon=epsilon, delta=delta, max_items_per_user=ITEMS)
+    return Union().at(epsilon=epsilon, delta=delta, max_items_per_user=ITEMS)
 
 
-def counted_union(epsilon: Fraction, delta: Fraction) -> Query:
+def counted_union(epsilon: Fraction, delta: Fraction) -> Plan:
     """The same, and how many users share each."""
-    return UnionQuery(epsilon=epsilon, delta=delta, max_items_per_user=ITEMS, counts=True)
+    return Union(counts=True).at(epsilon=epsilon, delta=delta, max_items_per_user=ITEMS)
 
 
 KINDS: dict[str, Make] = {
@@ -128,7 +123,7 @@ def at_the_order(promise: Promise, epsilon: Fraction) -> str:
     return f"{promise.epsilon // epsilon} / {count}"
 
 
-def in_turn(promise: Promise) -> list[Query]:
+def in_turn(promise: Promise) -> list[Plan]:
     """The questions of all analysts, each spread evenly over the whole."""
     when = []
     for number, analyst in enumerate(MIXED):
@@ -139,7 +134,7 @@ def in_turn(promise: Promise) -> list[Query]:
     return [make(promise.epsilon * part, delta) for _, _, make, part in sorted(when, key=lambda one: one[:2])]
 
 
-def paid_by_adding(promise: Promise, asked: Sequence[Query]) -> int:
+def paid_by_adding(promise: Promise, asked: Sequence[Plan]) -> int:
     """How many fit where epsilons and deltas add up; one that does not fit is left out."""
     epsilon = delta = Fraction(0)
     paid = 0

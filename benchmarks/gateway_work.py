@@ -22,7 +22,7 @@ from measure import seconds, table
 import dpselect as dps
 from dpselect.gateway import work
 from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
-from dpselect.queries.query import Query
+from dpselect.queries.plan import Plan
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests import postgres
@@ -70,7 +70,7 @@ def took(source: object, tab: str | None, body: dict[str, Any], where: str | Non
     """CPU of this process, and time, of planning and asking."""
     item = "minutes" if body["verb"] == "quantile" else "artist"
     began, cpu = time.perf_counter(), time.process_time()
-    query = Query.from_dict(body)
+    query = Plan.from_dict(body)
     most = body.get("max_items_per_user")
     dps.Dataset(source, user="user", item=item, where=where, table=tab, max_items_per_user=most).ask(query)
     return time.process_time() - cpu, time.perf_counter() - began
@@ -81,7 +81,7 @@ def compared(source: object, tab: str | None, data: DataSettings) -> None:
     lines, least = [], float("inf")
     for name, body, where in questions():
         item = "minutes" if body["verb"] == "quantile" else "artist"
-        bound = work.bound(Query.from_dict(body), where, item, data).seconds
+        bound = work.bound(Plan.from_dict(body), where, item, data).seconds
         cpu, wall = min(took(source, tab, body, where) for _ in range(2))
         least = min(least, bound / wall)
         lines.append([name, seconds(cpu), seconds(wall), seconds(bound), f"{bound / wall:.1f}"])

@@ -17,12 +17,12 @@ import numpy as np
 from discover import DELTA, Data, loaded
 from measure import single_threaded, table
 
+import dpselect as dps
 from dpselect._ground import methods
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.mechanisms.set_union.rounds import bounded
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.top_k_planning import best_unknown_method
-from dpselect.queries.union import UnionQuery, union_of
+from dpselect.queries.selections import best_unknown_method
+from dpselect.queries.union import union_of
 from dpselect.queries.union_terms import best_method
 from dpselect.testing import SeededDraws
 
@@ -38,7 +38,7 @@ def numbered(data: Data) -> Data:
 def union(data: Data, method: str, epsilon: str, most: int, runs: int, *, counts: bool) -> tuple[str, float]:
     """How many items a method finds, and how long a call takes; with counts, how near most of these are, too."""
     bound = None if methods.named("union", method).bound is methods.NeedsBound.NONE else most
-    asked = UnionQuery(epsilon=epsilon, delta=DELTA, method=method, max_items_per_user=bound, counts=counts)
+    asked = dps.Union(method=method, counts=counts).at(epsilon=epsilon, delta=DELTA, max_items_per_user=bound)
     draws, found, wide = SeededDraws(seed=1), [], []
     union_of(data.sets, asked, draws, None)  # curves are made once
     start = time.process_time()
@@ -71,16 +71,16 @@ def unions(everything: list[Data], epsilon: str, runs: int, *, counts: bool) -> 
 
 def recall(data: Data, k: int, epsilon: str, method: str, most: int | None, runs: int, *, counts: bool) -> str:
     """Of one method, in per cent; with counts, how near they are."""
-    asked = TopKQuery(k=k, epsilon=epsilon, delta=DELTA, method=method, max_items_per_user=most, counts=counts)
+    asked = dps.TopK(k, method=method, counts=counts).at(epsilon=epsilon, delta=DELTA, max_items_per_user=most)
     draws, right, wide = SeededDraws(seed=1), [], []
     for _ in range(runs):
-        if asked.plan.of_sets:
-            release = asked.plan.select(data.sets, draws)
+        if asked.selection.of_sets:
+            release = asked.selection.select(data.sets, draws)
         else:
             sets = bounded(data.sets, most, draws)
             users = np.bincount(sets.codes, minlength=sets.size)
             best = np.argsort(-users, kind="stable")[: 20 * k + 1001]
-            release = asked.plan.select(CountGroups.from_items([int(code) for code in best], users[best]), draws)
+            release = asked.selection.select(CountGroups.from_items([int(code) for code in best], users[best]), draws)
         found = np.array([data.counts[int(label)] for label in release.labels])
         right.append(100 * np.count_nonzero(found >= data.falling[k - 1]) / k)
         wide += [item.high - item.count for item in release.items if counts]

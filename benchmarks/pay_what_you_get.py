@@ -14,11 +14,12 @@ from typing import Any
 
 from measure import table
 
+from dpselect import TopK
 from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect.accounting.composition import advanced, basic, bounded_range, compose, zcdp
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.two_prices import Price
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k import TopKPlan
 
 K, DELTA = 10, Fraction(1, 10**6)
 APART, OF_A_QUESTION = DELTA / 2, DELTA / 1000
@@ -53,12 +54,12 @@ def algorithm_2(epsilon: Fraction, k_star: int, bound: Bound) -> Fraction:
     return largest(lambda e: bound([Steps(BoundedRange(e), k_star)], APART) <= epsilon, epsilon)
 
 
-def asked(epsilon: Fraction) -> TopKQuery:
+def asked(epsilon: Fraction) -> TopKPlan:
     """A question at Budget's usual delta."""
-    return TopKQuery(k=K, epsilon=epsilon, delta=OF_A_QUESTION, method="limited-domain")
+    return TopK(K, method="limited-domain").at(epsilon=epsilon, delta=OF_A_QUESTION)
 
 
-def paid(promise: Promise, query: TopKQuery, items: int) -> int:
+def paid(promise: Promise, query: TopKPlan, items: int) -> int:
     """How many such questions Budget takes, if each returns so many items."""
     release: Any = SimpleNamespace(found=(items,))
     most: Price = query.price_at(promise.order)
@@ -74,7 +75,7 @@ def main() -> None:
         l_star = int((DELTA - APART) / fixed.plan.selector.delta_threshold)
         for items in ITEMS:
             found = largest(lambda x, p=promise, n=questions, j=items: paid(p, asked(x), j) >= n, epsilon)
-            ours = asked(found).plan.selector.epsilon_per_pick
+            ours = asked(found).selection.selector.epsilon_per_pick
             k_star = (questions - 1) * picks(items) + K  # the last question must still find k of them
             theirs = [algorithm_2(epsilon, k_star, bound) for bound in BOUNDS.values()]
             rows.append([items, k_star, *(f"{float(e):.5f}" for e in (ours, *theirs))])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import chain, product
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -20,6 +21,7 @@ from inputs import DATA
 from measure import single_threaded, table
 from union_sizes import DELTA, KNOWN, SETTINGS, Union, data, errors_away, halves
 
+import dpselect as dps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import (
     CountGaussian,
@@ -32,7 +34,7 @@ from dpselect.mechanisms import (
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.queries.union import UnionQuery, chosen_bound
+from dpselect.queries.union import chosen_bound
 from dpselect.testing import SeededDraws
 
 ITEMS = {"commits": "unnest(split(text, ' '))", "lastfm": "item", "msweb": "item"}
@@ -174,7 +176,7 @@ def expected_table(runs: int) -> None:
 
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
     """With a bound that is chosen privately, for its part of epsilon: the bounds, the sizes."""
-    terms = UnionQuery(epsilon=epsilon, delta=DELTA, max_items_per_user="auto", method=method)
+    terms: Any = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA)  # what is left is the same for all
     bounds = [chosen_bound(users(name, run), terms.chooser, SeededDraws(seed=run)) for run in range(runs)]
     left = str(terms.for_union[0])
     return bounds, [size(at(method, left, most), name, run) for run, most in enumerate(bounds)]

@@ -18,7 +18,7 @@ from measure import single_threaded, table
 
 from dpselect.mechanisms import LimitedDomain, LimitedDomainSparse, Peeling
 from dpselect.mechanisms.top_k.discover import best, picks, users_of
-from dpselect.queries.top_k_planning import SPARSE, best_unknown_method
+from dpselect.queries.selections import SPARSE, best_unknown_method
 from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
 from dpselect.testing import SeededDraws

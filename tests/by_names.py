@@ -6,17 +6,16 @@ Tests that cross parameters give them so, and also what no question has as a val
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dpselect as dps
-from dpselect.queries.at_price import ACCURACIES
-from dpselect.queries.query import kind
-from dpselect.questions.questions import QUESTIONS
+from dpselect.queries import plan
+from dpselect.queries.at_price import planned
+from dpselect.queries.facts import Facts
 from dpselect.verbs import Verbs
 
 OF_ASKING: dict[str, Any] = {"fresh": False, "progress": None, "draws": None}
-PRICES = {"users_for": "threshold"}
-OF_NOUNS = ("epsilon", "delta", "share", "within", "threshold", *OF_ASKING)
 FIRST = {"top_k": "k", "quantile": "q"}
 
 
@@ -32,9 +31,7 @@ class ByNames:
         def ask(*first: object, **given: Any) -> dps.Release[Any]:
             if first:
                 given[FIRST[verb]] = first[0]
-            asking = {name: given.pop(name, default) for name, default in OF_ASKING.items()}
-            priced = [name for name in ("epsilon", *ACCURACIES) if name in kind(verb).parameters()]
-            return self.data.ask_named(verb, {**dict.fromkeys(priced), **given}, **asking)
+            return asked(self.data, verb, given)
 
         return ask
 
@@ -44,17 +41,32 @@ def by_names(data: Verbs) -> ByNames:
     return ByNames(data)
 
 
-def noun_of(verb: str, given: Mapping[str, Any]) -> tuple[dps.Question, dict[str, Any]] | None:
-    """A question of flat names as a value, and how it is asked; None where it says what no such value has."""
-    make = QUESTIONS["quantile" if verb == "median" else verb]
-    own = {name: value for name, value in given.items() if name in make.flat_names()}
-    price = {PRICES.get(name, name): value for name, value in given.items() if name not in own}
-    return (make.from_flat(own), price) if {*price} <= {*OF_NOUNS} else None
+def noun_of(verb: str, given: Mapping[str, Any]) -> tuple[dps.Question, dict[str, Any]]:
+    """A question of flat names as a value, and its price."""
+    question, payment = plan.by_names("quantile" if verb == "median" else verb, given)
+    return question, {one.name: getattr(payment, one.name) for one in payment.parameters()}
 
 
-def asked(data: Verbs, verb: str, given: Mapping[str, Any]) -> dps.Release[Any]:
-    """The answer to a question of flat names, asked as a value where it can be."""
-    noun = noun_of(verb, given)
-    if noun is None:
-        return getattr(by_names(data), verb)(**given)  # type: ignore[no-any-return]
-    return data.ask(noun[0], **noun[1])
+def asked(data: Any, verb: str, given: Mapping[str, Any]) -> dps.Release[Any]:
+    """The answer to a question of flat names."""
+    asking = {name: given.get(name, default) for name, default in OF_ASKING.items()}
+    own = {name: value for name, value in given.items() if name not in OF_ASKING}
+    if own.pop("exclude", None) is not None:
+        data = data.exclude(given["exclude"])
+    if own.pop("max_items_per_user", None) is not None:
+        data = replace(data, max_items_per_user=given["max_items_per_user"])
+    if own.pop("shares", None) is not None:
+        data = replace(data, item=replace(data.item, level_shares=given["shares"]))
+    question, price = noun_of(verb, own)
+    return data.ask(question, **price, **asking)  # type: ignore[no-any-return]
+
+
+def plan_of(verb: str, *, paying: Any = None, **given: Any) -> Any:
+    """The plan of a question, its price and facts of the data, of flat names; `paying` is a budget."""
+    words = given.pop("words", None)
+    if words is not None:
+        given |= {"ngrams": (words.shortest, words.longest), "tokenizer": words.tokenizer.name}
+        given["lower"] = words.tokenizer.lower
+    facts = {name: given.pop(name) for name in Facts.flat_fields() if name in given}
+    question, payment = plan.by_names(verb, given)
+    return planned(question, payment, Facts.from_flat(facts), paying)

@@ -29,7 +29,7 @@ def _release() -> dict[str, Any]:
 
 
 def _query() -> dict[str, Any]:
-    return dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": "1/2", "by": ["country"]}).to_dict()
+    return dps.Plan.from_dict({"verb": "top_k", "k": 2, "epsilon": "1/2", "by": ["country"]}).to_dict()
 
 
 def _songs(**more: Any) -> dps.Dataset:

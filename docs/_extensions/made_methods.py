@@ -11,7 +11,7 @@ from repository import DOCS
 from dpselect._ground.methods import METHODS, MethodRow, NeedsBound
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sql.engine import SqlEngine
-from dpselect.queries.query import VERBS
+from dpselect.queries.plan import PLANS
 
 GUARANTEE = re.compile(r"Guarantee: (epsilon|\(epsilon, delta\))-DP")
 HEAD = ["method and proof", "what it does", "items", "delta", "bound on items", "in the engine", "guarantee"]
@@ -30,7 +30,7 @@ def methods(_page: str, verb: str) -> str:
 def engines(_page: str, _argument: str) -> str:
     """Which verbs each engine answers: all, where it has every question of the port."""
     said = [(name, kind is not None and not inspect.isabstract(kind)) for name, kind in ENGINES.items()]
-    verbs = [f"`{verb}`" for verb in VERBS]
+    verbs = [f"`{verb}`" for verb in PLANS]
     return table(["engine", *verbs], ([name, *(["yes" if whole else "no"] * len(verbs))] for name, whole in said))
 
 

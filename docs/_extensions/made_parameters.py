@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpselect.queries.words import table
+from dpselect.queries.parameters import table
 
 
 def parameters(_page: str, verb: str) -> str:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from dpselect.ledger import Account, Ledger
     from dpselect.ledger.budget import Budget
     from dpselect.queries.choose import choose
+    from dpselect.queries.plan import Plan
     from dpselect.queries.quantile import median, quantile
-    from dpselect.queries.query import Query
     from dpselect.questions.parts import By, Gain, Method, Total
     from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union
     from dpselect.release.picture import Picture
@@ -72,7 +72,7 @@ _HOMES = {
     "Forecast": "dpselect.forecast",
     "Picture": "dpselect.release.picture",
     "Prepared": "dpselect.engines.preparation",
-    "Query": "dpselect.queries.query",
+    "Plan": "dpselect.queries.plan",
     "Receipt": "dpselect.release.release",
     "Release": "dpselect.release.release",
     "Remote": "dpselect.remote.remote",
@@ -115,9 +115,9 @@ __all__ = [
     "OutputError",
     "ParameterError",
     "Picture",
+    "Plan",
     "Prepared",
     "Quantile",
-    "Query",
     "Question",
     "Receipt",
     "Release",

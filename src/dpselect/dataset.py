@@ -19,18 +19,21 @@ from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_folder
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.verbs import Verbs
+from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from dpselect._ground.domain import Column, Listed
+    from dpselect._ground.parameters import Number
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Fingerprint
-    from dpselect.queries.query import Query, Ready
+    from dpselect.queries.plan import Plan, Ready
+    from dpselect.questions.payment import Payment
+    from dpselect.questions.questions import Question
     from dpselect.release.release import Release
     from dpselect.texts.text import Text, Words
 
@@ -191,37 +194,51 @@ class Dataset(Verbs):
             given += [f"{name}={value!r}" for name, value in self._periods.said.items()]
         return f"Dataset({shown(self.source)}, {', '.join(given)}){self._less}"
 
-    def ask_named(
+    def plan(
         self,
-        verb: str,
-        given: Mapping[str, Any],
+        question: Question,
         *,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        share: Number | None = None,
+        within: int | None = None,
+        threshold: int | None = None,
+    ) -> Plan:
+        """What would be asked, how, and at what cost: no row is read and nothing is paid.
+
+        The price is said as for `ask`. The plan says its `method`, `epsilon`, `delta` and what is promised of the
+        answer (`accuracy`), and `ask` takes it as it is.
+        """
+        from dpselect.questions.payment import Payment
+
+        return self._planned(
+            question, Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
+        )
+
+    def _planned(self, question: Question, payment: Payment) -> Plan:
+        from dpselect.queries.at_price import planned
+        from dpselect.queries.plan import kind
+
+        check_question(question)
+        facts = kind(question.verb).facts_of(self, question)
+        return planned(question, payment, facts, self.paying).of(self)
+
+    def _answered(
+        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None, draws: Draws | None
     ) -> Release[Any]:
-        """Ask a question of which parameters and price are given by the names that the command and JSON have."""
-        from dpselect.queries.at_price import at_price
-        from dpselect.queries.query import kind, with_rows
+        return self._ask(self._planned(question, payment), fresh=fresh, progress=progress, draws=draws)
 
-        make = kind(verb)
-        query = at_price(make, self.paying, **with_rows(make, given, self))
-        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
-
-    def _made(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
-        query.refuse_inner("asked of a data set")
+    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         if self.paying is not None:
-            query = self.paying.at_usual_delta(query)
-        return self._ask(query, fresh=fresh, progress=progress, draws=draws)
+            plan = self.paying.at_usual_delta(plan)
+        return self._ask(plan.of(self), fresh=fresh, progress=progress, draws=draws)
 
-    def _ask(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
-        """The answer to a checked question, paid if there is a budget."""
+    def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+        """The answer as it was planned for these rows, paid if there is a budget."""
         check_call(draws, progress)
         parameters.flag("fresh", fresh)
-        query = query.of(self)
-        if query.others:
-            return self._compared(query.others)._asked(query, fresh=fresh, progress=progress, draws=draws)
-        return self._asked(query, fresh=fresh, progress=progress, draws=draws)
+        rows = self._compared(plan.others) if plan.others else self
+        return rows._asked(plan, fresh=fresh, progress=progress, draws=draws)
 
     def _compared(self, others: Sequence[str]) -> Dataset:
         """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
@@ -232,29 +249,29 @@ class Dataset(Verbs):
         object.__setattr__(both, "_periods", self._periods.compared_with(others))
         return both
 
-    def _asked(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+    def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
-        from dpselect.queries.query import asked_with
+        from dpselect.queries.plan import asked_with
         from dpselect.release.of_rows import OfRows
 
         rows = OfRows(self.whose, self.columns, self._periods)
-        query = query if rows.counted_in_each is None else query.once_in_each(rows.counted_in_each)
-        warn_if_weak(query.ceiling)
+        plan = plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)
+        warn_if_weak(plan.ceiling)
         budget = self.paying
         if budget is not None:
-            budget.check(query.price.neighbors)
+            budget.check(plan.price.neighbors)
         if "logging" in sys.modules:
             from dpselect.queries.logged import log_question
 
-            log_question(query, budget)
-        groups, of_pairs = self._groups(query), query.of_pairs
-        with self.engine(groups, query.totals, measures=query.measuring, of_pairs=of_pairs) as engine:
-            answer = _then(_then(query.ready(engine), rows.told), partial(asked_with, query.outline(rows)))
+            log_question(plan, budget)
+        groups, of_pairs = self._groups(plan), plan.of_pairs
+        with self.engine(groups, plan.totals, measures=plan.measuring, of_pairs=of_pairs) as engine:
+            answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, plan.outline(rows)))
             if budget is None:
                 return answer(secure(draws), progress)
-            asked = {**query.key, "secure": draws is None or draws.secure}
-            what = self.question(query.verb, asked, engine, budget.snapshot)
-            return what.told(budget.pay(query, what, lambda: answer(secure(draws), progress), fresh=fresh))
+            asked = {**plan.key, "secure": draws is None or draws.secure}
+            what = self.question(plan.verb, asked, engine, budget.snapshot)
+            return what.told(budget.pay(plan, what, lambda: answer(secure(draws), progress), fresh=fresh))
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Fingerprint:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""
@@ -279,14 +296,13 @@ class Dataset(Verbs):
         found = (pinned and engine.fixed) or snapshot is not None
         return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
 
-    def _groups(self, query: Query) -> tuple[str, ...]:
+    def _groups(self, plan: Plan) -> tuple[str, ...]:
         """The columns of groups that a question asks for; none is a column of users or items."""
-        by: tuple[str, ...] = getattr(query, "by", None) or ()
-        for name in by:
+        for name in plan.by:
             if name in (*names(self.whose), *names(self.column)):
                 hint = "of several columns of items, each says a part of what an item is"
                 raise ParameterError("by", "be other columns than user and item", came(name), hint)
-        return by
+        return plan.by
 
     def engine(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from dpselect._ground.parameters import Number, Progress
     from dpselect.aggregates.measures import Measure
     from dpselect.draws import Draws
-    from dpselect.queries.query import Query
+    from dpselect.queries.plan import Plan
     from dpselect.questions.parts import By, Gain, Method, Total
+    from dpselect.questions.payment import Payment
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
 
@@ -176,7 +177,7 @@ class Verbs(ABC):
 
     def ask(
         self,
-        question: Question | Query,
+        question: Question | Plan,
         *,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -192,23 +193,25 @@ class Verbs(ABC):
         The price is epsilon, a `share` of the budget, or what follows from how good the answer must be: `within` so
         many users of the truth, for a top k or a quantile, and for a union `threshold`, the number of users of an item
         that is found (docs/within.md). `fresh=True` pays again for a question whose answer the ledger holds. What does
-        not fit the data is refused before a row is read and before anything is paid. A `Query`, which came as JSON with
-        a price of its own, takes no other.
+        not fit the data is refused before a row is read and before anything is paid. A `Plan` has a price of its
+        own, and takes no other.
         """
-        from dpselect.queries.query import Query
-        from dpselect.questions.questions import Question
+        from dpselect.queries.plan import Plan
+        from dpselect.questions.payment import Payment
 
-        given: object = question
-        price = {"epsilon": epsilon, "delta": delta, "share": share, "within": within, "threshold": threshold}
-        if isinstance(given, Question):
-            asked = given.flat() | _priced(given.verb, price)
-            return self.ask_named(given.verb, asked, fresh=fresh, progress=progress, draws=draws)
-        if not isinstance(given, Query):
-            hint = "dps.TopK(10), dps.Question.from_dict(...), or a Query, which has its price"
-            raise ParameterError("question", "be a question", came(given), hint)
+        given: Any = question
+        price: dict[str, Any] = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "share": share,
+            "within": within,
+            "threshold": threshold,
+        }
+        if not isinstance(given, Plan):
+            return self._answered(given, Payment(**price), fresh=fresh, progress=progress, draws=draws)
         for name, value in price.items():
             if value is not None:
-                raise ParameterError(name, "be left out for a Query, which has a price", came(value))
+                raise ParameterError(name, "be left out for a Plan, which has a price", came(value))
         return self._made(given, fresh=fresh, progress=progress, draws=draws)
 
     def exclude(self, items: object) -> Self:
@@ -234,31 +237,20 @@ class Verbs(ABC):
         return "" if self.excluded is None else f".exclude({self.excluded!r})"
 
     @abstractmethod
-    def ask_named(
-        self,
-        verb: str,
-        given: Mapping[str, Any],
-        *,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
+    def _answered(
+        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None, draws: Draws | None
     ) -> Release[Any]:
-        """Ask a question of which parameters and price are given by the names that the command and JSON have."""
+        """The answer to a question, paid so."""
 
     @abstractmethod
-    def _made(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
-        """The answer to a question that was made beforehand."""
+    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+        """The answer to a question that was planned beforehand."""
 
 
-def _priced(verb: str, price: Mapping[str, Any]) -> dict[str, Any]:
-    """The price as a query of this verb has it; an accuracy that it does not know is refused."""
-    from dpselect.queries.query import kind
+def check_question(given: object) -> None:
+    """Refuse what is no question."""
+    from dpselect.questions.questions import Question
 
-    known, found = kind(verb).parameters(), dict(price)
-    for name, own in (("within", "within"), ("threshold", "users_for")):
-        value = found.pop(name)
-        if own in known:
-            found[own] = value
-        elif value is not None:
-            raise ParameterError(name, f"be left out for {verb}", came(value), "give epsilon")
-    return found
+    if not isinstance(given, Question):
+        hint = "dps.TopK(10), dps.Question.from_dict(...), or a Plan, which has its price"
+        raise ParameterError("question", "be a question", came(given), hint)

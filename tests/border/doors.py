@@ -182,7 +182,7 @@ def of_verbs() -> Iterator[Door]:
     yield Door("top_k known", fresh(by_names(data).top_k), known, (*more, "domain"))
     yield Door("top_k known, counts", fresh(by_names(data).top_k), {**known, "counts": True}, more)
     for method in ("joint-set", "canonical-set", "joint-sequence", "peeling"):
-        yield Door(f"top_k {method}", fresh(by_names(data).top_k), {**known, "method": method, "ranked": False}, more)
+        yield Door(f"top_k {method}", fresh(by_names(data).top_k), {**known, "method": method}, more)
     weights = dps.Dataset(rows() | {"w": [0.5, 2, 3] * 20}, user="user", item="item")
     caps = ("by_weight", "at_most", "weight_unit")
     yield Door("top_k by weights", fresh(by_names(weights).top_k), {**usual, "by_weight": "w", "at_most": 2}, caps)

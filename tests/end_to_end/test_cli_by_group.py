@@ -70,7 +70,7 @@ def test_scores_have_no_groups(rows, capsys):
     [
         (("--by", "cuontry"), "by must be a column of the source"),
         (("--by", "page"), "by must be other columns than user and item"),
-        (("--groups", "DE"), "by must be given where groups is"),
+        (("--groups", "DE"), "by must be given for groups"),
         (("--by", "country", "--max-groups-per-user", "0"), "max_groups_per_user must be"),
         (("--by", ""), "by must be"),
     ],

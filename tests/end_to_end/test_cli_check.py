@@ -167,7 +167,7 @@ def test_every_verb_is_found_in_its_ledger(dpselect, ledger, paying, written):
         "list of limited domain": (mine.top_k(9, epsilon="0.1", method="limited-domain"), 0),
         "list of few picks": (mine.top_k(2, epsilon="0.1", counts=True, method="limited-domain-sparse"), 0),
         "peeling": (mine.top_k(2, epsilon="0.1", domain=["a", "b0", "b1"], counts=True), 0),
-        "set": (by_names(mine).top_k(2, epsilon="0.1", domain=["a", "b0", "b1"], ranked=False), 0),
+        "set": (by_names(mine).top_k(2, epsilon="0.1", domain=["a", "b0", "b1"], method="set"), 0),
         "noisy": (mine.top_k(2, epsilon="0.1", method="limited-domain-laplace"), 0),
         "union": (mine.union(epsilon="0.1", method="weighted-laplace"), 0),
         "chosen": (mine.choose(domain=["a", "b0"], epsilon="0.1"), 0),

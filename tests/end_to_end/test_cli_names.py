@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -17,19 +18,15 @@ from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import fresh_token
 from dpselect.gateway.settings.values import ServerSettings
 from dpselect.ledger.report import report
-from dpselect.queries.choose import ChooseQuery
-from dpselect.queries.histogram import HistogramQuery
-from dpselect.queries.quantile import QuantileQuery
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.union import UnionQuery
+from dpselect.queries.plan import kind
 
 # Whose parameters the options of a command are.
 PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
-    "top": (dps.Dataset, dps.Dataset.ask, TopKQuery, dps.Budget.open),
-    "choose": (dps.Dataset, dps.Dataset.ask, ChooseQuery, dps.choose, dps.Budget.open),
-    "histogram": (dps.Dataset, dps.Dataset.ask, HistogramQuery, dps.Budget.open),
-    "quantile": (dps.Dataset, dps.Dataset.ask, QuantileQuery, dps.Budget.open),
-    "union": (dps.Dataset, dps.Dataset.ask, UnionQuery, dps.Budget.open, dps.Text),
+    "top": (dps.Dataset, dps.Dataset.ask, dps.Budget.open),
+    "choose": (dps.Dataset, dps.Dataset.ask, dps.choose, dps.Budget.open),
+    "histogram": (dps.Dataset, dps.Dataset.ask, dps.Budget.open),
+    "quantile": (dps.Dataset, dps.Dataset.ask, dps.Budget.open),
+    "union": (dps.Dataset, dps.Dataset.ask, dps.Budget.open, dps.Text),
     "demo": (write_listening_events,),
     "plan top": (dps.plan,),
     "plan union": (dps.plan,),
@@ -107,14 +104,17 @@ def options() -> dict[tuple[str, str], argparse.Action]:
 OPTIONS = options()
 
 
-def parameters(command: str) -> dict[str, inspect.Parameter]:
-    """What may be said in Python, of all that a command calls."""
-    return {
+def parameters(command: str) -> dict[str, Any]:
+    """What may be said in Python, of all that a command calls, and of its question."""
+    verb = {"top": "top_k"}.get(command, command)
+    of_question = kind(verb).fields() if command in ASKING else {}
+    called = {
         name: parameter for call in PYTHON[command] for name, parameter in inspect.signature(call).parameters.items()
     }
+    return called | of_question
 
 
-def named(option: str, action: argparse.Action, known: dict[str, inspect.Parameter]) -> bool:
+def named(option: str, action: argparse.Action, known: dict[str, Any]) -> bool:
     """Is it a parameter of that name, and does a flag without a value turn over what holds unless it is said?"""
     name = option.removeprefix("--").replace("-", "_")
     if action.nargs == 0:

@@ -27,7 +27,7 @@ def no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*_: object, **__: object) -> None:
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr("dpselect.dataset.Dataset.ask_named", read)
+    monkeypatch.setattr("dpselect.dataset.Dataset.ask", read)
 
 
 def items(text: str) -> list[object]:

@@ -86,7 +86,7 @@ def test_pairs_can_stay_in_the_engine(events: Path, dpselect: Command) -> None:
         "--in-engine",
     )
     assert refused.status == 2
-    assert "method must be auto, count-laplace" in refused.err
+    assert "in_engine must be left out for policy-gaussian" in refused.err
     shows_no_data(refused.err)
 
 
@@ -185,7 +185,7 @@ def test_only_methods_that_need_a_bound_pay_for_one_unless_told_to(events: Path,
         return json.loads(dpselect(*question).out)["privacy"]["parameters"]["max_items_per_user"]
 
     assert bound("--method", "greedy-geometric") is None
-    assert bound("--method", "greedy-geometric", "--max-items-per-user", "auto") >= 1
+    assert bound("--method", "greedy-geometric", "--counts") >= 1
     assert bound("--method", "weighted-gaussian") >= 1
     assert bound("--method", "weighted-gaussian", "--max-items-per-user", 7) == 7
 
@@ -204,13 +204,17 @@ REFUSED: dict[str, Refused] = {
     "epsilon 0": (lambda e, _: union(e, "--epsilon", "0"), 2, "epsilon must be a positive, finite number"),
     "epsilon with a comma": (lambda e, _: union(e, "--epsilon", "0,5"), 2, "hint: write the decimal point"),
     "epsilon beyond use": (lambda e, _: union(e, "--epsilon", "1e9"), 2, "epsilon must be between 1e-100 and 1e"),
-    "delta 0": (lambda e, _: union(e, "--delta", "0"), 2, "delta must be between 0 and 1"),
-    "delta 1": (lambda e, _: union(e, "--delta", "1"), 2, "delta must be between 0 and 1"),
+    "delta 0": (lambda e, _: union(e, "--delta", "0"), 2, "delta must be at least 0 and less than 1"),
+    "delta 1": (lambda e, _: union(e, "--delta", "1"), 2, "delta must be at least 0 and less than 1"),
     "delta beyond use": (lambda e, _: union(e, "--delta", "1e-200"), 2, "delta must be at least 1e-100"),
-    "method misspelt": (lambda e, _: union(e, "--method", "polcy-gaussian"), 2, r"one of auto.*\n.*policy-gaussian"),
+    "method misspelt": (
+        lambda e, _: union(e, "--method", "polcy-gaussian"),
+        2,
+        r"name of a method(.|\n)*policy-gaussian",
+    ),
     "no items": (lambda e, _: union(e, "--max-items-per-user", "0"), 2, "max_items_per_user must be a whole number"),
-    "half an item": (lambda e, _: union(e, "--max-items-per-user", "1.5"), 2, "whole number of at least 1, or 'auto'"),
-    "some items": (lambda e, _: union(e, "--max-items-per-user", "some"), 2, "or 'auto', got 'some'"),
+    "half an item": (lambda e, _: union(e, "--max-items-per-user", "1.5"), 2, "max-items-per-user: invalid int value"),
+    "some items": (lambda e, _: union(e, "--max-items-per-user", "some"), 2, "max-items-per-user: invalid int value"),
     "two for one": (
         lambda e, _: bounded(union(e, "--method", "truncated-geometric")),
         2,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.queries.top_k import TopKQuery
+from tests.by_names import plan_of
 from tests.end_to_end.conftest import Command
 
 TOP = "--user user --item animal -k 2 --domain ant,bee,cat,dog --within 20".split()
@@ -15,7 +15,7 @@ TOP = "--user user --item animal -k 2 --domain ant,bee,cat,dog --within 20".spli
 
 def shown(**given: object) -> str:
     """The price as the command says it."""
-    return str(float(TopKQuery(**given).price.epsilon)).removesuffix(".0")  # type: ignore[arg-type]
+    return str(float(plan_of("top_k", **given).price.epsilon)).removesuffix(".0")  # type: ignore[arg-type]
 
 
 def test_a_top_k_says_its_price_first(events: Path, dpselect: Command) -> None:
@@ -30,7 +30,7 @@ def test_a_top_k_says_its_price_first(events: Path, dpselect: Command) -> None:
 
 def test_what_an_unknown_domain_does_not_promise_is_said_too(events: Path, dpselect: Command) -> None:
     ended = dpselect("top", events, *"--user user --item animal -k 2 --within 30 --counts --format json".split())
-    reach = TopKQuery(k=2, within=30, counts=True).plan.reach()
+    reach = plan_of("top_k", k=2, within=30, counts=True).selection.reach()
     assert "within 30 users of the 2nd best and of all true counts costs epsilon" in ended.err
     far = f"; all 2 come back 95 times of 100 if the 2nd best has over {reach} users more than the item at rank 1,001\n"
     assert ended.err.endswith(far)
@@ -99,7 +99,7 @@ def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> 
     rows = {row["method"]: row for row in told["rows"]}
     assert len(rows) == 4
     assert all(row["within"] <= 20 for row in rows.values())
-    assert rows["peeling"]["epsilon"] == float(TopKQuery(k=3, within=20, domain=60).price.epsilon)
+    assert rows["peeling"]["epsilon"] == float(plan_of("top_k", k=3, within=20, domain=60).price.epsilon)
     price = shown(k=3, within=20, domain=60)
     assert f"By peeling: within 20 users of the 3rd best costs epsilon {price}." in told["notes"]
     asked = "plan union --users 500 --items 60 --max-items-per-user 10 --users-for 3 --quiet --format json"

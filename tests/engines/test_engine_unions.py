@@ -14,11 +14,10 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.union import SAID, UnionQuery, bound_at, chosen_bound, placed
+from dpselect.queries.union import SAID, bound_at, chosen_bound, placed
 from dpselect.queries.union_terms import BOUNDS
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.ledger.amounts import grant
 
 ABLE = [one.name for one in methods("union") if one.in_engine]
@@ -83,7 +82,7 @@ def test_the_bound_is_chosen_as_in_memory():
     lengths = [*range(1, 200), 4000]
     sets = UserSets.of([[(v, i) for i in range(t)] for v, t in enumerate(lengths)])
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
-    terms = UnionQuery(epsilon="9999", delta="1e-9", method="weighted-gaussian")
+    terms = plan_of("union", epsilon="9999", delta="1e-9", method="weighted-gaussian")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
         found = bound_at(placed(*engine.pairs().lengths(BOUNDS[-1]), BOUNDS), terms.chooser, SeededDraws(1), BOUNDS)
     assert found == chosen_bound(sets, terms.chooser, SeededDraws(2)) == 200
@@ -91,7 +90,7 @@ def test_the_bound_is_chosen_as_in_memory():
 
 @pytest.mark.parametrize("method", sorted(set(names("union")) - set(ABLE)))
 def test_methods_whose_users_look_are_refused_before_a_row_is_read(method):
-    with pytest.raises(ParameterError, match="where in_engine is given"):
+    with pytest.raises(ParameterError, match="in_engine must be left out for"):
         by_names(dataset()).union(**PRICE, max_items_per_user=3, method=method, in_engine=True)
 
 
@@ -154,11 +153,11 @@ def test_nothing_found_in_the_engine_is_an_answer():
 @pytest.mark.parametrize("more", [{"method": "limited-domain"}, {"by": "country"}, {"method": "peeling"}], ids=str)
 def test_what_is_not_left_in_the_engine(more):
     domain = {"domain": ["a", "b"]} if more.get("method") == "peeling" else {}
-    with pytest.raises(ParameterError, match="in_engine must be left out for all but discover"):
-        TopKQuery(k=1, epsilon=1, in_engine=True, **more, **domain)
+    with pytest.raises(ParameterError, match="in_engine must be left out for"):
+        plan_of("top_k", k=1, epsilon=1, in_engine=True, **more, **domain)
 
 
 def test_auto_leaves_there_what_it_discovers_and_the_ledger_knows_it_by_that():
-    keys = [TopKQuery(k=k, epsilon=1, in_engine=there).key for k in (1, 80) for there in (False, True)]
+    keys = [plan_of("top_k", k=k, epsilon=1, in_engine=there).key for k in (1, 80) for there in (False, True)]
     assert keys[0] == keys[1]
     assert keys[2] | {"in_engine": True} == keys[3]

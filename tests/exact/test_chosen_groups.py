@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement, product
@@ -16,8 +15,9 @@ from dpselect.accounting.two_prices import Price
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.queries import chosen_groups
 from dpselect.queries.chosen_groups import ChosenGroups
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k import TopKPlan
 from dpselect.testing import SeededDraws, law
+from tests.by_names import plan_of
 from tests.exact.laws import at_most, delta_between
 from tests.twins import chosen_groups as broken
 
@@ -39,12 +39,12 @@ class Held:
         return GroupedCounts.of({group: {"a": kept.count(group)} for group in GROUPS if group in kept})
 
 
-def question(**more: object) -> TopKQuery:
+def question(**more: object) -> TopKPlan:
     usual = {"k": 1, "k_bar": 1, "by": "g", "epsilon": 2, "delta": Fraction(1, 10)}
-    return TopKQuery(**usual | more)
+    return plan_of("top_k", **usual | more)
 
 
-def laws_of(query: TopKQuery | ChosenGroups, crowds=Held):
+def laws_of(query: TopKPlan | ChosenGroups, crowds=Held):
     """From users to the law of the whole release: the bound, and what is shown."""
 
     def run(users: Crowd):
@@ -127,7 +127,7 @@ def test_no_bound_costs_more_than_the_ceiling(order, k, counts):
     assert fullest == ceiling.renyi  # and it is reached
 
 
-def answers(query: TopKQuery, order: int | None) -> Iterator[tuple[object, Price]]:
+def answers(query: TopKPlan, order: int | None) -> Iterator[tuple[object, Price]]:
     """Bounds that come out, and what the answers cost."""
     rows = {group: {f"i{n}": 500 - n for n in range(8)} for group in ("p", "q", "r")}
 
@@ -157,10 +157,10 @@ def test_what_is_said_is_what_was_done():
 
 
 def test_one_listed_group_leaves_nothing_to_choose():
-    assert question(groups=["p"]).max_groups_per_user == 1
+    assert question(groups=["p"]).key["max_groups_per_user"] == 1
     assert question(groups=["p"]).chosen is None
     several = question(groups=["p", "q", "r"])
-    assert several.max_groups_per_user is None
+    assert several.key["max_groups_per_user"] is None
     assert several.chosen is not None
     assert several.chosen.bounds == (1, 2)
-    assert replace(several, max_groups_per_user=3).chosen is None
+    assert question(groups=["p", "q", "r"], max_groups_per_user=3).chosen is None

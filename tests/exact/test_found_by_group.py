@@ -11,8 +11,8 @@ import pytest
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms.top_k.discover import picks
-from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import law
+from tests.by_names import plan_of
 from tests.exact.laws import at_most, delta_between
 
 EPSILON, DELTA, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
@@ -21,7 +21,8 @@ PAIRS = [("x", "a"), ("x", "b"), ("y", "a"), ("y", "b")]
 
 @cache
 def plan(groups: int, delta: Fraction = DELTA):
-    query = TopKQuery(
+    query = plan_of(
+        "top_k",
         k=2,
         epsilon=EPSILON,
         delta=delta,
@@ -30,7 +31,7 @@ def plan(groups: int, delta: Fraction = DELTA):
         max_items_per_user=1,
         method="discover",
     )
-    return query.plan
+    return query.selection
 
 
 def sets(crowd: tuple[int, ...], *extra: tuple[int, ...]) -> UserSets:

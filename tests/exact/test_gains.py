@@ -19,9 +19,10 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.duckdb import questions
 from dpselect.engines.registry import open_engine
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k import TopKPlan
 from dpselect.release.scale import Scale
 from dpselect.testing import Law, law
+from tests.by_names import plan_of
 from tests.engines.test_conformance import pairs
 from tests.exact.laws import at_most, delta_between, equals, log_range, same
 from tests.exact.test_grouped import Kept
@@ -135,11 +136,11 @@ def test_a_whole_user_may_raise_one_and_lower_another() -> None:
 
 # ---- laws of the real question --------------------------------------------------------------------------------
 
-CHOICE = TopKQuery(k=1, epsilon=1, domain=ITEMS, compared_with=BEFORE)
-FOUND = TopKQuery(k=1, epsilon=1, delta="1/5", k_bar=1, method="limited-domain", compared_with=BEFORE)
+CHOICE = plan_of("top_k", k=1, epsilon=1, domain=ITEMS, compared_with=BEFORE)
+FOUND = plan_of("top_k", k=1, epsilon=1, delta="1/5", k_bar=1, method="limited-domain", compared_with=BEFORE)
 
 
-def laws_of(query: TopKQuery) -> Callable[[Data], Law]:
+def laws_of(query: TopKPlan) -> Callable[[Data], Law]:
     """The law of an answer to rows; equal gains have one. Without a domain an item that gained nothing has no name."""
 
     @cache
@@ -147,7 +148,7 @@ def laws_of(query: TopKQuery) -> Callable[[Data], Law]:
         named = {name: gain for name, gain in zip(ITEMS, gains, strict=True) if gain or query.domain is not None}
         best = dict(sorted(named.items(), key=lambda one: (-one[1], one[0])))
         found = CountGroups.from_items(list(best), list(best.values()))
-        return law(lambda draws: tuple(query.plan.select(found, draws).labels))
+        return law(lambda draws: tuple(query.selection.select(found, draws).labels))
 
     return lambda data: of(gained(None)(data))
 
@@ -157,7 +158,7 @@ def test_a_known_domain_costs_what_a_top_k_costs() -> None:
     ranges = [log_range(of(fewer), of(more)) for fewer, more in neighbours()]
     assert all(at_most(one, Fraction(1)) for one in ranges)
     assert any(equals(one, Fraction(1)) for one in ranges)
-    assert CHOICE.price == TopKQuery(k=1, epsilon=1, domain=ITEMS).price
+    assert CHOICE.price == plan_of("top_k", k=1, epsilon=1, domain=ITEMS).price
     whole_user = log_range(of(((), (), ("x",))), of((("x",), ("y",), ("x",))))  # the twin: users with all their rows
     assert equals(whole_user, Fraction(2))
 
@@ -165,7 +166,7 @@ def test_a_known_domain_costs_what_a_top_k_costs() -> None:
 def test_an_unknown_domain_costs_what_a_top_k_costs() -> None:
     of, delta = laws_of(FOUND), Fraction(1, 5)
     assert all(at_most(delta_between(of(fewer), of(more), Fraction(1)), delta) for fewer, more in neighbours())
-    assert FOUND.price == TopKQuery(k=1, epsilon=1, delta="1/5", k_bar=1, method="limited-domain").price
+    assert FOUND.price == plan_of("top_k", k=1, epsilon=1, delta="1/5", k_bar=1, method="limited-domain").price
 
 
 def test_who_was_there_before_is_told_as_much_as_who_is_there_now() -> None:
@@ -176,7 +177,7 @@ def test_who_was_there_before_is_told_as_much_as_who_is_there_now() -> None:
 
 # ---- items that a union finds -----------------------------------------------------------------------------------
 
-DISCOVER = TopKQuery(k=1, epsilon=1, delta="1/10", method="discover", max_items_per_user=2, compared_with=BEFORE)
+DISCOVER = plan_of("top_k", k=1, epsilon=1, delta="1/10", method="discover", max_items_per_user=2, compared_with=BEFORE)
 SETS = [[0, 1]] * 3 + [[0]] * 4 + [[1]] * 2
 
 
@@ -203,11 +204,11 @@ class Rows(Compared):
 
 def discovered(kind: type[Compared], now: list[list[int]], before: list[list[int]]) -> Law:
     """The law of the real plan."""
-    return law(lambda draws: tuple(DISCOVER.plan._of_pairs(kind(now, before), draws, None).labels))  # type: ignore[attr-defined]
+    return law(lambda draws: tuple(DISCOVER.selection._of_pairs(kind(now, before), draws, None).labels))  # type: ignore[attr-defined]
 
 
 def test_items_that_a_union_finds_are_ranked_by_what_they_gained() -> None:
-    assert DISCOVER.plan.scale == Scale(gains=True)
+    assert DISCOVER.selection.scale == Scale(gains=True)
     before = [[0]] * 3
     base = discovered(Compared, SETS, before)
     for others in ((SETS, [*before, [0]]), (SETS, [*before, [1]]), (SETS, [*before, [0, 1]]), ([*SETS, [1]], before)):

@@ -16,8 +16,8 @@ from dpselect._ground.privacy import Steps
 from dpselect._ground.reals import enclose
 from dpselect.accounting.two_prices import of_outcome
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import law
+from tests.by_names import plan_of
 from tests.exact.grids import added
 from tests.exact.laws import BITS
 from tests.slow.exact.test_budgets import NAMES, answers, histogram, neighbours, plan
@@ -126,7 +126,7 @@ def moment_with_counts(asked, order, touched, steps):
 @pytest.mark.parametrize(("k", "most"), [(1, None), (2, None), (2, 2)])
 def test_counts_of_a_short_answer_are_paid_as_well(k, most, order):
     """Two items have users everywhere, so that all that fails is an item that the other side does not name."""
-    asked = TopKQuery(k=k, k_bar=2, epsilon=1, delta="0.3", counts=True, max_items_per_user=most).plan
+    asked = plan_of("top_k", k=k, k_bar=2, epsilon=1, delta="0.3", counts=True, max_items_per_user=most).selection
     found = moment_with_counts(asked, order, most, lambda asked, found: asked.steps((found,)))
     assert 0.5 < found <= 1 + ROUNDING
     picks_alone = moment_with_counts(asked, order, most, lambda asked, found: asked.steps((found,))[:1])

@@ -16,10 +16,11 @@ from dpselect.aggregates.found_groups import FoundGroups
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import ChoiceByGroup, QuantileByGroup
-from dpselect.queries.choose import ChooseQuery
+from dpselect.queries.choose import ChoosePlan
 from dpselect.queries.choose_by import chosen_by_group
 from dpselect.queries.group_finder import SHARE
 from dpselect.testing import law
+from tests.by_names import plan_of
 from tests.exact.laws import BITS, at_most, delta_between, equals, log_range, max_log_ratio, same
 from tests.twins import values_by_group as broken
 
@@ -206,7 +207,7 @@ class Held:
         )
 
 
-def found_laws(query: ChooseQuery):
+def found_laws(query: ChoosePlan):
     """From users to the law of the whole release: which groups are shown, and the choice of each."""
 
     def run(users):
@@ -225,9 +226,9 @@ def one_more(most: int) -> Iterator[tuple]:
                 yield users, tuple(sorted((*users, one)))
 
 
-def finding(**more) -> ChooseQuery:
+def finding(**more) -> ChoosePlan:
     usual = {"domain": DOMAIN[:2], "epsilon": 4, "delta": Fraction(1, 5), "by": "g"}
-    return ChooseQuery(**usual | more)
+    return plan_of("choose", **usual | more)
 
 
 def test_finding_and_choosing_keep_one_promise():

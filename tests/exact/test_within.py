@@ -19,13 +19,11 @@ from dpselect.mechanisms import LimitedDomain, Peeling, Quantile
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
 from dpselect.queries.by_share import number_at
 from dpselect.queries.found import users_for
-from dpselect.queries.quantile import QuantileQuery
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.union import UnionQuery
 from dpselect.queries.within import AskedAccuracy, place
 from dpselect.release.accuracy import BETA
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
+from tests.by_names import plan_of
 from tests.exact.joint_laws import sorted_grid
 from tests.exact.laws import law_of
 
@@ -127,31 +125,31 @@ def test_the_gap_to_the_kth_best_is_below_the_union_bound_and_the_product_is_kep
         {"k": 2, "domain": 4},
         {"k": 2, "domain": 4, "delta": Fraction(1, 100)},
         {"k": 2, "domain": 4, "method": "joint-sequence"},
-        {"k": 2, "domain": 4, "method": "canonical-set", "ranked": False},
-        {"k": 2, "domain": 4, "ranked": False},
+        {"k": 2, "domain": 4, "method": "canonical-set"},
+        {"k": 2, "domain": 4, "method": "set"},
         {"k": 2, "k_bar": 4, "delta": Fraction(1, 5)},
     ],
     ids=str,
 )
 def test_a_top_k_is_as_near_as_asked_for_at_its_price_and_mostly_not_below(given: dict[str, Any]) -> None:
-    query = TopKQuery(within=WITHIN, **given)
-    cheaper = TopKQuery(epsilon=before(query.asked), **given | {"method": query.plan.method})
+    query = plan_of("top_k", within=WITHIN, **given)
+    cheaper = plan_of("top_k", epsilon=before(query.asked), **given | {"method": query.selection.method})
     histograms = few(4) if "domain" in given else far_up(4)
-    assert worst(query.plan.selector, WITHIN, histograms) <= BETA
-    if query.plan.method in ("peeling", "limited-domain"):  # the bound of sets is not met by four items
-        assert worst(cheaper.plan.selector, WITHIN, histograms) > BETA
+    assert worst(query.selection.selector, WITHIN, histograms) <= BETA
+    if query.selection.method in ("peeling", "limited-domain"):  # the bound of sets is not met by four items
+        assert worst(cheaper.selection.selector, WITHIN, histograms) > BETA
 
 
 def test_all_come_back_where_the_kth_best_is_as_far_up_as_is_said_before() -> None:
-    query = TopKQuery(within=WITHIN, k=2, k_bar=3, delta=Fraction(1, 5))
-    reach = query.plan.reach()
+    query = plan_of("top_k", within=WITHIN, k=2, k_bar=3, delta=Fraction(1, 5))
+    reach = query.selection.reach()
     assert query.asked is not None
     assert f"all 2 come back 95 times of 100 if the 2nd best has over {reach} users more" in query.asked.before
     for after in (0, 3):
         up = after + reach + 1  # type: ignore[operator]
-        assert chance(law(query.plan.selector, (up, up, after, after)), lambda a: len(a) < 2) <= BETA
+        assert chance(law(query.selection.selector, (up, up, after, after)), lambda a: len(a) < 2) <= BETA
     low = reach // 4  # type: ignore[operator]
-    assert chance(law(query.plan.selector, (low, low, 0, 0)), lambda a: len(a) < 2) > BETA
+    assert chance(law(query.selection.selector, (low, low, 0, 0)), lambda a: len(a) < 2) > BETA
 
 
 @pytest.mark.parametrize("k", [1, 10])
@@ -164,12 +162,12 @@ def test_all_counts_are_as_near_as_asked_for_at_once(k: int) -> None:
         inside = float(density[far - 20 : far + 21].sum() / density.sum())
         return inside**counts
 
-    query = TopKQuery(within=20, k=k, domain=k + 1, counts=True)
-    cheaper = TopKQuery(epsilon=before(query.asked), k=k, domain=k + 1, counts=True)
-    counters = [one.plan.counter for one in (query, cheaper)]
+    query = plan_of("top_k", within=20, k=k, domain=k + 1, counts=True)
+    cheaper = plan_of("top_k", epsilon=before(query.asked), k=k, domain=k + 1, counts=True)
+    counters = [one.selection.counter for one in (query, cheaper)]
     enough, less = (Fraction(counter.epsilon_per_count) for counter in counters if counter is not None)
     assert all_near(enough) >= 1 - BETA > all_near(less)
-    one = TopKQuery(within=20, k=1, domain=2, counts=True).plan.counter
+    one = plan_of("top_k", within=20, k=1, domain=2, counts=True).selection.counter
     assert one is not None
     assert k == 1 or all_near(Fraction(one.epsilon_per_count)) < 1 - BETA  # that of one count is not enough for all
 
@@ -195,18 +193,18 @@ DATA = [*combinations_with_replacement(range(POINTS), 3), *([place] * n for plac
 @pytest.mark.parametrize("q", [(Fraction(1, 2),), (Fraction(9, 10),), (Fraction(1, 4), Fraction(1, 2))], ids=str)
 def test_no_rank_is_missed_by_more_than_was_asked_for(q: tuple[Fraction, ...]) -> None:
     given: dict[str, Any] = {"q": q, "bounds": (0, POINTS - 1), "step": 1}
-    query = QuantileQuery(within=WITHIN, **given)
+    query = plan_of("quantile", within=WITHIN, **given)
     assert max(far(query.mechanism, values, WITHIN) for values in DATA) <= BETA
     cheaper = Quantile(epsilon=before(query.asked), **given)
     if q == (Fraction(1, 2),):  # five users at one point miss by 5/2 at any other
         assert max(far(cheaper, values, WITHIN) for values in DATA) > BETA
-    one_more = QuantileQuery(within=WITHIN + 2, **given).mechanism
+    one_more = plan_of("quantile", within=WITHIN + 2, **given).mechanism
     assert max(far(one_more, values, WITHIN) for values in DATA) > BETA
 
 
 def test_a_steep_rank_costs_more_since_one_user_moves_its_miss_further() -> None:
     """Without the factor max(q, 1 - q) both would cost the same, and the steep one would be missed."""
-    middle, steep = (QuantileQuery(q=q, within=50, bounds=(0, 9), step=1) for q in ("0.5", "0.9"))
+    middle, steep = (plan_of("quantile", q=q, within=50, bounds=(0, 9), step=1) for q in ("0.5", "0.9"))
     assert middle.asked is not None
     assert steep.asked is not None
     assert 1.7 * middle.asked.epsilon < steep.asked.epsilon < 1.9 * middle.asked.epsilon
@@ -225,8 +223,8 @@ ONE_ITEM = "truncated-geometric"
 def test_a_union_finds_an_item_of_so_many_users_and_not_at_the_price_before(name: str, users: int) -> None:
     given: dict[str, Any] = {"method": name}
     given |= {} if name == ONE_ITEM or named("union", name).bound is NeedsBound.NONE else {"max_items_per_user": 3}
-    query = UnionQuery(users_for=users, **given)
+    query = plan_of("union", users_for=users, **given)
     [mechanism] = query.mechanisms(query.most)
     assert (users_for(mechanism, 0.95, 1) or users + 1) <= users
-    [cheaper] = UnionQuery(epsilon=before(query.asked), **given).mechanisms(query.most)
+    [cheaper] = plan_of("union", epsilon=before(query.asked), **given).mechanisms(query.most)
     assert (users_for(cheaper, 0.95, 1) or users + 1) > users

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpselect.gateway.asked import _QUERIES
+from dpselect.gateway.asked import _PLANS
 from dpselect.gateway.recent import APIECE, MOST, PLANNED, ROOM, SHORT, Recent
 from tests.gateway.served import serving
 
@@ -80,7 +80,7 @@ def test_what_is_remembered_is_bounded_in_characters(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         for body in bodies(200, 500, 500):
             served.ann.post("/v1/price", body)
-        assert ROOM - SHORT <= held(_QUERIES) <= ROOM
+        assert ROOM - SHORT <= held(_PLANS) <= ROOM
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, SHORT])

@@ -18,7 +18,7 @@ from dpselect.gateway.web.examples import EXAMPLES
 from dpselect.gateway.web.openapi import document
 from dpselect.gateway.web.operations import OPERATIONS
 from dpselect.gateway.web.routes import ROUTES
-from dpselect.queries.query import VERBS, kind
+from dpselect.queries.plan import PLANS, kind
 from tests.gateway.described import validator
 from tests.reference.test_queries import QUERIES
 from tests.slow.reference.test_check import NAMES, RELEASES
@@ -75,17 +75,17 @@ def test_every_route_is_described_and_nothing_else() -> None:
 # ---- requests -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", PLANS)
 def test_a_question_has_every_parameter_and_nothing_that_is_unknown(verb: str) -> None:
     name = next(one for one in SCHEMAS if one.lower() == verb.replace("_", "") + "question")
     beside = {"verb", "data", "item", "where", "during", "share", "fresh"}
     of_texts = {"shares", "ngrams", "tokenizer", "lower"}  # no data of a gateway are texts
-    assert set(SCHEMAS[name]["properties"]) == {*kind(verb).parameters(), *beside} - of_texts
+    assert set(SCHEMAS[name]["properties"]) == {*kind(verb).fields(), *beside} - of_texts
     assert SCHEMAS[name]["additionalProperties"] is False
 
 
 @pytest.mark.parametrize("query", TAKEN, ids=lambda query: json.dumps(query.to_dict()))
-def test_a_question_is_a_body(query: dps.Query) -> None:
+def test_a_question_is_a_body(query: dps.Plan) -> None:
     body = {**query.to_dict(), "data": "listening", "where": "country = 'Brazil'", "during": ["2026-11"], "fresh": True}
     validator("Question").validate(body)
     assert not validator("Question").is_valid({**body, "frehs": True})

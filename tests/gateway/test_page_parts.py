@@ -159,7 +159,7 @@ def test_python_text_holds_any_value() -> None:
             "verb": "choose",
             "domain": ["x'\"); import os", ["date", "2026-10-01"], ["decimal", "1.5"], ["float", "nan"]],
         },
-        {"verb": "top_k", "by": ["a"], "groups": ["\\", "\n"], "users": True, "ranked": True, "counts": False},
+        {"verb": "top_k", "by": ["a"], "groups": ["\\", "\n"], "users": True, "counts": False},
         {"verb": "top_k", "by_weight": "n", "at_most": "3", "exclude": ['a"b']},
         {"verb": "union", "method": "greedy-geometric", "popular": ["a"], "users_for": 5},
     ],
@@ -176,6 +176,6 @@ def test_the_python_of_a_question_asks_it(body: dict[str, Any], monkeypatch: pyt
     monkeypatch.setenv("DPSELECT_TOKEN", "t" * 43)
     price = {} if "users_for" in body else {"epsilon": "1"}
     exec(snippets.python("https://x.example", {"data": "plays", **body, **price}), {})
-    usual = {"ranked": True, "counts": False, "users": False}
+    usual = {"counts": False, "users": False}
     kept = {name: value for name, value in {**body, **price, "data": "plays"}.items() if usual.get(name) is not value}
     assert {name: str(value) for name, value in asked[0].items()} == {name: str(value) for name, value in kept.items()}

@@ -23,7 +23,7 @@ from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
 from dpselect.gateway.web.desk import Desk
-from dpselect.queries.query import Query
+from dpselect.queries.plan import Plan
 from tests.gateway import small
 from tests.gateway.processes import make
 
@@ -34,7 +34,7 @@ DEAR = " OR ".join(f"contains(comment, 'word {number}')" for number in range(10)
 
 def seconds(where: str | None = None, data: DataSettings = DATA, **asked: Any) -> float:
     """Of a top k about artists."""
-    return work.bound(Query.from_dict({**TOP, **asked}), where, "artist", data).seconds
+    return work.bound(Plan.from_dict({**TOP, **asked}), where, "artist", data).seconds
 
 
 def test_more_work_has_a_larger_bound() -> None:
@@ -72,7 +72,7 @@ def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
     def median(groups: int, points: int = 1) -> float:
         q = "1/2" if points == 1 else [f"{one}/{points + 1}" for one in range(1, points + 1)]
         asked = {"verb": "quantile", "q": q, "bounds": ["0", "60"], "step": "1", "epsilon": "1/100", "by": ["country"]}
-        return work.bound(Query.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA).seconds
+        return work.bound(Plan.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA).seconds
 
     assert median(50_000) > 20
     assert median(1_000, points=9) > median(1_000) + 3

@@ -32,7 +32,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "top_k, domain": ({}, {"verb": "top_k", "k": 2, "domain": WORDS, "epsilon": "40"}),
     "top_k, set": (
         {},
-        {"verb": "top_k", "k": 2, "domain": WORDS, "ranked": False, "method": "canonical-set", "epsilon": 40},
+        {"verb": "top_k", "k": 2, "domain": WORDS, "method": "canonical-set", "epsilon": 40},
     ),
     "top_k, discover": (
         {"max_items_per_user": 2},
@@ -101,11 +101,11 @@ MORE: dict[str, dict[str, Any]] = {
         "verb": "top_k", "k": 2, "epsilon": 0.1,
         "domain": ["a", None, 3, True, ["date", "2024-05-01"], ["bytes", "78"]],
     },
-    "span": {"verb": "top_k", "k": 2, "epsilon": "1/3", "domain": {"start": 5, "stop": 90}, "ranked": False},
+    "span": {"verb": "top_k", "k": 2, "epsilon": "1/3", "domain": {"start": 5, "stop": 90}, "method": "set"},
     "size": {"verb": "top_k", "k": 2, "epsilon": 1, "domain": 1_000_000},
     "k_bar": {"verb": "top_k", "k": 2, "epsilon": 1, "delta": "1e-7", "k_bar": 30, "max_items_per_user": 2},
     "found groups": {"verb": "top_k", "k": 5, "epsilon": 1, "by": ["country"], "max_groups_per_user": 3},
-    "union, auto": {"verb": "union", "epsilon": 1, "max_items_per_user": "auto", "counts": True},
+    "union, auto": {"verb": "union", "epsilon": 1, "counts": True},
     "union, engine": {"verb": "union", "epsilon": 1, "max_items_per_user": 3, "in_engine": True},
     "union, popular": {"verb": "union", "epsilon": 1, "max_items_per_user": 3, "popular": ["a", 5]},
     "union, words": {
@@ -113,9 +113,6 @@ MORE: dict[str, dict[str, Any]] = {
         "shares": ["1/2", "1/4", "1/8"],
     },
     "union, users_for": {"verb": "union", "users_for": 50, "max_items_per_user": 2},
-    "choose, replaced": {
-        "verb": "choose", "epsilon": 1, "domain": ["a", "b"], "method": "permute-and-flip", "neighbors": "replace-one",
-    },
     "histogram, delta": {"verb": "histogram", "epsilon": "1/3", "delta": "1e-9", "domain": {"start": -3, "stop": 40}},
     "quantile, mean": {"verb": "quantile", "epsilon": 1, "bounds": [0, 9.5], "step": "0.1", "per_user": "mean"},
     "median, within": {"verb": "quantile", "within": 30, "bounds": [0, 100]},

@@ -17,7 +17,7 @@ def main() -> None:
     """Write every file anew."""
     for name, (more, asked) in QUESTIONS.items():
         keep("queries", name, kept_query(asked))
-        keep("releases", name, data_set(more).ask(dps.Query.from_dict(asked)).to_dict())
+        keep("releases", name, data_set(more).ask(dps.Plan.from_dict(asked)).to_dict())
     for name, asked in MORE.items():
         keep("queries", name, kept_query(asked))
     keep("releases", "scores", dps.choose({"x": 0.25, "y": 30}, epsilon=5).to_dict())
@@ -25,7 +25,7 @@ def main() -> None:
 
 def kept_query(asked: dict[str, Any]) -> dict[str, Any]:
     """A question as it was given, as it is written in full, and its price."""
-    query = dps.Query.from_dict(asked)
+    query = dps.Plan.from_dict(asked)
     ceiling = query.ceiling
     return {
         "given": asked,

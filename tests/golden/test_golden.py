@@ -46,7 +46,7 @@ def test_its_promise_follows_and_half_of_it_does_not(path: Path, tmp_path: Path)
 @every_query
 def test_a_query_means_the_same(path: Path) -> None:
     kept = told(path)
-    query = dps.Query.from_dict(kept["given"])
+    query = dps.Plan.from_dict(kept["given"])
     assert query.to_dict() == kept["full"]
-    assert dps.Query.from_dict(kept["full"]).to_dict() == kept["full"]
+    assert dps.Plan.from_dict(kept["full"]).to_dict() == kept["full"]
     assert {"epsilon": str(query.ceiling.epsilon), "delta": str(query.ceiling.delta)} == kept["ceiling"]

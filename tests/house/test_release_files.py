@@ -49,7 +49,7 @@ def kinds() -> dict[str, Release]:
     """A release of every verb."""
     data, domain = votes(max_items_per_user=2), ["a", "b0", "b1", "b2", "never"]
     numbers = dps.Dataset({"user": range(90), "item": [u % 9 for u in range(90)]}, user="user", item="item")
-    sets = {"domain": domain, "ranked": False, "counts": True}
+    sets = {"domain": domain, "counts": True}
     return {
         "top_k": by_names(data).top_k(3, **USUAL, counts=True),
         "noisy": by_names(data).top_k(3, **USUAL, counts=True, method="limited-domain-laplace"),

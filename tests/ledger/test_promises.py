@@ -24,11 +24,11 @@ from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Draft, chained, parts_text
 from dpselect.ledger.standing import Standing, Used
 from dpselect.ledger.terms import data_from, data_text
-from dpselect.queries.top_k import TopKQuery
+from tests.by_names import plan_of
 from tests.ledger.amounts import charge
 
 ANN, BOB, EVE = (Account("plays", name) for name in ("ann", "bob", "eve"))
-TOP = TopKQuery(k=10, epsilon="0.1", delta="1e-9", method="limited-domain")
+TOP = plan_of("top_k", k=10, epsilon="0.1", delta="1e-9", method="limited-domain")
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_where_epsilons_add_up_a_divergence_counts_by_its_epsilon(ledger: Ledger
     ledger.grant(ANN, 1, 0)
     with pytest.raises(ValueError, match="a divergence counts by its epsilon where epsilons add up"):
         ledger.reserve(ANN, Charge(Fraction("0.5"), Fraction(0), Fraction("0.1")), "{}")
-    ask(ledger, ANN, TopKQuery(k=1, domain=["a", "b"], epsilon="0.5"))
+    ask(ledger, ANN, plan_of("top_k", k=1, domain=["a", "b"], epsilon="0.5"))
     begun = ledger.data("plays", 2, "1e-6").promise
     assert begun.order is not None
     ((_, used),) = ledger.data_accounts()
@@ -328,7 +328,7 @@ def test_what_is_left_for_a_question_in_the_periods_that_it_is_about(ledger: Led
     ledger.data("plays", 1, 0, period="month", time="day")
     ledger.grant(ANN, 1, 0)
     budget = dps.Budget.open(ledger, data="plays", analyst="ann")
-    query = dps.Query.from_dict({"verb": "choose", "domain": ["a", "b"], "epsilon": "0.2"})
+    query = dps.Plan.from_dict({"verb": "choose", "domain": ["a", "b"], "epsilon": "0.2"})
     ledger.reserve(ANN, charge("0.5"), "{}", during=months("2026-09", "UTC"))
     found = {names: budget.left_for(query, during=names) for names in ("2026-09", "2026-10", "2026-09..2026-10")}
     assert found == {"2026-09": 2, "2026-10": 5, "2026-09..2026-10": 2}

@@ -39,11 +39,11 @@ from dpselect.gateway.settings.values import (
 from dpselect.gateway.turn import Turn
 from dpselect.gateway.web.app import application
 from dpselect.mechanisms.set_union import renyi_shaped
-from dpselect.queries.query import Query, kind
+from dpselect.queries.plan import Plan, kind
 from dpselect.remote.address import address_of
 from dpselect.remote.remote import Remote
 from dpselect.remote.wire import Reply, Wire
-from tests.by_names import asked
+from tests.by_names import asked, plan_of
 from tests.engines.every_engine import MAKERS as OF_SERVERS
 from tests.one_duckdb import shared
 from tests.pairs import rows
@@ -209,10 +209,10 @@ def _json(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     said, given = asking.dataset(call, **more.pop("rows", {})), dict(call.asked)
     if isinstance(said["item"], dps.Text):
         given["words"] = said["item"].words
-    if "max_items_per_user" in said and "max_items_per_user" in kind(call.verb).parameters():
+    if "max_items_per_user" in said and "max_items_per_user" in kind(call.verb).takes:
         given["max_items_per_user"] = said["max_items_per_user"]
-    written = json.dumps(kind(call.verb)(**given).to_dict())
-    return dps.Dataset(**said).ask(Query.from_dict(json.loads(written)), **more)
+    written = json.dumps(plan_of(call.verb, **given).to_dict())
+    return dps.Dataset(**said).ask(Plan.from_dict(json.loads(written)), **more)
 
 
 def _gateway(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:

@@ -9,8 +9,8 @@ from itertools import combinations
 from typing import Any
 
 import dpselect as dps
-from dpselect.queries.query import kind
-from tests.by_names import OF_NOUNS
+from dpselect.queries.plan import kind
+from tests.by_names import OF_ASKING
 from tests.pairs.features import DOMAIN, FEATURES, GROUPS, LEFT_OUT, VERBS, Feature
 from tests.pairs.rows import ADDRESSED, ROWS, Row
 
@@ -43,7 +43,7 @@ class Call:
     @cached_property
     def rows(self) -> dict[str, Any]:
         """What a Dataset is made of. A bound that is to be chosen is the verb's."""
-        found = {name: value for name, value in self.given.items() if name in OF_ROWS and value != "auto"}
+        found = {name: value for name, value in self.given.items() if name in OF_ROWS}
         return {**found, "item": dps.Text("note")} if found["item"] == WORDS else found
 
     @cached_property
@@ -120,7 +120,7 @@ def _verb(features: Pair) -> str:
 
 def _knows(verb: str, name: str) -> bool:
     make = kind("quantile" if verb == "median" else verb)
-    return name in (*make.parameters(), *OF_NOUNS, *OF_ROWS, *OF_CARRIERS)
+    return name in (*make.fields(), "share", *OF_ASKING, *OF_ROWS, *OF_CARRIERS)
 
 
 def _check_parameters(verb: str, said: Mapping[str, object]) -> None:

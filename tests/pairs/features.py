@@ -54,7 +54,7 @@ FEATURES: tuple[Feature, ...] = (
             "top k, discovered": {"method": "discover"},
             "top k, in the engine": {"method": "discover", "in_engine": True},
             "top k of a domain": {"domain": DOMAIN},
-            "top k, a set": {"domain": DOMAIN, "method": "canonical-set", "ranked": False},
+            "top k, a set": {"domain": DOMAIN, "method": "canonical-set"},
         },
         "top_k",
     ),
@@ -102,7 +102,7 @@ FEATURES: tuple[Feature, ...] = (
     *_kind("filter", {"filter": {"where": "level::INT > 1 AND name <> 'b'"}}),
     *_kind("exclude", {"left out": {"exclude": LEFT_OUT}}, "top_k", "union"),
     *_kind("bound", {"bound": {"max_items_per_user": 2}}),
-    *_kind("bound", {"chosen bound": {"max_items_per_user": "auto"}}, "union"),
+    *_kind("bound", {"chosen bound": {"max_items_per_user": None}}, "union"),
     # ---- what it costs, and who pays
     *_kind("price", {"delta": {"delta": "1e-9"}}),
     *_kind("price", {"share": {"epsilon": None, "share": "30%"}}, budget="memory"),

@@ -46,7 +46,7 @@ NO_UNION = ("choose", "histogram", "quantile", "top_k")
 
 REFUSED: tuple[Refused, ...] = (
     # ---- groups
-    refused("ranked", "the items of a group come in order", by=SAID, ranked=False),
+    refused("method", "the items of a group come in order", by=SAID, method="canonical-set"),
     refused("domain", "groups of a domain are another question", verb="top_k", by=SAID, domain=SAID),
     refused("method", "groups have two methods", by=SAID, method=OF_ONE_LIST),
     refused("in_engine", "groups are found in memory", verb="top_k", by=SAID, in_engine=True),
@@ -58,7 +58,7 @@ REFUSED: tuple[Refused, ...] = (
     # ---- scores, and what else is told
     refused("method", "it selects by numbers of users alone", by_weight=SAID, method=OF_USERS),
     refused("method", "it selects by numbers of users alone", compared_with=SAID, method="limited-domain-laplace"),
-    refused("by_weight", "the number of users is no score there", by_weight=SAID, measures=SAID),
+    refused("measures", "the number of users is no score there", by_weight=SAID, measures=SAID),
     refused("measures", "they would be of the rows of all these periods", compared_with=SAID, measures=SAID),
     refused("split", "a part of a text has no number of its own", split=SAID, measures=SAID),
     refused("split", "a part of a text has no weight of its own", split=SAID, by_weight=SAID),
@@ -80,7 +80,7 @@ REFUSED: tuple[Refused, ...] = (
     refused("within", "it is a number of users", within=SAID, compared_with=SAID),
     refused("within", "it is about items and counts", within=SAID, measures=SAID),
     refused("method", "how near its items are is known afterwards", within=SAID, method="discover"),
-    refused("max_items_per_user", "the price is said before rows are read", users_for=SAID, max_items_per_user="auto"),
+    refused("max_items_per_user", "the price is said before rows are read", users_for=SAID, max_items_per_user=None),
     refused("compared_with", "one user may be in both periods", compared_with=SAID, budget="memory"),
     refused("during", "one user may be in several periods", during=SEVERAL, budget="memory"),
 )  # fmt: skip

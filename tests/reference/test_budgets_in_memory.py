@@ -19,9 +19,12 @@ from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.taken import Taken
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Fingerprint
-from dpselect.queries.choose import ChooseQuery
+from dpselect.queries.at_price import planned
+from dpselect.queries.paid import NOTHING
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Scores
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.ledger.amounts import Costing, grant
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
@@ -62,7 +65,7 @@ def test_answers_are_summed_in_both_currencies_over_verbs_and_data_sets():
 def test_many_small_questions_cost_less_than_their_sum():
     """Adding up pays 10 of them."""
     budget, asked, charged = dps.Budget(epsilon=1), 0, []
-    query = ChooseQuery(domain=["ant", "bee"], epsilon="1/10")
+    query = plan_of("choose", domain=["ant", "bee"], epsilon="1/10")
     many = budget.left_for(query)
     while budget.left_for(query):
         charged.append(votes(budget).ask(query, draws=SeededDraws(1)).charged)
@@ -106,7 +109,7 @@ def test_invalid_parameters_cost_nothing():
     with pytest.raises(dps.ParameterError):
         votes(budget).choose(domain=["ant"], epsilon="1/2", method="best")
     with pytest.raises(dps.ParameterError, match="neighbors must be add-remove where a budget pays"):
-        by_names(votes(budget)).choose(domain=["ant"], epsilon="1/2", neighbors="replace-one")
+        dps.choose([1, 2], epsilon="1/2", neighbors="replace-one", budget=budget)
     assert budget.left == 1
 
 
@@ -303,7 +306,7 @@ def test_what_is_refused_costs_more_than_is_left():
     budget = dps.Budget(epsilon=1, delta="1e-6")
     for _ in range(12):
         votes(budget).choose(domain=["ant", "bee"], epsilon="1/20")
-    large = ChooseQuery(domain=["ant", "bee"], epsilon="7/10")
+    large = plan_of("choose", domain=["ant", "bee"], epsilon="7/10")
     assert budget.left > 0.8
     assert budget.left_for(large) == 0
     with pytest.raises(dps.BudgetError) as found:
@@ -320,9 +323,10 @@ def test_nobody_is_told_how_many_questions_fit_that_no_budget_pays(made, tmp_pat
         "in memory": lambda: dps.Budget(epsilon=1),
         "in a ledger": lambda: dps.Budget.open(tmp_path / "budget.sqlite", analyst="ada"),
     }[made]()
-    assert budget.left_for(ChooseQuery(domain=["ant", "bee"], epsilon="1/10")) > 0
+    assert budget.left_for(plan_of("choose", domain=["ant", "bee"], epsilon="1/10")) > 0
+    replaced = planned(Scores(neighbors="replace-one"), Payment(epsilon="1/10"), NOTHING)
     with pytest.raises(dps.ParameterError, match="neighbors must be add-remove where a budget pays"):
-        budget.left_for(ChooseQuery(domain=["ant", "bee"], epsilon="1/10", neighbors="replace-one"))
+        budget.left_for(replaced)
 
 
 def test_a_delta_that_is_left_out_is_a_thousandth_also_in_what_a_question_is_known_by(tmp_path):
@@ -336,10 +340,10 @@ def test_a_delta_that_is_left_out_is_a_thousandth_also_in_what_a_question_is_kno
         assert (again.privacy == first.privacy) is repeated
 
 
-@pytest.mark.parametrize("ranked", [True, False])
-def test_a_top_k_of_a_known_domain_needs_no_delta_of_a_budget(ranked):
+@pytest.mark.parametrize("method", ["auto", "set"])
+def test_a_top_k_of_a_known_domain_needs_no_delta_of_a_budget(method):
     for budget in (dps.Budget(epsilon=1), dps.Budget(epsilon=1, delta="1e-6")):
-        found = by_names(votes(budget)).top_k(1, domain=["ant", "bee"], epsilon="1/2", ranked=ranked)
+        found = by_names(votes(budget)).top_k(1, domain=["ant", "bee"], epsilon="1/2", method=method)
         assert found.privacy.delta == 0
         assert found.charged.numbers["delta"] == 0
 
@@ -355,7 +359,7 @@ def test_a_top_k_of_a_known_domain_needs_no_delta_of_a_budget(ranked):
 )
 def test_a_query_that_was_made_beforehand_is_asked_as_the_verb_asks_it(verb, query):
     beforehand, by_verb = dps.Budget(epsilon=1), dps.Budget(epsilon=1)
-    rows, made = {**ROWS, "other": ROWS["item"]}, dps.Query.from_dict({"verb": verb, **query})
+    rows, made = {**ROWS, "other": ROWS["item"]}, dps.Plan.from_dict({"verb": verb, **query})
     most = query.get("max_items_per_user")
     fits = beforehand.left_for(made)
     asked = votes(beforehand, rows, max_items_per_user=most).ask(made)
@@ -366,13 +370,13 @@ def test_a_query_that_was_made_beforehand_is_asked_as_the_verb_asks_it(verb, que
     assert fits > 1
     assert beforehand.left_for(made) == found.charged.numbers["questions_left"]
     with pytest.raises(dps.BudgetError, match=r"may fail with a delta of 0\.01, and the budget has"):
-        votes(beforehand, rows).ask(dps.Query.from_dict({"verb": "top_k", "epsilon": "1/10", "delta": "0.01"}))
+        votes(beforehand, rows).ask(dps.Plan.from_dict({"verb": "top_k", "epsilon": "1/10", "delta": "0.01"}))
 
 
 def test_a_budget_pays_for_a_first_question_that_names_all_of_its_delta():
     budget, query = dps.Budget(epsilon=1, delta="1e-6"), {"verb": "top_k", "k": 1, "epsilon": "1/10", "delta": "1e-6"}
-    assert budget.left_for(dps.Query.from_dict(query)) == 1
-    assert budget.share_of(dps.Query.from_dict(query)) == 1
+    assert budget.left_for(dps.Plan.from_dict(query)) == 1
+    assert budget.share_of(dps.Plan.from_dict(query)) == 1
     assert votes(budget).top_k(1, epsilon="1/10", delta="1e-6").labels == ["ant"]
     with pytest.raises(dps.BudgetError, match=r"and the budget has 0 left for that\n"):
         votes(budget).top_k(1, epsilon="1/10")
@@ -467,6 +471,6 @@ def test_as_many_questions_fit_as_are_told_also_where_nothing_comes_back(tmp_pat
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
         ledger.data("default", epsilon=3, delta="1e-6")
         ledger.grant(dps.Account("default", "ada"), epsilon=3, delta="5e-7")
-        query = dps.Query.from_dict({"verb": "top_k", "k": 10, "epsilon": "1/100", "delta": "1e-9"})
+        query = dps.Plan.from_dict({"verb": "top_k", "k": 10, "epsilon": "1/100", "delta": "1e-9"})
         assert dps.Budget(epsilon=3, delta="1e-6").left_for(query) == 500
         assert dps.Budget.open(ledger, analyst="ada").left_for(query) == 500

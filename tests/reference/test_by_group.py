@@ -16,11 +16,10 @@ import pytest
 
 import dpselect as dps
 from dpselect.errors import ParameterError
-from dpselect.queries.query import Query
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.plan import Plan
 from dpselect.queries.top_k_by import moved
 from dpselect.release.archive import archived, restored
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 
 COUNTRIES = ("DE", "FR", "LI")
 
@@ -107,8 +106,8 @@ def test_a_union_by_group_is_that_of_pairs(data):
     assert "item" not in found.privacy.parameters
     inside = by_names(data).union(epsilon=8, by="country", max_items_per_user=3, in_engine=True)
     assert [item.group for item in inside] == [item.group for item in found]
-    said = json.loads(json.dumps(Query.from_dict({"verb": "union", "epsilon": "8", "by": ["country"]}).to_dict()))
-    assert data.ask(Query.from_dict(said)).groups.columns == ("country",)
+    said = json.loads(json.dumps(Plan.from_dict({"verb": "union", "epsilon": "8", "by": ["country"]}).to_dict()))
+    assert data.ask(Plan.from_dict(said)).groups.columns == ("country",)
 
 
 def test_discovery_by_group(data):
@@ -137,7 +136,7 @@ def test_discovery_by_group(data):
     ],
 )
 def test_the_method_is_taken_by_public_facts(asked, method):
-    assert TopKQuery(by="g", delta="1e-6", **asked).plan.method == method
+    assert plan_of("top_k", by="g", delta="1e-6", **asked).selection.method == method
 
 
 def test_a_picture_has_a_panel_for_each_group(found, data):
@@ -161,8 +160,8 @@ def test_columns_of_groups_that_a_table_has_itself():
 @pytest.mark.parametrize("asked", [{}, {"counts": True}, {"counts": True, "users": True}, {"users": True}], ids=str)
 @pytest.mark.parametrize("most", [None, 2])
 def test_what_an_outcome_costs(groups, asked, most):
-    query = TopKQuery(
-        k=4, epsilon=2, delta="1e-6", by="g", max_groups_per_user=groups, max_items_per_user=most, **asked
+    query = plan_of(
+        "top_k", k=4, epsilon=2, delta="1e-6", by="g", max_groups_per_user=groups, max_items_per_user=most, **asked
     )
     picks, *counts = query.price.steps
     assert picks.times == 4 * groups
@@ -179,23 +178,23 @@ def test_what_an_outcome_costs(groups, asked, most):
         return min(Fraction(2), pick * taken + pick / 2 * noisy)
 
     for found in [(), (1,), (4, 4, 4, 4), (1, 2, 1), (3,), (4, 1)]:
-        cost = query.plan.cost_at(SimpleNamespace(found=found), None).whole
+        cost = query.selection.cost_at(SimpleNamespace(found=found), None).whole
         assert (cost.epsilon, cost.failure) == (spent(*found), query.price.delta)
 
 
 def test_listed_groups_tell_a_number_of_users_each():
     asked = {"k": 4, "epsilon": 2, "delta": "1e-6", "by": "g", "users": True}
-    plan = TopKQuery(**asked, groups=["a", "b"], max_groups_per_user=5).plan
+    plan = plan_of("top_k", **asked, groups=["a", "b"], max_groups_per_user=5).selection
     assert plan.selector.max_groups_per_user == 2  # there are no more
     assert sum(one.times for one in plan.steps(())) == 4  # two bottoms, and two numbers of users
-    assert sum(one.times for one in TopKQuery(**asked).plan.steps(())) == 1
+    assert sum(one.times for one in plan_of("top_k", **asked).selection.steps(())) == 1
 
 
 def test_one_group_costs_what_a_top_k_costs():
-    alone = TopKQuery(k=7, epsilon=1, delta="1e-6", k_bar=100)
-    grouped = TopKQuery(k=7, epsilon=1, delta="1e-6", by="g", max_groups_per_user=1)
+    alone = plan_of("top_k", k=7, epsilon=1, delta="1e-6", k_bar=100)
+    grouped = plan_of("top_k", k=7, epsilon=1, delta="1e-6", by="g", max_groups_per_user=1)
     assert grouped.price == alone.price
-    assert grouped.plan.selector.epsilon_per_pick == alone.plan.selector.epsilon_per_pick
+    assert grouped.selection.selector.epsilon_per_pick == alone.selection.selector.epsilon_per_pick
 
 
 def test_a_ledger_pays_by_the_outcome_and_knows_the_question_again(tmp_path):
@@ -244,7 +243,9 @@ def test_groups_that_python_takes_for_equal_are_not_one(alike, method):
     if method != "discover":
         users = dict(zip(found.to_columns()["item"], found.to_columns()["counted_group_users"], strict=True))
         assert [users[item.item] for item in found] == [one.users for one in found.groups.shown for _ in range(2)]
-        assert TopKQuery(k=2, epsilon=40, by="g", max_groups_per_user=4, method=method).steps(found)[0].times == 8
+        assert (
+            plan_of("top_k", k=2, epsilon=40, by="g", max_groups_per_user=4, method=method).steps(found)[0].times == 8
+        )
 
 
 def test_a_union_by_group_keeps_groups_apart_that_python_takes_for_equal(alike):
@@ -300,12 +301,12 @@ def test_moments_with_and_without_a_zone_in_a_union():
 
 
 def test_a_query_as_json(data):
-    query = TopKQuery(k=2, epsilon=1, delta="1e-6", by=["country"], groups=["DE", "FR"], users=True)
+    query = plan_of("top_k", k=2, epsilon=1, delta="1e-6", by=["country"], groups=["DE", "FR"], users=True)
     said = json.loads(json.dumps(query.to_dict()))
     assert said["by"] == ["country"]
     assert said["groups"] == ["DE", "FR"]
-    assert Query.from_dict(said).to_dict() == said
-    assert len(data.ask(Query.from_dict(said)).groups.shown) == 2
+    assert Plan.from_dict(said).to_dict() == said
+    assert len(data.ask(Plan.from_dict(said)).groups.shown) == 2
 
 
 BAD = {
@@ -314,9 +315,8 @@ BAD = {
     "by must be a column of the source, got 'cuontry'\nhint": {"by": "cuontry"},
     "by must be the name of a column, or a list": {"by": 3},
     "by must name each column once": {"by": ["country", "country"]},
-    "by must be given where groups is": {"groups": ["DE"]},
-    "by must be given where max_groups_per_user is": {"max_groups_per_user": 2},
-    "by must be given where users is": {"users": True},
+    "by must be given for groups": {"groups": ["DE"]},
+    "by must be given for groups, got nothing": {"max_groups_per_user": 2},
     "max_groups_per_user must be a whole number of at least 1": {"by": "country", "max_groups_per_user": 0},
     "max_groups_per_user must be a whole number from": {"by": "country", "max_groups_per_user": 10**9},
     "groups must hold at least one item": {"by": "country", "groups": []},
@@ -325,7 +325,7 @@ BAD = {
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
     "domain must be left out where by is given": {"by": "country", "domain": ["a"]},
     "method must be auto, limited-domain or discover": {"by": "country", "method": "limited-domain-laplace"},
-    "ranked must be left out": {"by": "country", "ranked": False},
+    "method must be one that ranks": {"by": "country", "method": "set"},
     "k_bar must be at least k": {"by": "country", "k_bar": 1},
 }
 

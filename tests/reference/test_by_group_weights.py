@@ -10,11 +10,10 @@ import pytest
 
 import dpselect as dps
 from dpselect.checking.finding import Verdict
-from dpselect.queries.query import Query
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.plan import Plan
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.judge.both import check
 
 USERS = 900
@@ -66,7 +65,7 @@ def test_what_is_said_is_checked_and_comes_back(found, data, tmp_path):
 
 def test_the_price_is_that_of_counts_and_the_width_that_of_the_cap():
     asked = {"k": 3, "epsilon": 1, "delta": "1e-6", "by": "g", "max_groups_per_user": 2, "counts": True, "users": True}
-    of_users, of_sums = (TopKQuery(**asked, method="limited-domain", **more).plan for more in ({}, WEIGHTS))
+    of_users, of_sums = (plan_of("top_k", **asked, method="limited-domain", **more).selection for more in ({}, WEIGHTS))
     assert of_sums.privacy == of_users.privacy
     assert of_sums.selector.each.terms.rate * 120 == of_users.selector.each.terms.rate
     assert of_sums.counter.rate * 120 == of_users.counter.rate
@@ -76,13 +75,13 @@ def test_the_price_is_that_of_counts_and_the_width_that_of_the_cap():
 
 def test_the_automatic_method_is_the_one_that_can():
     asked = {"k": 50, "epsilon": 1, "delta": "1e-6", "by": "g"}
-    assert TopKQuery(**asked).plan.method == "discover"
-    assert TopKQuery(**asked, **WEIGHTS).plan.method == "limited-domain"
+    assert plan_of("top_k", **asked).selection.method == "discover"
+    assert plan_of("top_k", **asked, **WEIGHTS).selection.method == "limited-domain"
 
 
 def test_another_weight_is_another_question(data):
     asked = {"k": 2, "epsilon": 1, "delta": "1e-6", "by": "country"}
-    keys = [TopKQuery(**asked, **more).key for more in ({}, WEIGHTS, WEIGHTS | {"at_most": 30})]
+    keys = [plan_of("top_k", **asked, **more).key for more in ({}, WEIGHTS, WEIGHTS | {"at_most": 30})]
     assert all(keys[a] != keys[b] for a, b in ((0, 1), (0, 2), (1, 2)))
-    said = json.loads(json.dumps(TopKQuery(**asked, **WEIGHTS, groups=["DE"]).to_dict()))
-    assert [group.values for group in data.ask(Query.from_dict(said)).groups.shown] == [("DE",)]
+    said = json.loads(json.dumps(plan_of("top_k", **asked, **WEIGHTS, groups=["DE"]).to_dict()))
+    assert [group.values for group in data.ask(Plan.from_dict(said)).groups.shown] == [("DE",)]

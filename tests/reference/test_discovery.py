@@ -10,10 +10,9 @@ import pytest
 import dpselect as dps
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.top_k.discover import root_down
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.top_k_planning import best_unknown_method
+from dpselect.queries.selections import best_unknown_method
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 
 TERMS = {"epsilon": 8, "delta": "1e-9"}
 # Everybody has ant; the rarer an item, the fewer users, down to one alone.
@@ -101,7 +100,7 @@ def test_what_cannot_be_is_refused_before_any_row_is_read(settings, message, mon
 
 def plan(k, most, **more):
     terms = {"epsilon": 1, "delta": "1e-6", "counts": False, "method": "discover", **more}
-    return TopKQuery(k=k, max_items_per_user=most, **terms).plan
+    return plan_of("top_k", k=k, max_items_per_user=most, **terms).selection
 
 
 @pytest.mark.parametrize("most", [None, 1, 5])
@@ -163,11 +162,11 @@ def test_a_plan_takes_what_auto_says_and_tells_why():
     assert not plan(50, 10).reason.endswith("It was taken because k is large for epsilon.")
     helped = "With a max_items_per_user that few users exceed, a set union could find more."
     few = {"k": 100, "epsilon": "0.1", "delta": "1e-6"}
-    assert TopKQuery(**few).plan.reason.endswith(f"It was taken because k is large for epsilon. {helped}")
-    assert TopKQuery(**few, max_items_per_user=5).plan.method == "discover"
-    assert helped not in TopKQuery(**few | {"k": 20}).plan.reason
-    assert helped not in TopKQuery(**few, by_weight="w", at_most=2).plan.reason
-    looked = TopKQuery(k=50, epsilon=1, k_bar=500, max_items_per_user=10).plan
+    assert plan_of("top_k", **few).selection.reason.endswith(f"It was taken because k is large for epsilon. {helped}")
+    assert plan_of("top_k", **few, max_items_per_user=5).selection.method == "discover"
+    assert helped not in plan_of("top_k", **few | {"k": 20}).selection.reason
+    assert helped not in plan_of("top_k", **few, by_weight="w", at_most=2).selection.reason
+    looked = plan_of("top_k", k=50, epsilon=1, k_bar=500, max_items_per_user=10).selection
     assert type(looked.selector).__name__ == "LimitedDomain"
 
 

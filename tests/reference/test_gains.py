@@ -12,8 +12,7 @@ import dpselect as dps
 from dpselect.checking.finding import Verdict
 from dpselect.errors import BudgetError, ParameterError
 from dpselect.ledger import Account
-from dpselect.queries.top_k import TopKQuery
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.judge.both import check
 
 MONTHS = {"time": "at", "period": "month", "during": "2026-10"}
@@ -41,7 +40,7 @@ METHODS: list[dict[str, Any]] = [
     {"method": "discover", "in_engine": True},
     {"domain": ["tea", "soup", "new", "gone", "nobody's"]},
     {"domain": 10**6},
-    {"domain": ["tea", "soup", "new", "gone"], "ranked": False, "method": "canonical-set"},
+    {"domain": ["tea", "soup", "new", "gone"], "method": "canonical-set"},
     {"exclude": ["tea"]},
 ]
 
@@ -94,7 +93,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"compared_with": 9}, "compared_with must be the name of a period"),
     ({"compared_with": []}, "compared_with must be the name of a period"),
     ({"by": "at"}, "by must be left out where compared_with is given"),
-    ({"by_weight": "user", "at_most": 1}, "by_weight must be left out where compared_with is given"),
+    ({"by_weight": "user", "at_most": 1}, "compared_with must be left out where by_weight is given"),
     ({"measures": "mean(user, 0, 1)"}, "measures must be left out where compared_with is given"),
     ({"within": 5, "epsilon": None}, "within must be left out where compared_with is given"),
     (
@@ -148,7 +147,7 @@ def test_what_is_left_for_it_is_what_is_left_on_both_sides(tmp_path: Path) -> No
         budget = dps.Budget.open(ledger, data="plays", analyst="ann")
         dataset(during=OLD, budget=budget).top_k(1, epsilon="0.5", domain=["tea", "soup"])
         asked = {"k": 1, "epsilon": "0.1", "domain": ["tea", "soup"]}
-        alone, both = TopKQuery(**asked), TopKQuery(**asked, compared_with=OLD)  # type: ignore[arg-type]
+        alone, both = plan_of("top_k", **asked), plan_of("top_k", **asked, compared_with=OLD)  # type: ignore[arg-type]
         assert budget.left_for(both, during="2026-10") == budget.left_for(alone, during=OLD)
         assert budget.left_for(both, during="2026-10") < budget.left_for(alone, during="2026-10")
         release = by_names(dataset(budget=budget)).top_k(**asked, compared_with=OLD)  # type: ignore[arg-type]

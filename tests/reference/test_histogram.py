@@ -15,10 +15,9 @@ from dpselect._ground.privacy import ZCDP, PureDP
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.ledger import Charge
 from dpselect.mechanisms import HistogramGaussian
-from dpselect.queries.histogram import HistogramQuery
 from dpselect.release.statement import Kind
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.judge.both import check
 
 ROWS = {
@@ -55,7 +54,7 @@ def test_all_counts_in_the_order_of_the_domain() -> None:
 
 def test_intervals_are_those_of_the_noise_and_of_all_items() -> None:
     release = data(max_items_per_user=2).histogram(domain=MANY, epsilon="1/2")
-    used = HistogramQuery(domain=MANY, epsilon="1/2", max_items_per_user=2).mechanism
+    used = plan_of("histogram", domain=MANY, epsilon="1/2", max_items_per_user=2).mechanism
     width = used.width(0.05, 40)
     assert release.accuracy.numbers == {"width_of_counts": width, "width_of_one_count": used.width(0.05)}
     assert all(item.low == max(0, item.count - width) and item.high == max(0, item.count + width) for item in release)
@@ -78,7 +77,7 @@ def test_intervals_are_those_of_the_noise_and_of_all_items() -> None:
     ],
 )
 def test_the_noise_is_for_as_many_counts_as_a_user_moves(most, domain, delta, moved, gaussian) -> None:
-    query = HistogramQuery(domain=domain, epsilon=1, delta=delta, max_items_per_user=most)
+    query = plan_of("histogram", domain=domain, epsilon=1, delta=delta, max_items_per_user=most)
     assert query.mechanism.max_items_per_user == moved
     assert isinstance(query.mechanism, HistogramGaussian) is gaussian
     assert (query.price.epsilon, query.price.delta) == (1, Fraction(delta) if gaussian else 0)
@@ -104,13 +103,13 @@ def test_a_bound_is_kept() -> None:
 def test_what_a_ledger_is_charged(ledger, tmp_path) -> None:
     paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
     order = ledger.data_account("default").promise.order
-    laplace, gaussian = (HistogramQuery(domain=MANY, epsilon=1, delta=delta) for delta in (0, "1e-6"))
+    laplace, gaussian = (plan_of("histogram", domain=MANY, epsilon=1, delta=delta) for delta in (0, "1e-6"))
     each = laplace.price_at(order)
     assert (each.epsilon, each.failure, each.renyi) == (1, 0, 40 * divergence(PureDP(Fraction(1, 40)), order))
     wide = gaussian.price_at(order)
     assert (wide.epsilon, wide.whole.failure) == (1, Fraction(1, 10**6))
     assert wide.renyi == divergence(ZCDP(gaussian.mechanism.rho.rho), order) < divergence(PureDP(Fraction(1)), order)
-    assert gaussian.price_at(None) == dps.Query.from_dict(gaussian.to_dict()).price_at(None)
+    assert gaussian.price_at(None) == dps.Plan.from_dict(gaussian.to_dict()).price_at(None)
     for query in (laplace, gaussian):
         release = paid.ask(query)
         charged = Charge.of(query.price_at(order).whole)

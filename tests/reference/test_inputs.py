@@ -276,7 +276,7 @@ def test_the_largest_k_bar_is_answered_and_a_larger_one_is_refused_before_rows_a
     data = dps.Dataset({"user": [*range(90)], "item": ["a", "b", "c"] * 30}, user="user", item="item")
     assert by_names(data).top_k(2, epsilon=30, k_bar=2**53 - 1).privacy.parameters["k_bar"] == 2**53 - 1
     with pytest.raises(dps.ParameterError, match="k_bar must be a whole number from 1 to 9007199254740991"):
-        dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": 30, "k_bar": 2**53})
+        dps.Plan.from_dict({"verb": "top_k", "k": 2, "epsilon": 30, "k_bar": 2**53})
 
 
 @pytest.mark.parametrize("counts", [5, None, 2.5], ids=str)

@@ -22,10 +22,9 @@ from dpselect._ground.keys import key_from, text_of
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
 from dpselect.ledger import Account, Ledger
-from dpselect.queries.top_k import TopKQuery
 from dpselect.release.item_columns import names_of
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.judge.both import check
 
 USERS = 300
@@ -111,7 +110,7 @@ def test_every_verb_gives_tuples_and_speaks_of_the_unit() -> None:
     asked = {
         "top_k": data().top_k(2, epsilon=30),
         "top_k of a domain": data().top_k(2, epsilon=30, domain=DOMAIN, counts=True),
-        "a set": by_names(data()).top_k(2, epsilon=30, domain=DOMAIN, ranked=False),
+        "a set": by_names(data()).top_k(2, epsilon=30, domain=DOMAIN, method="set"),
         "union": data().union(epsilon=30),
         "union in the engine": by_names(data()).union(
             epsilon=30, in_engine=True, method="weighted-gaussian", max_items_per_user=1
@@ -224,11 +223,11 @@ def test_labels_that_look_alike_are_told_apart() -> None:
 
 
 def test_a_question_of_tuples_is_json_and_back() -> None:
-    query = TopKQuery(k=2, epsilon=1, domain=[*DOMAIN, (datetime.date(2026, 1, 2), 1)])
-    again = dps.Query.from_dict(json.loads(json.dumps(query.to_dict())))
+    query = plan_of("top_k", k=2, epsilon=1, domain=[*DOMAIN, (datetime.date(2026, 1, 2), 1)])
+    again = dps.Plan.from_dict(json.loads(json.dumps(query.to_dict())))
     assert again.key["k"] == 2
     assert again.domain.items == query.domain.items  # type: ignore[attr-defined]
-    written = dps.Query.from_dict({"verb": "choose", "epsilon": 30, "domain": [["tuple", ["DE", 7]]]})
+    written = dps.Plan.from_dict({"verb": "choose", "epsilon": 30, "domain": [["tuple", ["DE", 7]]]})
     assert data(user="user").ask(written).labels == [("DE", 7)]
 
 
@@ -251,7 +250,7 @@ def test_a_ledger_tells_keys_apart() -> None:
         with one.engine() as engine:
             whose.append(one.question("top_k", {}, engine, "today").user)
     assert len({*whose}) == 5
-    domains = [key(asked[-1], domain=TopKQuery(k=1, epsilon=1, domain=items).domain)
+    domains = [key(asked[-1], domain=plan_of("top_k", k=1, epsilon=1, domain=items).domain)
                for items in ([("a,b", "c")], [("a", "b,c")], [("1", 1)], [(1, "1")], [(1, 1)])]  # fmt: skip
     assert len(set(domains)) == len(domains)
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect.queries.top_k import TopKQuery
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 
 ROWS = {
     "user": [u for u in range(900) for _ in range(3)],
@@ -87,10 +86,8 @@ def test_weights_without_them() -> None:
 
 
 def test_their_price_is_that_of_the_same_question() -> None:
-    from dpselect.queries.union import UnionQuery
-
-    for kind in (TopKQuery, UnionQuery):
-        assert kind(epsilon=1, exclude=["a"]).price == kind(epsilon=1).price
+    for verb in ("top_k", "union"):
+        assert plan_of(verb, epsilon=1, exclude=["a"]).price == plan_of(verb, epsilon=1).price
 
 
 def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
@@ -109,7 +106,9 @@ def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
     frame, file = (dps.Column(source, "x") for source in ({"x": ["bot"]}, str(tmp_path / "list.csv")))
     for name in ("exclude", "groups"):
         more = {"by": "country"} if name == "groups" else {}
-        known = [question("top_k", TopKQuery(epsilon=1, **{name: one}, **more).key, {}, True) for one in (frame, file)]
+        known = [
+            question("top_k", plan_of("top_k", epsilon=1, **{name: one}, **more).key, {}, True) for one in (frame, file)
+        ]
         assert [one.repeatable for one in known] == [False, True]
 
 

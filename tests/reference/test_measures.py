@@ -10,9 +10,8 @@ import pytest
 import dpselect as dps
 from dpselect.aggregates.measures import Mean, Sum, measures_of
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
-from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.judge.both import check
 from tests.ledger.amounts import grant
 
@@ -31,7 +30,7 @@ HOW = {
     "limited domain": {},
     "limited domain, bound": {"most": 1},
     "peeling": {"domain": DOMAIN, "k": 4},
-    "a set": {"domain": DOMAIN, "ranked": False, "method": "canonical-set"},
+    "a set": {"domain": DOMAIN, "method": "canonical-set"},
     "a sequence": {"domain": DOMAIN, "method": "joint-sequence"},
     "a size": {"domain": 50},
     "discover": {"method": "discover"},
@@ -133,7 +132,7 @@ def test_names_of_columns_hold_anything() -> None:
 def test_every_noisy_number_has_the_price_of_a_count() -> None:
     """A sum is one number and a mean two: four of each item with its users; a user moves those of at most two items."""
     for bound, times in ((None, 3 * 4), (2, 2 * 4)):
-        plan = TopKQuery(k=3, epsilon=1, domain=DOMAIN, measures=ALL, max_items_per_user=bound).plan
+        plan = plan_of("top_k", k=3, epsilon=1, domain=DOMAIN, measures=ALL, max_items_per_user=bound).selection
         picks, numbers = plan.privacy.steps
         assert (picks.times, numbers.times) == (3, times)
         assert plan.measurer.epsilon_per_noise == plan.counter.epsilon_per_count == numbers.value.epsilon
@@ -165,7 +164,7 @@ def test_a_short_answer_costs_less() -> None:
         ({"measures": "sum(minutes, 0, 2.5, unit=1)"}, "high must be a whole number of units"),
         ({"measures": "sum(minutes, 0, 1e7)"}, "high must be a whole number of units, at most 1,000,000 of them"),
         ({"measures": ALL, "by": "stars"}, "by must be left out where measures is given"),
-        ({"measures": ALL, "by_weight": "minutes", "at_most": 5}, "by_weight must be left out where measures is given"),
+        ({"measures": ALL, "by_weight": "minutes", "at_most": 5}, "measures must be left out where by_weight is given"),
         ({"measures": ALL, "within": 50, "epsilon": None}, "within must be left out where measures is given"),
         ({"measures": "sum(minuts, 0, 9)"}, "measures must be a column of the source, got 'minuts'"),
     ],

@@ -21,9 +21,10 @@ from dpselect.accounting.promise import Promise, how_many
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.errors import BudgetError
 from dpselect.ledger.question import Fingerprint
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k import TopKPlan
 from dpselect.release.release import Release
 from dpselect.testing import SeededDraws
+from tests.by_names import plan_of
 
 K, DELTA = 10, Fraction(1, 10**6)
 APART = DELTA / 2
@@ -78,15 +79,15 @@ def largest(fits: Callable[[float], bool], halvings: int = 14) -> float:
 # ---- Budget -------------------------------------------------------------------------------------------------
 
 
-def asked(e: float) -> TopKQuery:
-    return TopKQuery(k=K, epsilon=Fraction(e) * K, delta=USUAL, method="limited-domain")
+def asked(e: float) -> TopKPlan:
+    return plan_of("top_k", k=K, epsilon=Fraction(e) * K, delta=USUAL, method="limited-domain")
 
 
-def pick_of(query: TopKQuery) -> float:
-    return float(query.plan.selector.epsilon_per_pick)
+def pick_of(query: TopKPlan) -> float:
+    return float(query.selection.selector.epsilon_per_pick)
 
 
-def paid(promise: Promise, query: TopKQuery, items: int) -> int:
+def paid(promise: Promise, query: TopKPlan, items: int) -> int:
     release: Any = SimpleNamespace(found=(items,))
     return how_many(promise, query.price_at(promise.order), typical=query.cost_at(release, promise.order))
 
@@ -103,15 +104,15 @@ def test_a_pick_of_a_budget_is_that_of_algorithm_2(epsilon: int, questions: int,
     assert 0.93 * theirs[optimal] < ours < theirs[optimal]  # where Algorithm 2 is better, for picks of one epsilon
 
 
-@dataclass(frozen=True)
-class AtTheCeiling(TopKQuery):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AtTheCeiling(TopKPlan):
     """The twin that pays for k items whatever came back."""
 
     def cost_at(self, release: Release, order: int | None) -> Any:  # noqa: ARG002
         return self.price_at(order)
 
 
-def taken(query: TopKQuery, items: int) -> int:
+def taken(query: TopKPlan, items: int) -> int:
     """How many questions a real budget pays, if each finds so many items that anybody could tell."""
     budget, draws = dps.Budget(epsilon=1, delta=DELTA), SeededDraws(1)
     histogram = CountGroups.from_items([f"item {i}" for i in range(items)], [10**6] * items)
@@ -119,7 +120,10 @@ def taken(query: TopKQuery, items: int) -> int:
     while True:
         try:
             release = budget.pay(
-                query, Fingerprint("{}", repeatable=False), lambda: query.plan.select(histogram, draws), fresh=False
+                query,
+                Fingerprint("{}", repeatable=False),
+                lambda: query.selection.select(histogram, draws),
+                fresh=False,
             )
         except BudgetError:
             return found
@@ -135,5 +139,5 @@ def test_a_budget_pays_as_many_short_lists_as_algorithm_2(items: int) -> None:
     while theirs.ask(K, items):
         many += 1
     assert many <= taken(query, items) <= 1.05 * many
-    twin = AtTheCeiling(**{name: getattr(query, name) for name in ("k", "epsilon", "delta", "method")})
+    twin = AtTheCeiling(question=query.question, payment=query.payment)
     assert (taken(twin, items) < many) == (items < K)

@@ -12,9 +12,8 @@ from dpselect.errors import ParameterError
 from dpselect.forecast import plan
 from dpselect.forecast.by_group import imagined
 from dpselect.forecast.population import Zipf, expected_counts
-from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 
 SIZES = [6000, 2000, 300]
 ASKED = {"k": 3, "groups": SIZES, "items": 40, "items_per_user": 3, "epsilon": [1, 4]}
@@ -29,7 +28,7 @@ def test_each_number_of_groups_is_priced_as_the_question(found):
     assert [(row.max_groups_per_user, row.epsilon) for row in found] == [(1, 1), (1, 4), (2, 1), (2, 4)]  # of 3 groups
     for row in found:
         asked = {"k": 3, "delta": "1e-6", "by": "g", "counts": True, "method": "limited-domain"}
-        real = TopKQuery(epsilon=row.epsilon, max_groups_per_user=row.max_groups_per_user, **asked).plan
+        real = plan_of("top_k", epsilon=row.epsilon, max_groups_per_user=row.max_groups_per_user, **asked).selection
         assert row.threshold == real.height()
         assert row.width == real.counter.width(0.05)
         assert row.method == real.method

@@ -14,7 +14,7 @@ from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence, divergences
 from dpselect.accounting.two_prices import Price, Spent, ceiling, of_outcome
 from dpselect.errors import ParameterError
-from dpselect.queries.top_k import TopKQuery
+from tests.by_names import plan_of
 from tests.reference.test_renyi_prices import exact, worst_two_points
 
 
@@ -117,10 +117,10 @@ def test_no_epsilon_is_charged_without_the_delta_that_it_needs():
     """A later grant may let adding hold again: what was charged without composition counts by its steps for good."""
     made, query = promise(1, "1e-6"), top(1, "1e-8")
     most = ceiling(query.price, made.order)
-    pick = query.plan.selector.terms.epsilon_per_pick
+    pick = query.selection.selector.terms.epsilon_per_pick
     held = made.charge(Spent(Fraction(2)), most)
     assert (held.epsilon, held.failure) == (10 * pick, query.price.failure)
-    found = made.settle(held, of_outcome(query.price, query.plan.steps((9,)), made.order))
+    found = made.settle(held, of_outcome(query.price, query.selection.steps((9,)), made.order))
     assert found == held
     assert found.epsilon > query.price.epsilon
 
@@ -129,7 +129,8 @@ def test_no_epsilon_is_charged_without_the_delta_that_it_needs():
 
 
 def top(epsilon, delta, k=10):
-    return TopKQuery(
+    return plan_of(
+        "top_k",
         k=k,
         epsilon=Fraction(epsilon),
         delta=Fraction(delta),
@@ -143,7 +144,7 @@ def top(epsilon, delta, k=10):
 
 def test_a_limited_domain_is_priced_by_the_picks_it_made():
     query, order = top(1, "1e-8"), 23
-    pick = query.plan.selector.terms.epsilon_per_pick
+    pick = query.selection.selector.terms.epsilon_per_pick
     each = divergence(BoundedRange(pick), order)
     whole = ceiling(query.price, order)
     assert (whole.epsilon, whole.renyi) == (1, 10 * each)
@@ -151,7 +152,7 @@ def test_a_limited_domain_is_priced_by_the_picks_it_made():
     assert 0 < whole.composition < Fraction(1, 10**8)
     for found in range(11):
         taken = min(found + 1, 10)  # bottom is a pick
-        cost = of_outcome(query.price, query.plan.steps((found,)), order)
+        cost = of_outcome(query.price, query.selection.steps((found,)), order)
         assert (cost.epsilon, cost.renyi) == (min(Fraction(1), taken * pick), taken * each)
         assert (cost.failure, cost.composition) == (whole.failure, whole.composition)
 
@@ -211,7 +212,7 @@ def test_at_least_so_many_can_be_asked_whatever_comes_back(each, picks, settled)
     made, query = promise(3, "1e-6"), top(each, Fraction(1, 10**9))
     price, steps = (
         ceiling(query.price, made.order),
-        Steps(BoundedRange(query.plan.selector.epsilon_per_pick), picks + 1),
+        Steps(BoundedRange(query.selection.selector.epsilon_per_pick), picks + 1),
     )
     typical = price if picks == 10 else of_outcome(query.price, [steps], made.order)
     found = at_least(made, price, settled=settled)
@@ -243,7 +244,7 @@ TOP_TEN = [  # epsilon and delta of the grant, epsilon of a question, how many b
 def test_so_many_questions_of_ten_items_fit_into_a_grant(epsilon, delta, each, adding, expected):
     """With delta / 1000 for each question, and the picks' epsilons added up without a cap."""
     made, query = promise(epsilon, delta), top(each, Fraction(delta) / 1000)
-    pick, failure = query.plan.selector.terms.epsilon_per_pick, query.price.failure
+    pick, failure = query.selection.selector.terms.epsilon_per_pick, query.price.failure
     price = Price(10 * pick, divergences(query.price.steps, made.order), failure)
     assert made.epsilon // Fraction(each) == adding
     assert how_many(made, price) == expected

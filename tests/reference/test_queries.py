@@ -3,7 +3,7 @@
 import datetime
 import inspect
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,48 +15,48 @@ from dpselect._ground.domain import Listed
 from dpselect._ground.methods import METHODS, NeedsBound, methods
 from dpselect.aggregates.measures import Sum
 from dpselect.ledger.question import question
-from dpselect.queries.choose import ChooseQuery
-from dpselect.queries.histogram import HistogramQuery
-from dpselect.queries.quantile import QuantileQuery
-from dpselect.queries.query import VERBS, kind
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.union import UnionQuery
-from dpselect.queries.words import table
+from dpselect.queries.at_price import planned
+from dpselect.queries.facts import Facts
+from dpselect.queries.paid import NOTHING
+from dpselect.queries.parameters import table
+from dpselect.queries.plan import PLANS, kind
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import OneEach, Scores
 from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.ledger.amounts import grant
 
 ROWS = {"user": [u for u in range(900) for _ in range(2)], "item": [n for u in range(900) for n in (u % 3, 5)]}
 
 QUERIES = [
-    TopKQuery(k=2, epsilon="1/3"),
-    TopKQuery(k=2, epsilon=1, delta="1e-7", counts=True, k_bar=30, max_items_per_user=2),
-    TopKQuery(k=2, epsilon=0.1, domain=["a", None, 3, datetime.date(2024, 5, 1), b"x"]),
-    TopKQuery(k=2, epsilon=1, domain=range(5, 90), ranked=False, method="canonical-set"),
-    TopKQuery(k=2, epsilon=1, domain=10**6),
-    TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=2.5, weight_unit="0.1", counts=True),
-    TopKQuery(k=2, epsilon=1, by_weight="minutes", at_most=60, domain=["a", "b", "c"], ranked=False),
-    TopKQuery(k=2, epsilon=1, measures=["users", Sum("a, (b)", "-1/2", 9, unit="1/4"), 'mean(" c", 0, 1e-7)']),
-    UnionQuery(epsilon=1),
-    UnionQuery(epsilon=1, max_items_per_user="auto", method="weighted-gaussian", counts=True),
-    UnionQuery(epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
-    TopKQuery(k=2, epsilon=1, exclude=["a", datetime.date(2024, 5, 1), 7]),
-    TopKQuery(k=2, epsilon=1, compared_with="2026-09"),
-    UnionQuery(epsilon=1, popular=["a", 5]),
-    UnionQuery(epsilon=1, exclude=["a", 5]),
-    UnionQuery(epsilon=2, words=Words(Tokenizer("spaces", lower=False), 1, 3), shares=("1/2", "1/4", "1/8")),
-    ChooseQuery(epsilon=1, domain=["a", "b"], method="permute-and-flip", neighbors="replace-one"),
-    HistogramQuery(epsilon=1, domain=["b", 2.5, datetime.date(2024, 5, 1)], max_items_per_user=2),
-    HistogramQuery(epsilon="1/3", delta="1e-9", domain=range(-3, 400)),
-    QuantileQuery(epsilon=1, bounds=(0, 9.5), q=(0.25, "1/2"), delta="1e-9", step="0.1", per_user="mean"),
+    plan_of("top_k", k=2, epsilon="1/3"),
+    plan_of("top_k", k=2, epsilon=1, delta="1e-7", counts=True, k_bar=30, max_items_per_user=2),
+    plan_of("top_k", k=2, epsilon=0.1, domain=["a", None, 3, datetime.date(2024, 5, 1), b"x"]),
+    plan_of("top_k", k=2, epsilon=1, domain=range(5, 90), method="canonical-set"),
+    plan_of("top_k", k=2, epsilon=1, domain=10**6),
+    plan_of("top_k", k=2, epsilon=1, by_weight="minutes", at_most=2.5, weight_unit="0.1", counts=True),
+    plan_of("top_k", k=2, epsilon=1, by_weight="minutes", at_most=60, domain=["a", "b", "c"], method="set"),
+    plan_of("top_k", k=2, epsilon=1, measures=["users", Sum("a, (b)", "-1/2", 9, unit="1/4"), 'mean(" c", 0, 1e-7)']),
+    plan_of("union", epsilon=1),
+    plan_of("union", epsilon=1, method="weighted-gaussian", counts=True),
+    plan_of("union", epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
+    plan_of("top_k", k=2, epsilon=1, exclude=["a", datetime.date(2024, 5, 1), 7]),
+    plan_of("top_k", k=2, epsilon=1, compared_with="2026-09"),
+    plan_of("union", epsilon=1, popular=["a", 5]),
+    plan_of("union", epsilon=1, exclude=["a", 5]),
+    plan_of("union", epsilon=2, words=Words(Tokenizer("spaces", lower=False), 1, 3), shares=("1/2", "1/4", "1/8")),
+    plan_of("choose", epsilon=1, domain=["a", "b"], method="permute-and-flip"),
+    plan_of("histogram", epsilon=1, domain=["b", 2.5, datetime.date(2024, 5, 1)], max_items_per_user=2),
+    plan_of("histogram", epsilon="1/3", delta="1e-9", domain=range(-3, 400)),
+    plan_of("quantile", epsilon=1, bounds=(0, 9.5), q=(0.25, "1/2"), delta="1e-9", step="0.1", per_user="mean"),
 ]
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: json.dumps(query.to_dict()))
-def test_json_holds_the_whole_question(query: dps.Query) -> None:
-    again = dps.Query.from_dict(json.loads(json.dumps(query.to_dict())))
+def test_json_holds_the_whole_question(query: dps.Plan) -> None:
+    again = dps.Plan.from_dict(json.loads(json.dumps(query.to_dict())))
     assert again.to_dict() == query.to_dict()
     assert question("", again.key, {}, False) == question("", query.key, {}, False)
     assert again.price == query.price
@@ -64,7 +64,7 @@ def test_json_holds_the_whole_question(query: dps.Query) -> None:
 
 def test_a_question_from_json_is_answered_as_one_from_python() -> None:
     data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2)
-    query = dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": "4", "counts": True})
+    query = dps.Plan.from_dict({"verb": "top_k", "k": 2, "epsilon": "4", "counts": True})
     said = data.ask(query, draws=SeededDraws(1))
     assert said.to_dict() == by_names(data).top_k(2, epsilon=4, counts=True, draws=SeededDraws(1)).to_dict()
     assert said.privacy.parameters["max_items_per_user"] == 2  # the data's, which the query had none of
@@ -73,10 +73,10 @@ def test_a_question_from_json_is_answered_as_one_from_python() -> None:
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        ([], "query must be an object with a verb"),
+        ([], "question must be an object with a verb"),
         ({"k": 3}, "verb must be one of top_k, union, choose, histogram, quantile"),
         ({"verb": "drop"}, "verb must be one of"),
-        ({"verb": "top_k", "epsilon": 1, "kk": 3}, "query must hold parameters of top_k, got 'kk'"),
+        ({"verb": "top_k", "epsilon": 1, "kk": 3}, "kk must be a parameter of top_k"),
         ({"verb": "union"}, "epsilon must be given for union"),
         (
             {"verb": "quantile", "epsilon": 1, "per_user": "mean"},
@@ -85,43 +85,37 @@ def test_a_question_from_json_is_answered_as_one_from_python() -> None:
         ({"verb": "histogram", "epsilon": 1}, "domain must be given for histogram"),
         ({"verb": "histogram", "epsilon": 1, "domain": 50}, "domain must say which items there are"),
         ({"verb": "top_k"}, "epsilon must be"),
-        ({"verb": "top_k", "epsilon": {"a": 1}}, "epsilon must be a number, a text or a list"),
+        ({"verb": "top_k", "epsilon": {"a": 1}}, "epsilon must be"),
         ({"verb": "top_k", "epsilon": [1]}, "epsilon must be"),
         ({"verb": "top_k", "epsilon": 1, "domain": {"source": "/etc/passwd", "column": "a"}}, "domain must be a list"),
         ({"verb": "top_k", "epsilon": 1, "domain": "/etc/passwd"}, "domain must be"),
         ({"verb": "top_k", "epsilon": 1, "domain": [["float", "no"]]}, "domain must hold items in JSON types"),
         ({"verb": "top_k", "epsilon": 1, "domain": [["no such kind", "1"]]}, "domain must hold items in JSON types"),
-        ({"verb": "top_k", "epsilon": 1, "ranked": "yes"}, "ranked must be True or False"),
+        ({"verb": "top_k", "epsilon": 1, "counts": "yes"}, "counts must be True or False"),
         ({"verb": "union", "epsilon": 1, "shares": ["1/2"]}, "shares must be left out"),
     ],
 )
 def test_what_is_no_question_is_refused_in_our_words(found: object, message: str) -> None:
     with pytest.raises(dps.ParameterError, match=message):
-        dps.Query.from_dict(found)  # type: ignore[arg-type]
+        dps.Plan.from_dict(found)  # type: ignore[arg-type]
 
 
 INNER = ["epsilon_per_pick", "delta_threshold", "sensitivity", "monotonic", "of_scores", "plan", "mechanism", "most"]
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", PLANS)
 @pytest.mark.parametrize("name", INNER)
 def test_json_cannot_say_what_only_our_code_may(verb: str, name: str) -> None:
     """A sensitivity of a thousandth, say, would make a promise about counts that does not hold."""
     given = {"verb": verb, "epsilon": 1, "domain": ["a"], "bounds": [0, 9], name: "1/1000"}
-    known = kind(verb).parameters()
-    with pytest.raises(dps.ParameterError, match=f"query must hold parameters of {verb}, got '{name}'"):
-        dps.Query.from_dict({one: value for one, value in given.items() if one in ("verb", name) or one in known})
-
-
-def test_counts_of_users_have_no_other_sensitivity() -> None:
-    for more in ({"sensitivity": "1/1000"}, {"monotonic": True}):
-        with pytest.raises(dps.ParameterError, match="sensitivity must be left out for counts of users"):
-            ChooseQuery(epsilon=1, domain=["a", "b"], **more)  # type: ignore[arg-type]
+    known = kind(verb).fields()
+    with pytest.raises(dps.ParameterError, match=f"{name} must be a parameter of {verb}"):
+        dps.Plan.from_dict({one: value for one, value in given.items() if one in ("verb", name) or one in known})
 
 
 def test_a_bound_that_the_data_do_not_keep_is_refused() -> None:
     """Counts would be noised for users of two items, while users of any number take part."""
-    query = TopKQuery(k=2, epsilon=1, counts=True, max_items_per_user=2)
+    query = plan_of("top_k", k=2, epsilon=1, counts=True, max_items_per_user=2)
     for data in (
         dps.Dataset(ROWS, user="user", item="item"),
         dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3),
@@ -132,14 +126,17 @@ def test_a_bound_that_the_data_do_not_keep_is_refused() -> None:
 
 
 def test_a_union_has_a_bound_of_its_own_and_the_words_of_the_data() -> None:
-    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2)
-    assert data.ask(UnionQuery(epsilon=1, max_items_per_user=1)).privacy.parameters["max_items_per_user"] == 1
-    with pytest.raises(dps.ParameterError, match="ngrams must be those of the data"):
-        data.ask(UnionQuery(epsilon=1, words=Words(Tokenizer(), 1, 2)))
+    data = dps.Dataset(ROWS, user="user", item="item")
+    assert data.ask(plan_of("union", epsilon=1, max_items_per_user=1)).privacy.parameters["max_items_per_user"] == 1
+    bounded = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2)
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be that of the data"):
+        bounded.ask(plan_of("union", epsilon=1, max_items_per_user=3))
+    with pytest.raises(dps.ParameterError, match="ngrams must be that of the data"):
+        data.ask(plan_of("union", epsilon=1, words=Words(Tokenizer(), 1, 2)))
 
 
 def test_a_column_of_another_source_is_not_written() -> None:
-    query = TopKQuery(k=1, epsilon=1, domain=dps.Column("catalogue.csv", "item"))
+    query = plan_of("top_k", k=1, epsilon=1, domain=dps.Column("catalogue.csv", "item"))
     with pytest.raises(dps.ParameterError, match="domain must be a list of items"):
         query.to_dict()
 
@@ -169,15 +166,15 @@ def test_a_row_says_of_its_mechanism_what_is_so(method) -> None:
 
 
 def test_the_rows_of_a_verb_have_different_names() -> None:
-    for verb in VERBS:
+    for verb in PLANS:
         names = [one.name for one in methods(verb)]
         assert len(set(names)) == len(names)
 
 
 def test_every_field_of_a_question_is_in_its_table() -> None:
-    for verb in VERBS:
+    for verb in PLANS:
         told = {line.split("`")[1] for line in table(verb) if line.startswith("| `")}
-        assert told == set(kind(verb).parameters()), verb
+        assert told == set(kind(verb).fields()), verb
         assert all(one.name in told for one in fields(dps.Statement) if one.name in ("epsilon", "delta"))
 
 
@@ -185,57 +182,56 @@ def test_every_field_of_a_question_is_in_its_table() -> None:
 
 DATA = dps.Dataset(ROWS, user="user", item="item")
 OURS = [
-    ChooseQuery(epsilon="1/10", of_scores=True, sensitivity="1/1000", monotonic=True),
-    ChooseQuery(epsilon="1/10", of_scores=True),
+    planned(Scores(sensitivity="1/1000", monotonic=True), Payment(epsilon="1/10"), NOTHING),
+    planned(OneEach(bounds=(0, 9)), Payment(epsilon=1), NOTHING),
 ]
 
 
-@pytest.mark.parametrize("query", OURS, ids=repr)
-def test_a_question_for_scores_is_asked_of_no_data_set(query: dps.Query, monkeypatch) -> None:
+@pytest.mark.parametrize("plan", OURS, ids=repr)
+def test_a_question_for_values_of_ones_own_is_asked_of_no_data_set(plan: dps.Plan, monkeypatch) -> None:
     """It would choose among items that nobody listed, by a sensitivity that is not theirs."""
     monkeypatch.setattr(dps.Dataset, "engine", None)  # whoever opened the data now would fail otherwise
-    with pytest.raises(dps.ParameterError, match="must be left out of a question that is asked of a data set"):
-        DATA.ask(query)
-    with pytest.raises(dps.ParameterError, match="must be left out of a question that is written as JSON"):
-        query.to_dict()
+    for refused in (
+        lambda: DATA.ask(plan),
+        lambda: DATA.ask(plan.question, epsilon=1),
+        lambda: DATA.plan(plan.question, epsilon=1),
+    ):
+        with pytest.raises(dps.ParameterError, match="question must be about a data set, got one about"):
+            refused()
 
 
-def test_a_quantile_of_the_callers_own_values_is_no_question_of_a_data_set() -> None:
-    query = QuantileQuery(epsilon=1, bounds=(0, 9), per_user=None)
-    for asked in (query.to_dict, lambda: DATA.ask(query)):
-        with pytest.raises(dps.ParameterError, match="per_user must be one of random, min, max, mean"):
-            asked()
-
-
-def test_a_question_for_scores_is_refused_by_itself_too() -> None:
-    """The same hole seen from below: not even code of ours may bind it to a data set."""
-    with pytest.raises(dps.ParameterError, match="of_scores must be left out"):
-        OURS[0].of(DATA)
+@pytest.mark.parametrize("plan", OURS, ids=repr)
+def test_it_is_not_written_as_json(plan: dps.Plan) -> None:
+    with pytest.raises(dps.ParameterError, match="question must be about a data set"):
+        plan.to_dict()
 
 
 @pytest.mark.parametrize("verb", ["top_k", "choose", "histogram"])
 @pytest.mark.parametrize("most", ["3", "auto", "", [3], 0, False, -0.0, -5, 2.5, True, float("nan")], ids=repr)
 def test_a_bound_is_a_number_of_items(verb: str, most: object) -> None:
     with pytest.raises(dps.ParameterError, match="max_items_per_user must be a whole number of at least 1"):
-        dps.Query.from_dict({"verb": verb, "epsilon": 1, "domain": ["a"], "max_items_per_user": most})  # type: ignore[dict-item]
+        dps.Plan.from_dict({"verb": verb, "epsilon": 1, "domain": ["a"], "max_items_per_user": most})  # type: ignore[dict-item]
 
 
 def test_numbers_of_any_type_are_the_same_question() -> None:
-    plain, other = TopKQuery(k=3, epsilon=1, k_bar=40), TopKQuery(k=np.int64(3), epsilon=1, k_bar=np.int32(40))
+    plain, other = (
+        plan_of("top_k", k=3, epsilon=1, k_bar=40),
+        plan_of("top_k", k=np.int64(3), epsilon=1, k_bar=np.int32(40)),
+    )
     assert question("", plain.key, {}, False) == question("", other.key, {}, False)
     assert plain.to_dict() == other.to_dict()
 
 
 def test_popular_items_keep_their_types() -> None:
     day = datetime.date(2024, 1, 1)
-    query = UnionQuery(epsilon=1, popular=[1.5, day, b"x", "x", 1, True, ("date", "2024-01-01"), (day, 1)])
-    again = dps.Query.from_dict(json.loads(json.dumps(query.to_dict())))
+    query = plan_of("union", epsilon=1, popular=[1.5, day, b"x", "x", 1, True, ("date", "2024-01-01"), (day, 1)])
+    again = dps.Plan.from_dict(json.loads(json.dumps(query.to_dict())))
     assert again.key == query.key
     assert again.popular == query.popular  # type: ignore[attr-defined]
 
 
 def test_equal_lists_of_other_types_are_other_questions() -> None:
-    ones, truths = (UnionQuery(epsilon=1, popular=[one]).mechanisms(None)[0].popular for one in (1, True))
+    ones, truths = (plan_of("union", epsilon=1, popular=[one]).mechanisms(None)[0].popular for one in (1, True))
     assert [type(one) for one in (*ones, *truths)] == [int, bool]
 
 
@@ -249,7 +245,7 @@ HOSTILE = [
 def test_hostile_items_are_refused(item: object) -> None:
     for verb in ("top_k", "choose"):
         with pytest.raises(dps.ParameterError, match="domain must"):
-            dps.Query.from_dict({"verb": verb, "epsilon": 1, "domain": [item]})  # type: ignore[dict-item]
+            dps.Plan.from_dict({"verb": verb, "epsilon": 1, "domain": [item]})  # type: ignore[dict-item]
 
 
 class Alike(str):
@@ -262,12 +258,12 @@ class Alike(str):
 def test_a_question_is_known_by_its_items_and_not_by_how_they_look() -> None:
     """Two domains whose items have one repr were one question, and the second had the answer of the first."""
     one, other, twice = (
-        question("", ChooseQuery(epsilon=1, domain=items).key, {}, True).text
+        question("", plan_of("choose", epsilon=1, domain=items).key, {}, True).text
         for items in ([Alike("a")], [Alike("b")], [Alike("a"), None, Alike("a")])
     )
     assert one != other
     assert one == twice
-    here, there = (UnionQuery(epsilon=1, popular=[Alike(item)]).key["popular"] for item in "ab")
+    here, there = (plan_of("union", epsilon=1, popular=[Alike(item)]).key["popular"] for item in "ab")
     assert here != there
 
 
@@ -281,7 +277,7 @@ def test_a_price_that_nobody_could_write_down_is_refused(above: int, tmp_path: P
     """Of 4,295 digits it could be written; what was made of it could not, when all was paid and drawn."""
     for name in ("epsilon", "delta"):
         with pytest.raises(dps.ParameterError, match=f"{name} must"):
-            TopKQuery(**{"epsilon": 1, "delta": "1e-6", name: Fraction(above - 1, above)})
+            plan_of("top_k", **{"epsilon": 1, "delta": "1e-6", name: Fraction(above - 1, above)})
     path = tmp_path / "budget.sqlite"
     with dps.Ledger.create(path) as ledger:
         grant(ledger, dps.Account("default", "ann"), 9, "1e-3")
@@ -298,18 +294,18 @@ def test_a_price_that_nobody_could_write_down_is_refused(above: int, tmp_path: P
 
 def test_what_is_deep_or_long_is_refused_at_once() -> None:
     with pytest.raises(dps.ParameterError, match="popular must hold integers of a thousand digits"):
-        UnionQuery(epsilon=1, popular=[10**5000])
+        plan_of("union", epsilon=1, popular=[10**5000])
     with pytest.raises(dps.ParameterError, match="domain must hold integers of a thousand digits"):
-        dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [10**5000]})
+        dps.Plan.from_dict({"verb": "choose", "epsilon": 1, "domain": [10**5000]})
     with pytest.raises(dps.ParameterError, match="max_items_per_user must"):
-        dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [1], "max_items_per_user": 10**5000})
+        dps.Plan.from_dict({"verb": "choose", "epsilon": 1, "domain": [1], "max_items_per_user": 10**5000})
     deep: object = 1
     for _ in range(5000):
         deep = ["tuple", [deep]]
     with pytest.raises(dps.ParameterError, match="domain must hold items"):
-        dps.Query.from_dict({"verb": "choose", "epsilon": 1, "domain": [deep]})  # type: ignore[dict-item]
-    with pytest.raises(dps.ParameterError, match="q must be 10,000 shares at most"):
-        dps.Query.from_dict({"verb": "quantile", "epsilon": 1, "bounds": [0, 1], "q": [0.5] * 20_000})
+        dps.Plan.from_dict({"verb": "choose", "epsilon": 1, "domain": [deep]})  # type: ignore[dict-item]
+    with pytest.raises(dps.ParameterError, match="q must be one number, or several in ascending order"):
+        dps.Plan.from_dict({"verb": "quantile", "epsilon": 1, "bounds": [0, 1], "q": [0.5] * 20_000})
 
 
 @pytest.mark.parametrize("query", ["top_k", None, {"verb": "top_k"}, 5])
@@ -318,7 +314,7 @@ def test_only_a_query_is_asked(query: object) -> None:
         DATA.ask(query)  # type: ignore[arg-type]
 
 
-OF_THE_DATA, IN_THE_METHOD, BESIDE_BY = object(), object(), object()
+OF_THE_DATA, BESIDE_BY = object(), object()
 IN_PLACE = {("within", "epsilon"), ("users_for", "epsilon")}  # what stands in place of what
 WEIGHED = {"by_weight": "w", "at_most": 5}
 BESIDE = {  # what is given with what
@@ -335,7 +331,6 @@ OTHERWISE = {
         "k_bar": 30,
         "method": "discover",
         "domain": [1, 2, 3, 4],
-        "ranked": IN_THE_METHOD,
         "max_items_per_user": OF_THE_DATA,
         "within": 50,
         "by": ["g"],
@@ -370,7 +365,6 @@ OTHERWISE = {
         "domain": ["a", "c"],
         "epsilon": "1/2",
         "method": "permute-and-flip",
-        "neighbors": "replace-one",
         "max_items_per_user": OF_THE_DATA,
         "delta": BESIDE_BY,
         "by": ["g"],
@@ -408,25 +402,25 @@ USUALLY = {
 def test_no_parameter_is_left_out_of_the_key() -> None:
     """Two questions with one key are one to a budget, which gives the stored answer of the other."""
     for verb, others in OTHERWISE.items():
-        assert list(others) == sorted(kind(verb).parameters(), key=list(others).index)
-        keys = [question(verb, dps.Query.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
+        assert list(others) == sorted(kind(verb).fields(), key=list(others).index)
+        keys = [question(verb, dps.Plan.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
         for name, other in others.items():
-            if other not in (OF_THE_DATA, IN_THE_METHOD, BESIDE_BY):
+            if other not in (OF_THE_DATA, BESIDE_BY):
                 usual = {one: given for one, given in USUALLY[verb].items() if (name, one) not in IN_PLACE}
-                query = dps.Query.from_dict({"verb": verb, **usual, **BESIDE.get((verb, name), {}), name: other})
+                query = dps.Plan.from_dict({"verb": verb, **usual, **BESIDE.get((verb, name), {}), name: other})
                 keys.append(question(verb, query.key, {}, False).text)
         assert len(set(keys)) == len(keys), verb
     grouped = {"verb": "top_k", "k": 3, "epsilon": 1, "by": ["g"]}
     others = [{}, {"groups": ["a", "b"]}, {"max_groups_per_user": 2}, {"users": True}, {"by": ["g", "h"]}]
-    keys = [question("top_k", dps.Query.from_dict(grouped | other).key, {}, False).text for other in others]
+    keys = [question("top_k", dps.Plan.from_dict(grouped | other).key, {}, False).text for other in others]
     assert len(set(keys)) == len(others)
     others = [{}, {"groups": ["a"]}, {"max_groups_per_user": 2}, {"by": ["g", "h"]}, {"delta": "1e-8"}]
     for verb in ("choose", "quantile"):
         grouped = {"verb": verb, **USUALLY[verb], "by": ["g"]}
-        keys = [question(verb, dps.Query.from_dict(grouped | other).key, {}, False).text for other in others]
+        keys = [question(verb, dps.Plan.from_dict(grouped | other).key, {}, False).text for other in others]
         assert len(set(keys)) == len(others), verb
     set_of_items = {"verb": "top_k", "k": 3, "epsilon": 1, "domain": [1, 2, 3, 4]}
-    ranked, unranked = (dps.Query.from_dict({**set_of_items, "ranked": way}).key for way in (True, False))
+    ranked, unranked = (dps.Plan.from_dict({**set_of_items, "method": way}).key for way in ("auto", "set"))
     assert ranked["method"] != unranked["method"]
 
 
@@ -446,15 +440,17 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     others += [months | {"period": "year", "during": "2026"}]
     named = {name for one in others for name in one}
     assert named | {"source", "budget", "excluded"} == {one.name for one in fields(dps.Dataset) if one.init}
-    whole = UnionQuery(epsilon=1)  # what is excluded is in the question's part
+    whole = plan_of("union", epsilon=1)  # what is excluded is in the question's part
     lists = (None, Listed(("a",)), Listed(("b",)))
-    assert len({question("union", whole.without(one).key, {}, True).text for one in lists}) == len(lists)
+    assert len(
+        {question("union", replace(whole, facts=Facts(exclude=one)).key, {}, True).text for one in lists}
+    ) == len(lists)
     keys = []
     for one in [{}, *others]:
         with dps.Dataset(ROWS, user="user", item="item", where=one.get("where")).engine() as engine:
             keys.append(dps.Dataset("a.csv", **usual | one).question("union", {}, engine, None).text)
     assert len(set(keys)) == len(keys)
     two, other = (
-        UnionQuery(epsilon=1, words=Words(Tokenizer("words"), 1, 2), shares=s) for s in (None, ("1/2", "1/3"))
+        plan_of("union", epsilon=1, words=Words(Tokenizer("words"), 1, 2), shares=s) for s in (None, ("1/2", "1/3"))
     )
     assert two.key != other.key

@@ -10,12 +10,8 @@ import dpselect as dps
 from dpselect._ground import parameters
 from dpselect.accounting.two_prices import Spent
 from dpselect.errors import ParameterError
-from dpselect.queries.at_price import at_price
 from dpselect.queries.by_share import by_share, number_at, place_of
-from dpselect.queries.choose import ChooseQuery
-from dpselect.queries.quantile import QuantileQuery
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.union import UnionQuery
+from tests.by_names import plan_of
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
 
@@ -144,13 +140,13 @@ def test_epsilons_that_are_refused_as_too_small_end_with_that_refusal():
 # ---- what it means ----------------------------------------------------------------------------------------
 
 KINDS = [
-    (TopKQuery, True, {"k": 10}),
-    (TopKQuery, True, {"k": 3, "counts": True}),
-    (TopKQuery, False, {"k": 5, "domain": range(100)}),
-    (UnionQuery, True, {"max_items_per_user": 5}),
-    (UnionQuery, True, {}),
-    (ChooseQuery, False, {"domain": ["a", "b"]}),
-    (QuantileQuery, False, {"bounds": (0, 100), "q": [0.25, 0.5]}),
+    ("top_k", True, {"k": 10}),
+    ("top_k", True, {"k": 3, "counts": True}),
+    ("top_k", False, {"k": 5, "domain": range(100)}),
+    ("union", True, {"max_items_per_user": 5}),
+    ("union", True, {}),
+    ("choose", False, {"domain": ["a", "b"]}),
+    ("quantile", False, {"bounds": (0, 100), "q": [0.25, 0.5]}),
 ]
 
 
@@ -159,7 +155,7 @@ KINDS = [
 def test_the_next_epsilon_would_take_more_than_the_share(kind, needed, given, epsilon, delta, share):
     budget, wanted = dps.Budget(epsilon=epsilon, delta=delta), parameters.share("share", share)
     promise = budget._promise
-    query = at_price(kind, budget, epsilon=None, share=share, **given)
+    query = plan_of(kind, paying=budget, share=share, **given)
 
     def part(asked):
         return promise.part(asked.price_at(promise.order).whole)
@@ -169,13 +165,13 @@ def test_the_next_epsilon_would_take_more_than_the_share(kind, needed, given, ep
         assert wanted * promise.limits.failure * Fraction(99, 100) < query.delta or query.delta == parameters.DELTA
     place = place_of(query.epsilon)
     assert number_at(place) == query.epsilon
-    after = kind(**given, epsilon=number_at(place + 1), **({"delta": query.delta} if needed else {}))
+    after = plan_of(kind, **given, epsilon=number_at(place + 1), **({"delta": query.delta} if needed else {}))
     price = after.price_at(promise.order)
     assert promise.part(Spent(price.epsilon, price.renyi)) > wanted
 
 
 def test_a_budget_that_adds_up_is_shared_by_epsilon():
-    query = at_price(ChooseQuery, dps.Budget(epsilon=3, delta=0), epsilon=None, share="7%", domain=["a"])
+    query = plan_of("choose", paying=dps.Budget(epsilon=3, delta=0), share="7%", domain=["a"])
     assert query.epsilon == Fraction(21, 100)
 
 
@@ -220,7 +216,7 @@ def test_a_share_of_a_ledgers_budget_is_of_the_quota_or_of_what_is_left_to_all_a
         found = votes(budget).choose(domain=["ant", "bee"], share="1%")
         assert Fraction(99, 10000) < found.charged.numbers["share"] <= Fraction(1, 100)
         assert votes(budget).top_k(1, share="1%").privacy.delta == Fraction(5, 10**9)
-        query = ChooseQuery(domain=["ant", "bee"], epsilon=found.privacy.epsilon)
+        query = plan_of("choose", domain=["ant", "bee"], epsilon=found.privacy.epsilon)
         assert budget.left_for(found) == budget.left_for(query) > 90
         ledger.grant(dps.Account("default", "bob"), "1/2", "5e-7")
         with pytest.raises(ParameterError, match=r"^query must be a Query, or a release that this budget paid"):
@@ -233,7 +229,7 @@ def test_a_share_of_a_ledgers_budget_is_of_the_quota_or_of_what_is_left_to_all_a
 def test_a_budget_knows_how_many_more_fit_of_a_release_that_it_paid():
     budget = dps.Budget(epsilon=1, delta="1e-6")
     found = votes(budget).top_k(3, share="2%")
-    query = TopKQuery(k=3, epsilon=found.privacy.epsilon, delta=found.privacy.delta)
+    query = plan_of("top_k", k=3, epsilon=found.privacy.epsilon, delta=found.privacy.delta)
     assert budget.left_for(found) == budget.left_for(query) == found.charged.numbers["questions_left"] > 40
     votes(budget).choose(domain=["ant", "bee"], epsilon="1/4")
     assert 0 < budget.left_for(found) == budget.left_for(query) < found.charged.numbers["questions_left"]
@@ -256,7 +252,7 @@ def test_of_no_other_release():
 
 def test_the_share_of_a_question_is_what_its_ceiling_takes(tmp_path):
     """Before it is asked; and as much is gone while it is open."""
-    query = dps.Query.from_dict(
+    query = dps.Plan.from_dict(
         {"verb": "top_k", "k": 10, "epsilon": "0.1", "delta": "1e-9", "method": "limited-domain"}
     )
     memory = dps.Budget(epsilon=1, delta="1e-6")

@@ -12,10 +12,9 @@ from dpselect._ground.privacy import BoundedRange
 from dpselect.accounting.composition import basic
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.mechanisms import LimitedDomainSparse
-from dpselect.queries.top_k import TopKQuery
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.exact.laws import law_of
 from tests.judge.payment import Cost
 
@@ -24,7 +23,7 @@ ROWS = {"user": [*range(3000), *range(2000), *range(4)], "item": ["ant"] * 3000 
 
 
 def query(**more):
-    return TopKQuery(**{"k": 3, "epsilon": 1, "delta": "1e-6", "method": NAME, **more})
+    return plan_of("top_k", **{"k": 3, "epsilon": 1, "delta": "1e-6", "method": NAME, **more})
 
 
 def test_it_answers_and_says_how():
@@ -52,7 +51,7 @@ def test_it_answers_by_weights():
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("k", [1, 3, 20])
 def test_an_answer_costs_what_it_shows_and_never_more_than_its_ceiling(k, counts):
-    plan = query(k=k, counts=counts).plan
+    plan = query(k=k, counts=counts).selection
     t, most = plan.selector.terms, plan.price_at(23)
     assert most.epsilon == plan.privacy.epsilon == 1
     costs = [plan.cost_at(SimpleNamespace(found=(items,)), None).whole for items in range(k + 1)]
@@ -67,7 +66,7 @@ def test_an_answer_costs_what_it_shows_and_never_more_than_its_ceiling(k, counts
 
 
 def test_an_account_adds_up_what_was_shown_and_all_divergences():
-    plan = query(k=20).plan
+    plan = query(k=20).selection
     empty = dps.Dataset({"user": [1], "item": [5]}, user="user", item="item").top_k(20, epsilon=1, method=NAME)
     most, cost, added = plan.price_at(23), plan.cost_at(empty, 23), plan.cost_at(empty, None)
     assert cost.epsilon == cost.added == added.epsilon < most.epsilon < most.added
@@ -80,7 +79,7 @@ def test_an_account_adds_up_what_was_shown_and_all_divergences():
 def test_who_checks_an_answer_finds_the_same_cost(k):
     data = dps.Dataset(ROWS, user="user", item="item")
     for more in ({}, {"counts": True}):
-        found, plan = by_names(data).top_k(k, epsilon=1, method=NAME, **more), query(k=k, **more).plan
+        found, plan = by_names(data).top_k(k, epsilon=1, method=NAME, **more), query(k=k, **more).selection
         cost, own = Cost.of(found), plan.cost_at(found, 23)
         assert (cost.epsilon, cost.added, cost.failure) == (own.epsilon, own.added, own.failure)
         assert [(one.epsilon, one.times) for one in cost.steps] == [
@@ -117,8 +116,8 @@ def test_the_list_does_not_end_before_an_item_far_above_the_cut(case):
 
 
 def test_within_and_k_bar_are_taken():
-    assert query(k_bar=50).plan.k_bar == 50
-    near = TopKQuery(k=3, within=50, delta="1e-6", method=NAME)
-    assert near.plan.shortfall(None) <= 50
+    assert query(k_bar=50).selection.k_bar == 50
+    near = plan_of("top_k", k=3, within=50, delta="1e-6", method=NAME)
+    assert near.selection.shortfall(None) <= 50
     with pytest.raises(dps.ParameterError, match="method must be auto, limited-domain or discover"):
         query(by="country")

@@ -18,12 +18,10 @@ from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.checking.finding import Verdict
 from dpselect.errors import ParameterError
-from dpselect.queries.choose import ChooseQuery
 from dpselect.queries.group_finder import SHARE
-from dpselect.queries.quantile import QuantileQuery
-from dpselect.queries.query import Query
+from dpselect.queries.plan import Plan
 from dpselect.release.archive import archived, restored
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.judge.both import check
 
 DOMAIN = ["red", "blue", "grey"]
@@ -179,25 +177,25 @@ def test_periods_and_keys_go_along():
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_the_price_of_listed_groups_is_that_of_the_groups_of_a_user(groups, delta):
     of = {"by": "g", "groups": list("abcd"), "max_groups_per_user": groups, "delta": delta}
-    quantiles = QuantileQuery(q=[0.25, 0.5], bounds=(0, 9), step=1, epsilon=2, **of)
+    quantiles = plan_of("quantile", q=[0.25, 0.5], bounds=(0, 9), step=1, epsilon=2, **of)
     assert sum(one.times for one in quantiles.price.steps) == 2 * groups
     assert quantiles.price.epsilon == 2
     assert quantiles.price.failure == 0
     if groups == 1 and not delta:
-        alone = QuantileQuery(q=[0.25, 0.5], bounds=(0, 9), step=1, epsilon=2)
+        alone = plan_of("quantile", q=[0.25, 0.5], bounds=(0, 9), step=1, epsilon=2)
         assert quantiles.price == alone.price
-    chosen = ChooseQuery(domain=["x", "y"], epsilon=2, **of)
+    chosen = plan_of("choose", domain=["x", "y"], epsilon=2, **of)
     assert [one.times for one in chosen.price.steps] == [groups]
-    flips = ChooseQuery(domain=["x", "y"], epsilon=2, method="permute-and-flip", **of)
+    flips = plan_of("choose", domain=["x", "y"], epsilon=2, method="permute-and-flip", **of)
     assert isinstance(flips.price.steps[0].value, PureDP)
-    fewer = ChooseQuery(domain=["x", "y"], epsilon=2, **of | {"groups": ["a"]})
+    fewer = plan_of("choose", domain=["x", "y"], epsilon=2, **of | {"groups": ["a"]})
     assert fewer.price.steps == (Steps(BoundedRange(Fraction(2)), 1),)  # there is no second group
 
 
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("q", [0.5, [0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9]])
 def test_finding_groups_takes_a_part_of_the_price(groups, q):
-    query = QuantileQuery(q=q, bounds=(0, 9), step=1, epsilon=2, by="g", max_groups_per_user=groups)
+    query = plan_of("quantile", q=q, bounds=(0, 9), step=1, epsilon=2, by="g", max_groups_per_user=groups)
     finder = query.table.finder
     assert query.delta == Fraction(1, 10**6)
     assert finder.epsilon == 2 * SHARE
@@ -232,14 +230,14 @@ def test_a_ledger_knows_the_question_again(tmp_path):
 
 def test_a_query_as_json(ages):
     for query in (
-        QuantileQuery(q=[0.5], by=["country"], groups=["DE", "FR"], **OF_AGE),
-        QuantileQuery(by=["country"], max_groups_per_user=2, delta="1e-7", **OF_AGE),
-        ChooseQuery(domain=range(99), epsilon=1, by=["country"], delta="1e-7"),
+        plan_of("quantile", q=[0.5], by=["country"], groups=["DE", "FR"], **OF_AGE),
+        plan_of("quantile", by=["country"], max_groups_per_user=2, delta="1e-7", **OF_AGE),
+        plan_of("choose", domain=range(99), epsilon=1, by=["country"], delta="1e-7"),
     ):
         said = json.loads(json.dumps(query.to_dict()))
         assert said["by"] == ["country"]
-        assert Query.from_dict(said) == query or Query.from_dict(said).to_dict() == said
-    assert ages.ask(Query.from_dict(said)).groups.columns == ("country",)
+        assert Plan.from_dict(said) == query or Plan.from_dict(said).to_dict() == said
+    assert ages.ask(Plan.from_dict(said)).groups.columns == ("country",)
 
 
 # ---- what is refused --------------------------------------------------------------------------------------
@@ -248,8 +246,8 @@ BAD = {
     "by must be other columns than user and item": {"by": "age"},
     "by must be a column of the source, got 'cuontry'\nhint": {"by": "cuontry"},
     "by must name each column once": {"by": ["country", "country"]},
-    "by must be given where groups is": {"groups": ["DE"]},
-    "by must be given where max_groups_per_user is": {"max_groups_per_user": 2},
+    "by must be given for groups": {"groups": ["DE"]},
+    "by must be given for groups, got nothing": {"max_groups_per_user": 2},
     "max_groups_per_user must be a whole number of at least 1": {"by": "country", "max_groups_per_user": 0},
     "max_groups_per_user must be a whole number from": {"by": "country", "max_groups_per_user": 10**9},
     "groups must hold at least one item": {"by": "country", "groups": []},
@@ -286,7 +284,7 @@ def test_what_does_not_go_with_groups(ages, options):
     with pytest.raises(ParameterError, match="delta must be left out where by is not given"):
         options.choose(domain=DOMAIN, epsilon=1, delta="1e-6")
     with pytest.raises(ParameterError, match="by must be left out for scores"):
-        ChooseQuery(epsilon=1, of_scores=True, by="country", delta="1e-6")
+        plan_of("choose", epsilon=1, of_scores=True, by="country", delta="1e-6")
 
 
 def test_groups_that_look_alike_are_two_in_a_picture():

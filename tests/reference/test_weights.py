@@ -7,10 +7,9 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
-from dpselect.queries.top_k import TopKQuery
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.ledger.amounts import grant
 
 USERS = 900
@@ -51,7 +50,7 @@ def test_sums_are_in_the_unit_of_the_column(unit, true):
 def test_the_width_is_that_of_noise_of_the_cap():
     """A cap of s units needs s times the noise: of 60 minutes in tenths, 60 times that of a count, in minutes."""
     by_users, by_minutes = (
-        TopKQuery(k=3, **SURE, counts=True, **more).plan
+        plan_of("top_k", k=3, **SURE, counts=True, **more).selection
         for more in ({}, {"by_weight": "m", "at_most": 60, "weight_unit": "0.1"})
     )
     assert by_minutes.counter.rate * 600 == by_users.counter.rate
@@ -73,7 +72,7 @@ def test_a_release_says_what_a_score_is():
     gap = found.accuracy.numbers["gap"]
     assert f"has at most {gap:,} of counted minutes more" in found.accuracy.sentences[0]
     assert not any("users" in sentence for sentence in found.accuracy.sentences)
-    known = {"epsilon": 9, "domain": ["i0", "i1", "i9"], "ranked": False, "by_weight": "minutes", "at_most": 60}
+    known = {"epsilon": 9, "domain": ["i0", "i1", "i9"], "by_weight": "minutes", "at_most": 60}
     for method, words in (
         ("canonical-set", "of counted minutes more than any one"),
         ("joint-set", "of counted minutes less than the"),
@@ -85,7 +84,7 @@ def test_a_release_says_what_a_score_is():
 
 def test_heights_are_said_without_exponents():
     said = by_names(DATA).top_k(2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).text
-    plan = TopKQuery(k=2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).plan
+    plan = plan_of("top_k", k=2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).selection
     height = int(float(f"{plan.selector.height:.4g}"))
     assert height > 10_000
     assert f"bottom, which stands {height:,} of minutes above the sum of rank" in " ".join(said.split())
@@ -102,16 +101,16 @@ def test_names_of_columns_do_not_steer_a_terminal():
 
 
 def test_the_automatic_method_takes_none_that_counts_users():
-    assert TopKQuery(k=200, epsilon=1).plan.method == "discover"
-    assert TopKQuery(k=200, epsilon=1, by_weight="w", at_most=5).plan.method == "limited-domain-sparse"
-    assert TopKQuery(k=20, epsilon=1, by_weight="w", at_most=5).plan.method == "limited-domain"
+    assert plan_of("top_k", k=200, epsilon=1).selection.method == "discover"
+    assert plan_of("top_k", k=200, epsilon=1, by_weight="w", at_most=5).selection.method == "limited-domain-sparse"
+    assert plan_of("top_k", k=20, epsilon=1, by_weight="w", at_most=5).selection.method == "limited-domain"
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"at_most": 5}, "at_most must be left out where by_weight is not given"),
-        ({"weight_unit": 5}, "weight_unit must be left out where by_weight is not given"),
+        ({"at_most": 5}, "by_weight must be given for weights"),
+        ({"weight_unit": 5}, "by_weight must be given for weights"),
         ({"by_weight": "w"}, "at_most must be given with by_weight"),
         ({"by_weight": " ", "at_most": 5}, "by_weight must be the name of a column"),
         ({"by_weight": "w", "at_most": 2.5}, "weight_unit must be given where at_most is no whole number"),
@@ -134,7 +133,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message):
 
 
 def test_a_question_as_json_takes_the_bound_of_the_data():
-    query = dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": "60", "by_weight": "minutes", "at_most": "60"})
+    query = dps.Plan.from_dict({"verb": "top_k", "k": 2, "epsilon": "60", "by_weight": "minutes", "at_most": "60"})
     bounded = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)  # of three items each: it keeps all
     found = bounded.ask(query, draws=SeededDraws(3))
     asked = {"epsilon": 60, "by_weight": "minutes", "at_most": 60, "draws": SeededDraws(3)}

@@ -10,11 +10,8 @@ import pytest
 
 import dpselect as dps
 from dpselect.queries.by_share import number_at
-from dpselect.queries.quantile import QuantileQuery
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.union import UnionQuery
 from dpselect.queries.within import LOWEST, TOP, best, place, price_for
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -89,9 +86,9 @@ def test_a_method_that_needs_more_is_given_more_and_other_mistakes_are_told() ->
 
 def test_what_costs_too_much_is_refused_with_what_is_possible() -> None:
     with pytest.raises(dps.ParameterError, match="within must be at least 3, which costs epsilon 100, got 1") as told:
-        TopKQuery(k=50, within=1)
+        plan_of("top_k", k=50, within=1)
     assert "a larger within is cheaper; so is a smaller k" in str(told.value)
-    assert TopKQuery(k=50, within=3).price.epsilon <= 100
+    assert plan_of("top_k", k=50, within=3).price.epsilon <= 100
     with pytest.raises(dps.ParameterError, match="users_for must be left out here, got 1"):
         price_for("users_for", 1, lambda _: None, "")
 
@@ -108,7 +105,7 @@ def test_how_the_kth_best_is_called() -> None:
 
 def test_a_release_says_what_was_asked_for_and_what_it_cost(votes: dps.Dataset) -> None:
     release = by_names(votes).top_k(2, within=40)
-    price = TopKQuery(k=2, within=40).price
+    price = plan_of("top_k", k=2, within=40).price
     assert (release.privacy.epsilon, release.privacy.delta) == (price.epsilon, price.delta)
     assert release.privacy.parameters["within"] == 40
     shown = str(float(price.epsilon))
@@ -141,43 +138,45 @@ def test_quantiles_and_unions_say_it_too(votes: dps.Dataset) -> None:
     assert "finding an item 95 times of 100 if 60 users have it and no other item." in found.privacy.sentences[-2]
     assert found.privacy.parameters["users_for"] == 60
     assert found.accuracy.numbers["found_with_users"] <= 60  # type: ignore[operator]
-    assert found.privacy.epsilon == UnionQuery(users_for=60, max_items_per_user=2).price.epsilon
+    assert found.privacy.epsilon == plan_of("union", users_for=60, max_items_per_user=2).price.epsilon
 
 
 def test_an_answer_is_that_of_the_price_which_follows() -> None:
     """Method, mechanism and price are those of the question that names this epsilon."""
     for given in ({"k": 3}, {"k": 3, "domain": 9, "counts": True}, {"k": 3, "max_items_per_user": 2, "counts": True}):
-        near = TopKQuery(within=40, **given)  # type: ignore[arg-type]
-        same = TopKQuery(epsilon=near.price.epsilon, **given)  # type: ignore[arg-type]
-        assert (near.plan.selector, near.plan.counter) == (same.plan.selector, same.plan.counter)
-        assert (near.plan.method, near.price) == (same.plan.method, same.price)
+        near = plan_of("top_k", within=40, **given)  # type: ignore[arg-type]
+        same = plan_of("top_k", epsilon=near.price.epsilon, **given)  # type: ignore[arg-type]
+        assert (near.selection.selector, near.selection.counter) == (same.selection.selector, same.selection.counter)
+        assert (near.selection.method, near.price) == (same.selection.method, same.price)
 
 
 def test_auto_takes_the_cheaper_of_a_set_and_of_peeling() -> None:
     for k, delta in ((3, 0), (3, "1e-6"), (60, "1e-6")):
-        asked = {"k": k, "within": 50, "domain": 1000, "delta": delta, "ranked": False}
-        prices = {name: TopKQuery(method=name, **asked).price.epsilon for name in ("peeling", "canonical-set")}  # type: ignore[arg-type]
-        auto = TopKQuery(**asked)  # type: ignore[arg-type]
+        asked = {"k": k, "within": 50, "domain": 1000, "delta": delta}
+        prices = {name: plan_of("top_k", method=name, **asked).price.epsilon for name in ("peeling", "canonical-set")}  # type: ignore[arg-type]
+        auto = plan_of("top_k", method="set", **asked)  # type: ignore[arg-type]
         assert auto.price.epsilon == min(prices.values())
-        assert prices[auto.plan.method] == auto.price.epsilon
-    assert TopKQuery(k=60, within=50).plan.method == "limited-domain"  # discover knows nothing of what it leaves out
+        assert prices[auto.selection.method] == auto.price.epsilon
+    assert (
+        plan_of("top_k", k=60, within=50).selection.method == "limited-domain"
+    )  # discover knows nothing of what it leaves out
 
 
 def test_noise_on_the_largest_counts_is_priced_too() -> None:
     given = {"k": 3, "within": 60, "max_items_per_user": 2, "method": "limited-domain-laplace"}
-    query, counted = TopKQuery(**given), TopKQuery(counts=True, **given)  # type: ignore[arg-type]
+    query, counted = plan_of("top_k", **given), plan_of("top_k", counts=True, **given)  # type: ignore[arg-type]
     assert query.asked is not None
     assert "; all 3 come back 95 times of 100 if the 3rd best has over" in query.asked.before
-    assert (query.plan.shortfall(None) or 0) <= 60
-    assert counted.plan.width() <= 60
+    assert (query.selection.shortfall(None) or 0) <= 60
+    assert counted.selection.width() <= 60
     assert counted.price.epsilon >= query.price.epsilon
 
 
 def test_more_users_for_less_and_fewer_for_more() -> None:
     makers: list[Callable[[int], Any]] = [
-        lambda n: TopKQuery(k=5, within=n),
-        lambda n: QuantileQuery(bounds=(0, 9), within=n, step=1),
-        lambda n: UnionQuery(users_for=n, max_items_per_user=1),
+        lambda n: plan_of("top_k", k=5, within=n),
+        lambda n: plan_of("quantile", bounds=(0, 9), within=n, step=1),
+        lambda n: plan_of("union", users_for=n, max_items_per_user=1),
     ]
     for make in makers:
         prices = [make(n).price.epsilon for n in (10, 100, 1000)]
@@ -206,8 +205,8 @@ def test_more_users_for_less_and_fewer_for_more() -> None:
     ids=str,
 )
 def test_a_question_that_names_an_accuracy_is_written_and_read(found: dict[str, Any]) -> None:
-    query = dps.Query.from_dict(found)
-    again = dps.Query.from_dict(query.to_dict())
+    query = dps.Plan.from_dict(found)
+    again = dps.Plan.from_dict(query.to_dict())
     assert again == query
     assert again.key == query.key
     assert again.ceiling == query.ceiling
@@ -217,7 +216,7 @@ def test_a_question_that_names_an_accuracy_is_written_and_read(found: dict[str, 
 def test_a_bound_of_the_data_is_in_the_price_that_follows() -> None:
     """It lowers the price of counts, so the price is found anew."""
     data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
-    query = TopKQuery(k=2, within=40, counts=True, domain=["ant", "bee", "cat"])
+    query = plan_of("top_k", k=2, within=40, counts=True, domain=["ant", "bee", "cat"])
     assert data.ask(query).privacy.epsilon < query.price.epsilon
 
 
@@ -226,7 +225,7 @@ def test_a_budget_pays_the_price_that_follows_with_a_delta_of_its_own() -> None:
     data = dps.Dataset(ROWS, user="user", item="item", budget=budget)
     release = by_names(data).top_k(2, within=40)
     assert release.privacy.delta == Fraction(1, 10**8)
-    assert release.privacy.epsilon == TopKQuery(k=2, within=40, delta="1e-8").price.epsilon
+    assert release.privacy.epsilon == plan_of("top_k", k=2, within=40, delta="1e-8").price.epsilon
 
 
 def test_a_ledger_pays_it_and_knows_the_answer_again(tmp_path: Any) -> None:
@@ -269,7 +268,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("given", "message"), BAD, ids=[str(given) for given, _ in BAD])
 def test_a_top_k_refuses(given: dict[str, Any], message: str) -> None:
     with pytest.raises(dps.ParameterError, match=message):
-        TopKQuery(**given)
+        plan_of("top_k", **given)
 
 
 @pytest.mark.parametrize("bad", [0, -1, "x", 2.5, True])
@@ -299,9 +298,8 @@ def test_both_or_what_the_price_depends_on_is_refused(votes: dps.Dataset, monkey
         by_names(paid).top_k(2, within=5, share="1%")
     with pytest.raises(dps.ParameterError, match="share must be left out where users_for is given"):
         by_names(paid).union(users_for=5, share="1%", max_items_per_user=1)
-    for most in (None, "auto"):
-        with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where users_for is"):
-            by_names(votes).union(users_for=5, max_items_per_user=most)
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where users_for is"):
+        votes.ask(dps.Union(), threshold=5)
     with pytest.raises(dps.ParameterError, match="epsilon must be given for union, or users_for in its place"):
         votes.union()
     with pytest.raises(dps.ParameterError, match="step must cut the bounds"):

@@ -119,7 +119,7 @@ class SmallGateway:
                     where=beside["where"],
                     max_items_per_user=body.get("max_items_per_user"),
                 )
-                self.releases[f"a{name}"] = data.ask(dps.Query.from_dict(body))
+                self.releases[f"a{name}"] = data.ask(dps.Plan.from_dict(body))
             except dps.ParameterError as error:
                 return problem(
                     "parameter", parameter=error.parameter, must=error.must, came=error.came, hint=error.hint

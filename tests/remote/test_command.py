@@ -134,9 +134,9 @@ def test_options_that_a_gateway_does_not_take_are_refused_by_name(
 
 # What a command passes on to a gateway, or does with the answer; every other option must be refused.
 TAKEN = """--gateway --token-file --item --where --during --max-items-per-user --epsilon --share --delta --within
---users-for --k -k --k-bar --method --no-ranked --compared-with --by-weight --at-most --weight-unit --measure --by
+--users-for --k -k --k-bar --method --compared-with --by-weight --at-most --weight-unit --measure --by
 --groups --max-groups-per-user --users --exclude --domain --domain-range --domain-size --counts --popular --in-engine
---neighbors --q --bounds --step --per-user --fresh --format -o --output --quiet -h --help""".split()
+--q --bounds --step --per-user --fresh --format -o --output --quiet -h --help""".split()
 
 
 @pytest.mark.parametrize("command", VERBS)

@@ -86,9 +86,9 @@ def test_no_other_reply_steers_a_terminal(remote: dps.Remote, gateway: SmallGate
     gateway.before = lambda _: good(
         {"name": EVIL, EVIL: [EVIL, {EVIL: EVIL}], "budgets": [{EVIL: EVIL}], "sentences": [EVIL]}
     )
-    for found in (remote.me(), remote.plan("top_k", epsilon=1), *remote.budget()):
+    for found in (remote.me(), remote.plan(dps.TopK(), epsilon=1), *remote.budget()):
         assert not steers(json.dumps(found, ensure_ascii=False))
-    assert not steers(str(remote.plan("top_k", epsilon=1)["sentences"]))
+    assert not steers(str(remote.plan(dps.TopK(), epsilon=1)["sentences"]))
 
 
 @pytest.mark.parametrize(

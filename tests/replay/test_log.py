@@ -80,7 +80,7 @@ def test_values_of_the_caller() -> None:
         dps.quantile([1, 2, 3], bounds=(0, 9), epsilon="0.5", budget=dps.Budget(epsilon=1, delta=0))
     assert [line.partition(": ")[2] for line in lines.lines] == [
         "choose by exponential, at most (1, 0)-DP for add-remove neighbours, nobody keeps account",
-        "quantile, at most (0.5, 0)-DP for add-remove neighbours, paid by Budget",
+        "quantile by Quantile, at most (0.5, 0)-DP for add-remove neighbours, paid by Budget",
     ]
 
 

@@ -47,7 +47,7 @@ VERBS: dict[str, Ask] = {
     "top k, measures": _call("top_k", k=3, measures=["sum(number, -2, 4)", "mean(number, 0, 1)"], **LIKELY),
     "top k, domain": _call("top_k", k=3, domain=WORDS, epsilon=40),
     "top k, domain size": _call("top_k", k=3, domain=100, epsilon=40),
-    "top k, set": _call("top_k", k=3, domain=WORDS, epsilon=40, ranked=False),
+    "top k, set": _call("top_k", k=3, domain=WORDS, epsilon=40, method="set"),
     "top k by group": _call("top_k", {"item": "other"}, k=2, by="item", **LIKELY),
     "top k by group, pairs": _call("top_k", {"item": "other"}, k=60, by="item", epsilon=40, delta="1e-6"),
     "union": _call("union", max_items_per_user=50, method="weighted-gaussian", **LIKELY),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dpselect.queries.chosen_groups import ChosenGroups
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k import TopKPlan
 
 
-class BoundForNothing(ChosenGroups[TopKQuery]):
+class BoundForNothing(ChosenGroups[TopKPlan]):
     """Twin: the question costs all of epsilon, as if nothing had been paid for the bound."""
 
-    def given(self, most: int) -> TopKQuery:
+    def given(self, most: int) -> TopKPlan:
         return self.ask(self.total, most)

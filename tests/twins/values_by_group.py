@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from dpselect.queries.choose import ChooseQuery
+from dpselect.queries.choose import ChoosePlan
 from dpselect.testing import Law, law
 
 Table = Mapping[object, Any]
@@ -22,7 +22,7 @@ def in_groups_that_exist(mechanism: Any, exists: Callable[[Any], bool]) -> Calla
     return run
 
 
-def found_for_nothing(query: ChooseQuery) -> ChooseQuery:
+def found_for_nothing(query: ChoosePlan) -> ChoosePlan:
     """The union's part of the price is forgotten: what was promised is that of the second step."""
     table = query.table
     assert table is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.domain import most_items
 from dpselect._ground.periods import END_OF_TIME
 from dpselect.checking.finding import Finding, fails, follows, stated
-from dpselect.queries.query import Query
+from dpselect.queries.plan import Plan
 from dpselect.release import formatting
 from dpselect.release.in_periods import not_ended
 
@@ -25,9 +25,9 @@ Interval = Any  # an item, a measure of it, or a group: with low and high
 UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # of hostile values
 
 
-def question_of(release: Release) -> tuple[Query, OfRows | None] | None:
+def question_of(release: Release) -> tuple[Plan, OfRows | None] | None:
     """What was asked and whose rows it was about, None where it says nothing of it. ValueError for what is none."""
-    return None if release.question is None else Query.from_outline(release.question)
+    return None if release.question is None else Plan.from_outline(release.question)
 
 
 def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
@@ -55,9 +55,9 @@ def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
     return tuple(findings) or (follows(f"planned anew, {cost} by {planned.privacy.mechanism}; {rest}"),)
 
 
-def _planned(release: Release, query: Query, rows: OfRows | None) -> Release:
+def _planned(release: Release, plan: Plan, rows: OfRows | None) -> Release:
     """The release with all that the plan says. Which periods had not ended then is the clock's."""
-    planned = query.like(release)
+    planned = plan.like(release)
     if rows is None:
         return planned
     planned, last = rows.told(planned, now=END_OF_TIME), release.privacy.sentences[-1:]
@@ -110,18 +110,17 @@ def _within(one: Interval, number: float | None) -> bool:
     return all(abs(each) < LARGEST for each in (number, one.low, one.high)) and (cut or one.low <= number <= one.high)
 
 
-def _shape(release: Release, query: Query, *, alike: bool) -> Iterator[Finding]:
+def _shape(release: Release, plan: Plan, *, alike: bool) -> Iterator[Finding]:
     """Is it an answer to this question, of as many items as were asked for?"""
-    groups, by = release.groups, getattr(query, "by", None)
-    if (None if groups is None else groups.columns) != by:
+    groups = release.groups
+    if (() if groups is None else groups.columns) != plan.by:
         yield fails("it is not by the groups that were asked for")
-    listed = getattr(query, "groups", None)
-    most, many = _most(query), None if listed is None else most_items(listed)
+    most, many = _most(plan), None if plan.groups is None else most_items(plan.groups)
     if groups is not None and many is not None and len(groups.shown) > many:
         yield fails(f"there are more groups than the {many:,} that were listed")
-    if query.verb != "top_k" and groups is None and not release.complete:
-        yield fails(f"it says that it was cut short, and no answer of {query.verb} is")
-    low, high = getattr(query, "bounds", None) or (None, None)
+    if plan.verb != "top_k" and groups is None and not release.complete:
+        yield fails(f"it says that it was cut short, and no answer of {plan.verb} is")
+    low, high = getattr(plan.question, "bounds", None) or (None, None)
     if low is not None and not all(low <= item.item <= high for item in release.items):
         yield fails("a value lies outside of the bounds")
     if most is not None and max(release.found, default=0) > most:
@@ -129,19 +128,19 @@ def _shape(release: Release, query: Query, *, alike: bool) -> Iterator[Finding]:
     if (
         most is not None
         and not alike
-        and query.verb in ("choose", "histogram")
+        and plan.verb in ("choose", "histogram")
         and groups is None
         and len(release) != most
     ):
         yield fails(f"there are not the {most:,} items that were asked for")
-    if query.verb == "top_k" and groups is None and release.complete is not (len(release) == most):
+    if plan.verb == "top_k" and groups is None and release.complete is not (len(release) == most):
         yield fails("it says that it is complete and has too few items, or has all and says that it is not")
 
 
-def _most(query: Query) -> int | None:
+def _most(plan: Plan) -> int | None:
     """How many items an answer has at most, in groups each of them; None where there may be any number."""
-    if query.verb in ("top_k", "choose"):
-        return getattr(query, "k", 1)
-    if query.verb == "histogram":
-        return most_items(query.domain)  # type: ignore[attr-defined]
-    return len(query.q) if query.verb == "quantile" else None  # type: ignore[attr-defined]
+    if plan.verb in ("top_k", "choose"):
+        return getattr(plan.question, "k", 1)
+    if plan.verb == "histogram":
+        return most_items(plan.known_domain())
+    return len(plan.question.q) if plan.verb == "quantile" else None

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
     from dpselect.dataset import Dataset
     from dpselect.ledger import Account
-    from dpselect.queries.query import Query
+    from dpselect.questions.questions import Question
     from dpselect.release.release import Release
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.texts.text import Text
+
+PRICE = ("epsilon", "delta", "share", "within", "users_for")
 
 Ask = Callable[[Callable[[float | None], None]], "Release"]
 
@@ -161,19 +163,42 @@ def _ends(text: str) -> tuple[int, int]:
         raise ParameterError("--domain-range", "be START..STOP, two whole numbers", text, "for example 1..5") from None
 
 
-def tell_price(args: argparse.Namespace, kind: type[Query], **given: Any) -> None:
-    """Say what the accuracy that was asked for costs."""
-    if args.gateway is not None:
-        from dpselect.command import from_gateway
+def put(
+    args: argparse.Namespace,
+    verb: str,
+    given: dict[str, Any],
+    doing: str = "counting distinct users",
+    *,
+    text: Text | None = None,
+    of_a_set: bool = False,
+) -> None:
+    """Ask the question of these parameters, and write the answer; what an accuracy costs is told before."""
 
-        tell(args, f"dpselect: {from_gateway.price_of(args, kind.verb, given)}")
-        return
-    from dpselect.queries.at_price import at_price
+    def asked() -> tuple[Any, Question, dict[str, Any]]:
+        from dpselect.queries.plan import by_names
 
-    paying = payment(args).get("budget")
-    query = at_price(kind, paying, epsilon=args.epsilon, delta=args.delta, **given)
-    if query.asked is not None:
-        tell(args, f"dpselect: {query.asked.before}")
+        names = [name for name in PRICE if hasattr(args, name)]
+        question, price = by_names(verb, given | {name: getattr(args, name) for name in names})
+        data, less = dataset_of(args, text), excluded(args) if hasattr(args, "exclude") else None
+        paid = {one.name: getattr(price, one.name) for one in price.parameters()}
+        return data if less is None else data.exclude(less), question, paid
+
+    def ask(progress: Callable[[float | None], None]) -> Release:
+        data, question, price = asked()
+        answer: Release = data.ask(question, **price, fresh=args.fresh, progress=progress)
+        return answer
+
+    def before() -> None:
+        data, question, price = asked()
+        if args.gateway is not None:
+            from dpselect.command import from_gateway
+
+            tell(args, f"dpselect: {from_gateway.price_of(data, question, price)}")
+        else:
+            tell(args, f"dpselect: {data.plan(question, **price).asked.before}")
+
+    near = any(getattr(args, name, None) is not None for name in ("within", "users_for"))
+    answer(args, ask, doing, of_a_set=of_a_set, before=before if near else None)
 
 
 def answer(

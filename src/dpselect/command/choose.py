@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpselect._ground.methods import names
@@ -34,12 +33,12 @@ def options(command: shared.Group) -> None:
     scores.add_argument("--score", metavar="COLUMN", help="their scores, computed from private data")
     scores.add_argument("--sensitivity", metavar="S", help="how far one user can move any score (default 1)")
     scores.add_argument("--monotonic", action="store_true", help="one more user moves all scores the same way")
+    scores.add_argument("--neighbors", help="add-remove (the default) or replace-one")
     events = command.add_argument_group("or events of users, with a known domain")
     shared.users_and_items(events)
     shared.domain(events)
     shared.price(command)
     command.add_argument("--method", default="exponential", help=", ".join(names("choose")))
-    command.add_argument("--neighbors", default="add-remove", help="add-remove (the default) or replace-one")
     command.add_argument("--delta", help="with --by alone: the small probability that the promise fails (default 1e-6)")
     shared.groups(command, "the option")
     shared.budget(command)
@@ -49,17 +48,11 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask which of the two it was asked, and write the answer."""
-    by_score = args.gateway is None and _by_score(args)
-
-    def ask(progress: Callable[[float | None], None]) -> Release:
-        if by_score:
-            return _of_scores(args)
-        asked = {name: getattr(args, name) for name in ("epsilon", "share", "delta", "method", "neighbors", "by")}
-        asked |= {"groups": asking.listed(args.groups), "max_groups_per_user": args.max_groups_per_user}
-        asked["domain"] = asking.domain_of(args)
-        return asking.dataset_of(args).ask_named("choose", asked, fresh=args.fresh, progress=progress)
-
-    asking.answer(args, ask)
+    if args.gateway is None and _by_score(args):
+        asking.answer(args, lambda _: _of_scores(args))
+        return
+    given = {name: getattr(args, name) for name in ("method", "by", "max_groups_per_user")}
+    asking.put(args, "choose", given | {"groups": asking.listed(args.groups), "domain": asking.domain_of(args)})
 
 
 def _of_scores(args: argparse.Namespace) -> Release:
@@ -72,7 +65,7 @@ def _of_scores(args: argparse.Namespace) -> Release:
         share=args.share,
         sensitivity="1" if args.sensitivity is None else args.sensitivity,
         monotonic=args.monotonic,
-        neighbors=args.neighbors,
+        neighbors="add-remove" if args.neighbors is None else args.neighbors,
         method=args.method,
         fresh=args.fresh,
         **asking.payment(args),
@@ -84,7 +77,7 @@ def _by_score(args: argparse.Namespace) -> bool:
     from dpselect.engines.sources.files import prepared_folder
 
     scores = {"--label": args.label, "--score": args.score, "--sensitivity": args.sensitivity}
-    scores["--monotonic"] = args.monotonic or None
+    scores["--monotonic"], scores["--neighbors"] = args.monotonic or None, args.neighbors
     events = {"--user": args.user, "--item": args.item, "--where": args.where}
     events["--split"] = args.split
     events["--max-items-per-user"] = args.max_items_per_user

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
+    from dpselect.questions.questions import Question
     from dpselect.remote.dataset import RemoteDataset
 
 LONGEST = 4096  # bytes of a file with a token
@@ -40,6 +41,7 @@ REFUSED = {
     "score": ("--score", None, SCORES),
     "sensitivity": ("--sensitivity", None, SCORES),
     "monotonic": ("--monotonic", False, SCORES),
+    "neighbors": ("--neighbors", None, SCORES),
 }
 
 
@@ -76,13 +78,11 @@ def dataset_of(args: argparse.Namespace) -> RemoteDataset:
     )
 
 
-def price_of(args: argparse.Namespace, verb: str, given: dict[str, Any]) -> str:
+def price_of(data: RemoteDataset, question: Question, price: dict[str, Any]) -> str:
     """What the gateway says that a question costs."""
     from dpselect.remote.remote import Remote
 
-    data = dataset_of(args)
-    named = {name: value for name, value in {**given, "delta": args.delta}.items() if value is not None}
-    found = Remote(data.wire).price(verb, data=data, **named)
+    found = Remote(data.wire).price(question, data=data, **price)
     return f"with epsilon {found.get('epsilon')} the question {found.get('sentence')}"
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpselect.command import asking, shared
 
 if TYPE_CHECKING:
-    from dpselect.release.release import Release
+    pass
 
 EXAMPLES = f"""
 examples:
@@ -38,9 +37,4 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
-
-    def ask(progress: Callable[[float | None], None]) -> Release:
-        asked = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta, "domain": asking.domain_of(args)}
-        return asking.dataset_of(args).ask_named("histogram", asked, fresh=args.fresh, progress=progress)
-
-    asking.answer(args, ask)
+    asking.put(args, "histogram", {"domain": asking.domain_of(args)})

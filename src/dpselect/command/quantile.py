@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpselect.command import asking, shared
 
 if TYPE_CHECKING:
-    from dpselect.release.release import Release
+    pass
 
 EXAMPLES = f"""
 examples:
@@ -65,18 +64,5 @@ def options(command: shared.Group) -> None:
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
     given: dict[str, Any] = {"q": args.q.split(","), "bounds": None if args.bounds is None else tuple(args.bounds)}
-    given |= {"step": args.step, "per_user": args.per_user, "within": args.within}
-    given |= {"by": args.by, "groups": asking.listed(args.groups)}
-    given |= {"max_groups_per_user": args.max_groups_per_user}
-
-    def ask(progress: Callable[[float | None], None]) -> Release:
-        data = asking.dataset_of(args)
-        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
-        return data.ask_named("quantile", {**given, **price}, fresh=args.fresh, progress=progress)
-
-    def before() -> None:
-        from dpselect.queries.quantile import QuantileQuery
-
-        asking.tell_price(args, QuantileQuery, **given)
-
-    asking.answer(args, ask, before=None if args.within is None else before)
+    given |= {name: getattr(args, name) for name in ("step", "per_user", "by", "max_groups_per_user")}
+    asking.put(args, "quantile", given | {"groups": asking.listed(args.groups)})

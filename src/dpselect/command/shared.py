@@ -1,6 +1,6 @@
 """Options that several commands share, and the words of their help. Imports nothing heavy.
 
-An option has the name of the parameter in Python, with dashes: `--k-bar` is `k_bar`, `--no-ranked` is `ranked=False`.
+An option has the name of the parameter in Python, with dashes: `--k-bar` is `k_bar`.
 """
 
 from __future__ import annotations

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpselect._ground.methods import names
 from dpselect.command import asking, shared
-
-if TYPE_CHECKING:
-    from dpselect.release.release import Release
 
 EXAMPLES = f"""
 examples:
@@ -50,10 +46,8 @@ def options(command: shared.Group) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help=f"auto, {', '.join(names('top_k', domain=False))}; with a domain {', '.join(names('top_k', domain=True))}",
-    )
-    command.add_argument(
-        "--no-ranked", dest="ranked", action="store_false", help="a set in no order will do, which is often nearer"
+        help=f"auto, {', '.join(names('top_k', domain=False))}; with a domain "
+        f"{', '.join(names('top_k', domain=True))}, set",
     )
     command.add_argument("--by-weight", metavar="COLUMN", help="rank by sums over users of this column of numbers")
     command.add_argument("--at-most", metavar="X", help="with --by-weight: the most that one user gives to an item")
@@ -86,26 +80,7 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
-    given: dict[str, Any] = {
-        name: getattr(args, name)
-        for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users", "in_engine")
-    }
-    given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit", "measures")}
-    given["compared_with"] = asking.periods_named(args.compared_with)
-    given |= {"by": args.by, "groups": asking.listed(args.groups)}
-    given |= {"exclude": asking.excluded(args)}
-
-    def ask(progress: Callable[[float | None], None]) -> Release:
-        data = asking.dataset_of(args)
-        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
-        domain = asking.domain_of(args)
-        asked = {**given, **price, "domain": domain}
-        return data.ask_named("top_k", asked, fresh=args.fresh, progress=progress)
-
-    def before() -> None:
-        from dpselect.queries.top_k import TopKQuery
-
-        domain, most = asking.domain_of(args), args.max_items_per_user
-        asking.tell_price(args, TopKQuery, domain=domain, max_items_per_user=most, **given)
-
-    asking.answer(args, ask, before=None if args.within is None else before)
+    names = ("k", "counts", "k_bar", "method", "max_groups_per_user", "users", "in_engine", "by", "measures")
+    given: dict[str, Any] = {name: getattr(args, name) for name in (*names, "by_weight", "at_most", "weight_unit")}
+    given |= {"compared_with": asking.periods_named(args.compared_with), "groups": asking.listed(args.groups)}
+    asking.put(args, "top_k", given | {"domain": asking.domain_of(args)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.methods import names
@@ -12,7 +11,6 @@ from dpselect.command import asking, shared
 from dpselect.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from dpselect.release.release import Release
     from dpselect.texts.text import Text
 
 EXAMPLES = f"""
@@ -62,10 +60,10 @@ def options(command: shared.Group) -> None:
     command.add_argument("--delta", help=shared.DELTA + ")")
     command.add_argument(
         "--max-items-per-user",
-        dest="most",
-        metavar="N|auto",
-        help="N random items of every user take part; auto chooses N privately, for 1/20 of epsilon (the default, but "
-        "for methods that need no N)",
+        type=int,
+        metavar="N",
+        help="N random items of every user take part; where it is left out and the method needs it, it is chosen "
+        "privately, for 1/20 of epsilon",
     )
     command.add_argument("--method", default="auto", metavar="NAME", help=f"auto, {', '.join(names('union'))}")
     command.add_argument(
@@ -91,26 +89,10 @@ def options(command: shared.Group) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer, which may be lines: a set loses nothing by that."""
-    most, popular = most_items(args.most), listed(args)
     text = text_of(args) if args.gateway is None else None
-
-    given: dict[str, Any] = {"max_items_per_user": most, "method": args.method, "counts": args.counts}
-    given |= {"shares": None if args.shares is None else args.shares.split(","), "popular": popular}
-    given |= {"in_engine": args.in_engine, "users_for": args.users_for, "by": args.by}
-    given |= {"exclude": asking.excluded(args)}
-
-    def ask(progress: Callable[[float | None], None]) -> Release:
-        data = asking.dataset_of(args, text)
-        price = {"epsilon": args.epsilon, "share": args.share, "delta": args.delta}
-        return data.ask_named("union", {**given, **price}, fresh=args.fresh, progress=progress)
-
-    def before() -> None:
-        from dpselect.queries.union import UnionQuery
-
-        asking.tell_price(args, UnionQuery, words=None if text is None else text.words, **given)
-
+    given = {"method": args.method, "counts": args.counts, "popular": listed(args)}
     what = f"finding the {'items' if args.text is None else 'n-grams'} that enough users share"
-    asking.answer(args, ask, what, of_a_set=True, before=None if args.users_for is None else before)
+    asking.put(args, "union", given | {"in_engine": args.in_engine, "by": args.by}, what, text=text, of_a_set=True)
 
 
 def text_of(args: argparse.Namespace) -> Text | None:
@@ -118,6 +100,7 @@ def text_of(args: argparse.Namespace) -> Text | None:
     from dpselect.texts.text import Text
 
     said = {"ngrams": ngrams(args.ngrams), "tokenizer": args.tokenizer, "lower": None if args.lower else False}
+    said |= {"level_shares": None if args.shares is None else args.shares.split(",")}
     given: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
     if args.text is not None:
         return Text(args.text, **given)
@@ -137,13 +120,6 @@ def listed(args: argparse.Namespace) -> list[Any] | None:
             return lines if len(args.item or ()) < 2 else [asking.tuple_of("--popular", line) for line in lines]
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read", getattr(error, "strerror", None) or "it must be UTF-8 text") from None
-
-
-def most_items(text: str | None) -> int | str | None:
-    """A whole number as one; any other word is judged where `auto` is known."""
-    if text is None:
-        return None
-    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else text
 
 
 def ngrams(text: str | None) -> int | tuple[int, int] | None:

@@ -15,9 +15,13 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.forecast.population import Floats, Zipf, expected_counts
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.facts import Facts
+from dpselect.queries.selections import DISCOVER
+from dpselect.queries.top_k import TopKPlan
 from dpselect.queries.top_k_by import METHOD, TopByGroup
-from dpselect.queries.top_k_planning import DISCOVER
+from dpselect.questions.parts import By, Method
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import BETA
 
 RUNS = 5  # each is an answer of many groups
@@ -49,18 +53,13 @@ class ByGroupForecast:
     groups_per_user: Fraction
     max_groups_per_user: tuple[int, ...]
 
-    def query(self, groups: int, epsilon: Fraction, method: str) -> TopKQuery:
+    def plan(self, groups: int, epsilon: Fraction, method: str) -> TopKPlan:
         """As a Dataset would ask it."""
-        return TopKQuery(
-            k=self.k,
-            epsilon=epsilon,
-            delta=self.delta,
-            counts=self.counts,
-            k_bar=self.k_bar,
-            max_items_per_user=self.max_items_per_user,
-            method=method,
-            by=GROUP,
-            max_groups_per_user=groups,
+        by, how = By(GROUP, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
+        return TopKPlan(
+            question=TopK(self.k, counts=self.counts, by=by, method=how),
+            payment=Payment(epsilon=epsilon, delta=self.delta),
+            facts=Facts(max_items_per_user=self.max_items_per_user),
         )
 
     def kept(self, groups: int) -> float:
@@ -134,9 +133,9 @@ def by_group_rows(
     for place, groups in enumerate(terms.max_groups_per_user):
         for step, epsilon in enumerate(epsilons):
             tell((place * len(epsilons) + step) / total)
-            plan = terms.query(groups, epsilon, METHOD).plan
+            plan = terms.plan(groups, epsilon, METHOD).selection
             assert isinstance(plan, TopByGroup)
-            if terms.query(groups, epsilon, "auto").plan.method == DISCOVER:
+            if terms.plan(groups, epsilon, "auto").method == DISCOVER:
                 what = f"epsilon {float(epsilon):g} and {groups} group{'s' * (groups > 1)} of a user"
                 said.append(f'At {what} "auto" takes {DISCOVER}, which is better there; there is no forecast of it.')
             yield tried(plan, groups, shares, there, terms.kept(groups), draws)

@@ -21,7 +21,6 @@ from dpselect.forecast.population import MOST_EVENTS, Floats, Population, Releas
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.queries.within import asked_for
 from dpselect.release import formatting
 from dpselect.release.release import Release
 
@@ -230,7 +229,9 @@ def _accuracy(asked: str, epsilon: object, within: object, users_for: object) ->
         raise ParameterError(other, f"be left out for {asked}", came(named[other]), f"it takes {name}")
     if named[name] is None:
         return False
-    asked_for(name, named[name], epsilon=epsilon)
+    if epsilon is not None:
+        raise ParameterError(name, "be left out where epsilon is given", came(named[name]))
+    parameters.whole(name, named[name], least=1)
     return True
 
 

@@ -20,9 +20,13 @@ from dpselect.forecast.population import Population, expected_counts, smallest_l
 from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
-from dpselect.queries.top_k import TopKQuery
-from dpselect.queries.top_k_plan import Plan
-from dpselect.queries.top_k_planning import DISCOVER
+from dpselect.queries.facts import Facts
+from dpselect.queries.selection import Selection
+from dpselect.queries.selections import DISCOVER
+from dpselect.queries.top_k import TopKPlan
+from dpselect.questions.parts import Method
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import TopK
 
 RUNS = 20
 RUNS_OF_NOISE = 5  # each of them draws a noise for every one of k_bar + 1 counts
@@ -40,20 +44,13 @@ class TopKForecast:
     counts: bool
     within: int | None = None
 
-    def query(self, method: str, epsilon: Fraction | None, items: int) -> TopKQuery:
+    def plan(self, method: str, epsilon: Fraction | None, items: int) -> TopKPlan:
         """As a Dataset would ask it, at an epsilon or at what follows from `within`."""
-        row = methods.named("top_k", method)
-        return TopKQuery(
-            k=self.k,
-            epsilon=epsilon,
-            delta=self.delta,
-            domain=Size(items) if self.known else None,
-            counts=self.counts,
-            k_bar=self.k_bar,
-            max_items_per_user=self.max_items_per_user,
-            method=method,
-            ranked=row.ordered,
-            within=self.within,
+        how = Method(method, k_bar=self.k_bar)
+        return TopKPlan(
+            question=TopK(self.k, domain=Size(items) if self.known else None, counts=self.counts, method=how),
+            payment=Payment(epsilon=epsilon, delta=self.delta, within=self.within),
+            facts=Facts(max_items_per_user=self.max_items_per_user),
         )
 
 
@@ -83,19 +80,19 @@ def top_k_rows(
         for step, epsilon in enumerate(epsilons):
             tell((place * len(epsilons) + step) / total)
             try:
-                query = terms.query(method, epsilon, population.items)
+                plan = terms.plan(method, epsilon, population.items)
             except ParameterError as error:
                 if error.parameter != "within" or len(chosen) == 1:
                     raise
                 said.append(f"{method} is left out: within must {error.must}.")
                 continue
-            said += [] if query.asked is None else [f"By {method}: {query.asked.before}."]
+            said += [] if plan.asked is None else [f"By {method}: {plan.asked.before}."]
             candidates = population.items if terms.known else None
-            yield tried(method, query.plan, counts, candidates, histogram, draws)
+            yield tried(method, plan.selection, counts, candidates, histogram, draws)
 
 
 def tried(
-    method: str, plan: Plan, counts: Int64, candidates: int | None, histogram: CountGroups, draws: Draws
+    method: str, plan: Selection, counts: Int64, candidates: int | None, histogram: CountGroups, draws: Draws
 ) -> ForecastRow:
     """Mean and spread of some answers."""
     runs = runs_of(method)
@@ -126,7 +123,7 @@ def runs_of(method: str) -> int:
     return RUNS_OF_NOISE if methods.named("top_k", method).bound is NeedsBound.REQUIRED else RUNS
 
 
-def threshold(plan: Plan, counts: Int64) -> float | None:
+def threshold(plan: Selection, counts: Int64) -> float | None:
     """Where bottom stands, if there is one."""
     s = plan.selector
     if isinstance(s, LimitedDomain):

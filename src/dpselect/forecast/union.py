@@ -22,7 +22,10 @@ from dpselect.forecast.population import Floats, Population, chances, expected_c
 from dpselect.mechanisms import SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
-from dpselect.queries.union import UnionQuery
+from dpselect.queries.facts import Facts
+from dpselect.queries.union import UnionPlan
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Union
 
 RUNS = 5  # of mechanisms with rounds, whose chances have no formula
 ORDERS = 3  # of users and items, for policies, whose weights depend on them
@@ -56,8 +59,8 @@ class UnionForecast:
 
     def price(self, method: str) -> Fraction:
         """The epsilon that follows from `users_for`."""
-        given: dict[str, Any] = {"users_for": self.users_for, "delta": self.delta, "method": method}
-        return UnionQuery(**given, **self.bound(method)).price.epsilon
+        payment = Payment(threshold=self.users_for, delta=self.delta)
+        return UnionPlan(question=Union(method=method), payment=payment, facts=Facts(**self.bound(method))).epsilon
 
 
 def applying(most: int | None, *, users: bool) -> list[str]:

@@ -46,7 +46,7 @@ class Answering:
             held=held,
         )
         dataset = question.dataset(source.place, prepared=source.prepared, budget=paying)
-        release = dataset.ask(question.query, fresh=job.fresh, progress=turn.check)
+        release = dataset.ask(question.plan, fresh=job.fresh, progress=turn.check)
         if paying.hold is not None:
             outcome = ledger.outcome(paying.hold)
             settle = None if outcome is None else outcome.settle

@@ -13,15 +13,17 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.keys import said
 from dpselect._ground.parameters import near
-from dpselect._ground.privacy import Neighbors
 from dpselect.engines import row_filter
 from dpselect.engines.filters.canonical import canonical
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
 from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.settings.values import DataSettings, Key
-from dpselect.queries.at_price import ACCURACIES, Paying, at_share
-from dpselect.queries.query import Query, kind
+from dpselect.queries.at_price import Paying, planned
+from dpselect.queries.facts import Facts
+from dpselect.queries.plan import Plan, kind, parts_of
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Question
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from dpselect.ledger.budget import Budget
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
-"""What a body holds beside the parameters of its query."""
-_QUERIES = Recent[Query](PLANNED)
+"""What a body holds beside the parameters of its plan."""
+_PLANS = Recent[Plan](PLANNED)
 OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
 MOST_ITEMS = 10**6
@@ -43,7 +45,7 @@ class AskedQuestion:
     """One question about one data set, checked. It holds no rows and no connection."""
 
     settings: DataSettings
-    query: Query
+    plan: Plan
     item: Key
     where: str | None = None
     during: tuple[str, ...] | None = None
@@ -57,15 +59,15 @@ class AskedQuestion:
             beside["where"] = self.where
         if self.during is not None:
             beside["during"] = [*self.during]
-        return {**beside, **self.query.to_dict()}
+        return {**beside, **self.plan.to_dict()}
 
     @property
     def periods(self) -> Periods | None:
         """Those of the question, in each of which it is paid: also those with which others are compared."""
         if self.during is None:
             return None
-        if self.query.others:
-            return _compared(self.during, list(self.query.others), self.settings)
+        if self.plan.others:
+            return _compared(self.during, list(self.plan.others), self.settings)
         from dpselect._ground.periods import periods_of
 
         return periods_of(self.settings.time, self.settings.period, self.during, self.settings.timezone)
@@ -87,7 +89,7 @@ class AskedQuestion:
         from dpselect.dataset import Dataset
 
         data = self.settings
-        most = getattr(self.query, "max_items_per_user", None)
+        most = self.plan.facts.max_items_per_user
         when: dict[str, Any] = {}
         if data.period is not None:
             when = {"time": data.time, "period": data.period, "during": self.during, "timezone": data.timezone}
@@ -96,7 +98,7 @@ class AskedQuestion:
             user=None if prepared else _plain(data.user),
             item=_plain(self.item),
             where=self.where,
-            max_items_per_user=most if isinstance(most, int) else None,
+            max_items_per_user=most,
             split=data.split,
             table=None if prepared else data.table,
             budget=budget,
@@ -115,9 +117,9 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     verb = parameters.one_of("verb", given.get("verb"), ("top_k", "union", "choose", "histogram", "quantile"))
     of_values = verb == "quantile"
     item = _item(given.pop("item", None), settings, of_values=of_values)
-    unknown = next((name for name in given if name != "verb" and name not in kind(verb).parameters()), None)
+    unknown = next((name for name in given if name != "verb" and name not in kind(verb).fields()), None)
     if unknown is not None:
-        known = [*kind(verb).parameters(), *BESIDE]
+        known = [*kind(verb).fields(), *BESIDE]
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
     for name in OF_TEXTS:
         if given.get(name) is not None:
@@ -131,9 +133,9 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     during = _during(when, settings)
     if given.get("compared_with") is not None:
         given["compared_with"] = [*_compared(during, given["compared_with"], settings).base.names]
-    query = _priced(verb, given, share, partial(paying, settings))
-    _check(query, settings)
-    return AskedQuestion(settings, query, item, where, during, fresh)
+    plan = _priced(given, share, partial(paying, settings))
+    _check(plan, settings)
+    return AskedQuestion(settings, plan, item, where, during, fresh)
 
 
 def _data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
@@ -211,7 +213,7 @@ def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -
         given.setdefault("at_most", str(declared.at_most))
         if declared.unit is not None:
             given.setdefault("weight_unit", str(declared.unit))
-    if "max_items_per_user" in kind(verb).parameters() and settings.max_items_per_user is not None:
+    if "max_items_per_user" in kind(verb).takes and settings.max_items_per_user is not None:
         given.setdefault("max_items_per_user", settings.max_items_per_user)
 
 
@@ -230,63 +232,42 @@ def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
             raise ParameterError("domain", f"have at most {MOST_ITEMS:,} items", stop - start)
 
 
-def _priced(verb: str, given: dict[str, Any], share: object, paying: Callable[[], Paying]) -> Query:
-    """The query at the price that was named. A delta that it needs and does not name is a part of the budget's."""
-    needed = kind(verb).needs_delta(given)
-    if share is None:
-        if given.get("epsilon") is None and all(given.get(name) is None for name in ACCURACIES):
-            hint = "1 is a common choice"
-            raise ParameterError(
-                "epsilon", f"be given, or share or {' or '.join(ACCURACIES)} in its place", "nothing", hint
-            )
-        if needed and given.get("delta") is None:
-            usual = paying().usual_delta
-            if usual:
-                given["delta"] = str(usual)
-        return _query(given)
+def _priced(given: dict[str, Any], share: object, paying: Callable[[], Paying]) -> Plan:
+    """The plan at the price that was named: that of a budget where it is a share, or lacks a delta that it needs.
 
-    def made(price: dict[str, Any]) -> Query:
-        return _query(given | {name: str(value) for name, value in price.items() if value is not None})
-
-    wanted: Any = share
-    epsilon, delta = given.pop("epsilon", None), given.pop("delta", None)
-    near_enough = next((name for name in ACCURACIES if given.get(name) is not None), None)
-    return at_share(made, paying(), wanted, epsilon=epsilon, delta=delta, near=near_enough, needed=needed)
+    Its calibration is the same for everybody who asks it, of whichever rows.
+    """
+    question, payment, facts = parts_of(given | ({} if share is None else {"share": share}))
+    asks = payment.share is not None or (payment.delta is None and kind(question.verb).needs_delta(question))
+    return planned(question, payment, facts, paying() if asks else None, make=_known)
 
 
-def _query(given: dict[str, Any]) -> Query:
-    """The query of these parameters; its calibration is the same for everybody who asks it, of whichever rows."""
-    try:
-        text = json.dumps(given, sort_keys=True)
-    except (TypeError, ValueError):
-        return Query.from_dict(given)
-    found = _QUERIES.get(text)
+def _known(question: Question, payment: Payment, facts: Facts) -> Plan:
+    """The plan of these, which may be known."""
+    said = {**question.to_dict(), **payment.flat_json(), **facts.flat_json()}
+    text = json.dumps(said, sort_keys=True)
+    found = _PLANS.get(text)
     if found is None:
-        found = Query.from_dict(json.loads(text))
+        found = kind(question.verb)(question=question, payment=payment, facts=facts)
         for name in {text, json.dumps(found.to_dict(), sort_keys=True)}:  # as it came, and as a worker reads it again
-            _QUERIES.put(name, found, 2 * len(name))  # its name is as long
+            _PLANS.put(name, found, 2 * len(name))  # its name is as long
     return found
 
 
-def _check(query: Query, settings: DataSettings) -> None:
+def _check(plan: Plan, settings: DataSettings) -> None:
     """What only the owner can open: columns of groups, of weights and of values, and how many items a domain has."""
-    if query.price.neighbors is not Neighbors.ADD_REMOVE:
-        raise ParameterError("neighbors", "be add-remove where a budget pays", came(str(query.price.neighbors)))
-    by = getattr(query, "by", None) or ()
-    for name in by:
+    for name in plan.by:
         _opened("by", name, settings.groups)
-    weight = getattr(query, "by_weight", None)
-    if weight is not None:
-        _opened("by_weight", weight, list(settings.weights))
-    for measure in query.measuring:
+    if plan.totals is not None:
+        _opened("by_weight", plan.totals.column, list(settings.weights))
+    for measure in plan.measuring:
         _opened("measures", measure.column, list(settings.values))
-    domain = getattr(query, "domain", None)
     size = 0
-    match domain:
+    match plan.domain:
         case Listed():
-            size = len(domain.items)
+            size = len(plan.domain.items)
         case Span():
-            size = domain.stop - domain.start
+            size = plan.domain.stop - plan.domain.start
         case Size():
             size = 0  # nothing is made of it
     if size > MOST_ITEMS:

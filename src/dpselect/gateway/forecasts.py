@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -17,8 +18,9 @@ from dpselect.forecast.forecast import Forecast
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
-from dpselect.queries.query import Query
+from dpselect.queries.plan import Plan
 from dpselect.queries.union_terms import UnionTerms, chosen_method
+from dpselect.questions.payment import Payment
 from dpselect.release.formatting import Json
 
 HARDLY, HALF = 0.005, 0.5
@@ -29,20 +31,20 @@ _ONE_AT_A_TIME = threading.Lock()  # a forecast takes a processor for up to a se
 
 def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) -> dict[str, Json]:
     """What a question costs of the quota of whoever asks, and what is left after it."""
-    query = asked.query
-    found = [_part(query.price_at(one.order), one) for one in standings]
+    plan = asked.plan
+    found = [_part(plan.price_at(one.order), one) for one in standings]
     share = max(part for part, _, _ in found)
     left, after = min(one.left for one in standings), min(rest for _, rest, _ in found)
     fits = all(fit for _, _, fit in found)
-    more = min(one.left_for(query.price_at(one.order)) for one in standings)
+    more = min(one.left_for(plan.price_at(one.order)) for one in standings)
     sentence = f"costs up to {percent(share, up=True)} of the budget, of which {percent(left)} is left"
     if free:
         sentence = "costs nothing: its answer is stored"
     elif not fits:
         sentence = f"costs up to {percent(share, up=True)} of the budget, and only {percent(left)} is left"
     return {
-        "epsilon": shown(query.ceiling.epsilon),
-        "delta": shown(query.ceiling.delta),
+        "epsilon": shown(plan.ceiling.epsilon),
+        "delta": shown(plan.ceiling.delta),
         "share": float(share),
         "left": float(left),
         "left_after": float(left if free else after),
@@ -59,20 +61,20 @@ def _part(asked: Price, standing: Standing) -> tuple[Fraction, Fraction, bool]:
     return standing.part(ceiling), standing.left_with(ceiling), standing.admits(ceiling)
 
 
-def forecast(asked: AskedQuestion, share: Callable[[Query], Fraction]) -> dict[str, Json]:
+def forecast(asked: AskedQuestion, share: Callable[[Plan], Fraction]) -> dict[str, Json]:
     """What would come back at half the price, at this one and at twice as much, and how sure it would be."""
-    queries = {part: _at(asked.query, part) for part in BESIDE}
-    found = _planned(asked, [query for query in queries.values() if query is not None])
+    plans = {part: _at(asked.plan, part) for part in BESIDE}
+    found = _planned(asked, [plan for plan in plans.values() if plan is not None])
     by_epsilon = {row.epsilon: row for row in (() if found is None else found.rows)}
     rows: list[Json] = []
-    for part, query in queries.items():
-        if query is None:
+    for part, one in plans.items():
+        if one is None:
             continue
-        row = by_epsilon.get(query.ceiling.epsilon)
+        row = by_epsilon.get(one.ceiling.epsilon)
         rows.append(
             {
-                "epsilon": shown(query.ceiling.epsilon),
-                "share": float(share(query)),
+                "epsilon": shown(one.ceiling.epsilon),
+                "share": float(share(one)),
                 "items": None if row is None else round(row.items, 1),
                 "lost": None if row is None else round(row.error, 4),
                 "within": None if row is None else row.within,
@@ -82,7 +84,7 @@ def forecast(asked: AskedQuestion, share: Callable[[Query], Fraction]) -> dict[s
         )
     return {
         "forecast": None if found is None else found.to_dict(),
-        "sentences": [*_said(asked, by_epsilon.get(asked.query.ceiling.epsilon), known=found is not None)],
+        "sentences": [*_said(asked, by_epsilon.get(asked.plan.ceiling.epsilon), known=found is not None)],
         "rows": rows,
     }
 
@@ -93,7 +95,7 @@ def _said(asked: AskedQuestion, row: Any, *, known: bool) -> list[str]:
         return ["There is no forecast for this sort of question; the price is certain all the same."]
     said = [f"Imagined are {sizes.users:,} users with {float(sizes.items_per_user):g} items each: no row was read."]
     if row is not None:
-        wanted = asked.query.key.get("k")
+        wanted = asked.plan.key.get("k")
         lost = "hardly any of the true best would be missing"
         if row.error >= HARDLY:
             lost = f"{100 * row.error:.0f} % of the users of the true best would be missing"
@@ -107,15 +109,14 @@ def _said(asked: AskedQuestion, row: Any, *, known: bool) -> list[str]:
     return said
 
 
-def _at(query: Query, part: Fraction) -> Query | None:
+def _at(plan: Plan, part: Fraction) -> Plan | None:
     """The same question at another price; none where that is too small or too large for it."""
     if part == 1:
-        return query
-    epsilon, delta = (_rounded(number * part) for number in (query.ceiling.epsilon, query.ceiling.delta))
-    given = {name: value for name, value in query.to_dict().items() if name not in ("within", "users_for")}
-    less = {"delta": str(delta)} if part < 1 and given.get("delta") not in (None, "0") else {}
+        return plan
+    epsilon, delta = (_rounded(number * part) for number in (plan.ceiling.epsilon, plan.ceiling.delta))
+    delta_of_part = delta if part < 1 and plan.delta else plan.delta
     try:
-        return Query.from_dict({**given, "epsilon": str(epsilon), **less})
+        return replace(plan, payment=Payment(epsilon=epsilon, delta=delta_of_part))
     except ParameterError:
         return None
 
@@ -125,27 +126,26 @@ def _rounded(number: Fraction) -> Fraction:
     return Fraction(f"{float(number):.3g}")
 
 
-def _planned(asked: AskedQuestion, queries: list[Query]) -> Forecast | None:
+def _planned(asked: AskedQuestion, plans: list[Plan]) -> Forecast | None:
     """The forecast of the method that would answer; none where there is no simulation of it."""
-    query, sizes = asked.query, asked.settings.sizes
+    plan, sizes = asked.plan, asked.settings.sizes
     said: dict[str, Any] = {"users": sizes.users, "items": sizes.items, "skew": str(sizes.skew)}
-    most = getattr(query, "max_items_per_user", None)
-    said |= {"items_per_user": str(sizes.items_per_user), "max_items_per_user": most if isinstance(most, int) else None}
-    said["delta"] = str(query.ceiling.delta)
-    said["epsilon"] = tuple(str(one.ceiling.epsilon) for one in queries)
-    if any(getattr(query, name, None) is not None for name in ("by", "by_weight")) or query.measuring or query.others:
+    most = plan.most
+    said |= {"items_per_user": str(sizes.items_per_user), "max_items_per_user": most}
+    said["delta"] = str(plan.ceiling.delta)
+    said["epsilon"] = tuple(str(one.ceiling.epsilon) for one in plans)
+    if plan.by or plan.totals or plan.measuring or plan.others:
         return None
-    if query.verb == "top_k":
-        domain = getattr(query, "domain", None)
-        if domain is not None:
-            said |= {"domain_known": True, "items": _size(domain)}
-        said |= {"k": query.key["k"], "counts": bool(query.key.get("counts")), "methods": query.key["method"]}
-    elif isinstance(query, UnionTerms) and isinstance(most, int):
-        said["methods"] = chosen_method(query, most)
+    if plan.verb == "top_k":
+        if plan.domain is not None:
+            said |= {"domain_known": True, "items": _size(plan.domain)}
+        said |= {"k": plan.key["k"], "counts": bool(plan.key.get("counts")), "methods": plan.key["method"]}
+    elif isinstance(plan, UnionTerms) and most is not None:
+        said["methods"] = chosen_method(plan, most)
     else:
         return None
     with _ONE_AT_A_TIME:
-        return _simulated(query.verb, tuple(sorted(said.items(), key=lambda one: one[0])))
+        return _simulated(plan.verb, tuple(sorted(said.items(), key=lambda one: one[0])))
 
 
 def _size(domain: object) -> int:

@@ -26,7 +26,7 @@ from dpselect.gateway.store import AnswerPlace, Jobs
 from dpselect.ledger import Account
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.charge import Ceiling
-from dpselect.queries.query import Query
+from dpselect.queries.plan import Plan
 from dpselect.release.formatting import Json
 
 REPEATED = "nothing: this is the stored answer to the same question"
@@ -72,16 +72,16 @@ class Intake:
     def forecast(self, person: Person, body: object) -> dict[str, Json]:
         """What to expect, and the price: free, and no row is read."""
         question = self.asked(person, body)
-        found = forecasts.forecast(question, lambda query: self._share(person, question, query))
+        found = forecasts.forecast(question, lambda plan: self._share(person, question, plan))
         return {**found, "price": self._price(person, question)}
 
     def price(self, person: Person, body: object) -> dict[str, Json]:
         """What it costs, and what is left after it."""
         return self._price(person, self.asked(person, body))
 
-    def _share(self, person: Person, question: AskedQuestion, query: Query) -> Fraction:
+    def _share(self, person: Person, question: AskedQuestion, plan: Plan) -> Fraction:
         found = self._books.standings(question.settings, person, question.periods)
-        return max(one.part(one.ceiling(Ceiling.of(query.price_at(one.order)))) for one in found)
+        return max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in found)
 
     def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
         free = not question.fresh and self._jobs.answer_to(self._key(question)) is not None
@@ -156,9 +156,9 @@ class Intake:
 
     def _tick(self, question: AskedQuestion) -> float:
         """How long after its beginning it ends, by its parameters and by what the owner declared."""
-        data, query = question.settings, question.query
+        data, plan = question.settings, question.plan
         periods = 1 if question.periods is None else len(question.periods.all)
-        most = work.bound(query, question.where, question.item, data, periods)
+        most = work.bound(plan, question.where, question.item, data, periods)
         found = work.window(most, float(data.tick), self._server.workers)
         if found > max(data.longest, data.tick):
             must = f"take at most {float(data.longest):g} s by what the owner declared of the data"
@@ -248,7 +248,7 @@ class Intake:
         during = question.periods
         account = Account(dataset=question.settings.name, analyst=person.name)
         for period, one in self._books.ledger.standings(account, during).items():
-            ceiling = one.ceiling(Ceiling.of(question.query.price_at(one.order)))
+            ceiling = one.ceiling(Ceiling.of(question.plan.price_at(one.order)))
             if not one.admits(ceiling):
                 raise one.refusal(ceiling, period)
 

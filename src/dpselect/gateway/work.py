@@ -16,7 +16,7 @@ from dpselect.engines.filters.cost import BYTES, RowCost
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
 from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
-from dpselect.queries.query import Query
+from dpselect.queries.plan import Plan
 
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
@@ -44,7 +44,6 @@ class EngineWork:
 FILES = EngineWork(start=0.25, row=1e-6, byte=1e-8, operator=2e-7, letter=5e-9)
 POSTGRES = EngineWork(start=0.5, row=8e-6, byte=4e-8, operator=8e-7, letter=1e-8)
 SPARK = EngineWork(start=60.0, row=8e-6, byte=8e-8, operator=2e-6, letter=4e-8)
-_TWICE = ("by", "by_weight", "measures", "compared_with", "max_items_per_user", "in_engine", "users", "chosen")
 
 
 @dataclass(frozen=True)
@@ -60,11 +59,11 @@ class Bound:
         return self.here + self.rows
 
 
-def bound(query: Query, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
+def bound(plan: Plan, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
     """What a question takes at most; a user has rows in each of the periods."""
     engine, sizes, most = _engine(data), data.sizes, (data.max_rows_per_user or ONE_USER) * periods
     cost = RowCost() if where is None else row_filter.parse(where).cost
-    of_row = engine.row * _passes(query, item) + engine.operator * cost.operators
+    of_row = engine.row * _passes(plan, item) + engine.operator * cost.operators
     looked_at = engine.letter * cost.readings
 
     def work(rows: int, text: int) -> float:
@@ -73,7 +72,7 @@ def bound(query: Query, where: str | None, item: Key, data: DataSettings, period
     longest = work(most, most * BYTES_OF_A_ROW) + most * (BYTES - BYTES_OF_A_ROW) * looked_at
     margin = max(MARGIN * work(most, most * BYTES_OF_A_ROW), longest)
     rows = work(sizes.all_rows, sizes.all_bytes) + margin
-    return Bound(here=engine.start + _draws(query, data), rows=rows)
+    return Bound(here=engine.start + _draws(plan, data), rows=rows)
 
 
 def window(most: Bound, tick: float, workers: int) -> float:
@@ -90,28 +89,28 @@ def _engine(data: DataSettings) -> EngineWork:
     return POSTGRES if is_postgres(source) else SPARK if is_spark(source) else FILES
 
 
-def _passes(query: Query, item: Key) -> int:
+def _passes(plan: Plan, item: Key) -> int:
     """How many times the work of a plain top k is done on each row."""
-    more = sum(getattr(query, name, None) not in (None, False) for name in _TWICE)
-    sets = query.verb == "union" or query.of_pairs or getattr(query, "method", None) == "discover"
+    by, method = getattr(plan.question, "by", None), getattr(plan.question, "method", None)
+    asked = (plan.by, plan.totals, plan.measuring, plan.others, plan.facts.max_items_per_user)
+    options = (getattr(method, "in_engine", None), getattr(by, "sizes", None), getattr(plan, "chosen", None))
+    more = sum(map(bool, asked + options))
+    sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
     columns = len(item) - 1 if isinstance(item, tuple) else 0
     return 1 + more + columns + (3 if sets else 0)
 
 
-def _draws(query: Query, data: DataSettings) -> float:
+def _draws(plan: Plan, data: DataSettings) -> float:
     """What is drawn from: items of a domain, groups, numbers of each, and each of k."""
-    domain, q = getattr(query, "domain", None), getattr(query, "q", None)
-    groups, numbers = _groups(query, data), len(q) if isinstance(q, (list, tuple)) else 1
-    items = _size(domain) + (getattr(query, "k_bar", None) or 0)
-    found = ITEM * items + CELL * items * groups + BEST * getattr(query, "k", 0)
-    return found + (GROUP * groups * numbers if query.verb == "quantile" else 0)
+    q, method = getattr(plan.question, "q", ()), getattr(plan.question, "method", None)
+    groups, items = _groups(plan, data), _size(plan.domain) + (getattr(method, "k_bar", None) or 0)
+    found = ITEM * items + CELL * items * groups + BEST * getattr(plan.question, "k", 0)
+    return found + GROUP * groups * len(q)
 
 
-def _groups(query: Query, data: DataSettings) -> int:
+def _groups(plan: Plan, data: DataSettings) -> int:
     """How many groups are answered: those that are listed, or as many as the owner says that there are."""
-    if getattr(query, "by", None) is None:
-        return 0
-    return _size(getattr(query, "groups", None)) or data.sizes.groups
+    return (_size(plan.groups) or data.sizes.groups) if plan.by else 0
 
 
 def _size(domain: object) -> int:

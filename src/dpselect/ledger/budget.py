@@ -138,7 +138,7 @@ class Budget:
         """The same question, at the budget's own delta where it needs one and names none."""
         if not getattr(query, "usual_delta", False):
             return query
-        return replace(query, delta=self.usual_delta or parameters.DELTA)
+        return query.at_delta(self.usual_delta or parameters.DELTA)
 
     def _promise_for(self, asked: Priced) -> Promise:
         """What is promised; before the first question, what will be if it is this one."""

@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from dpselect._ground import methods, parameters
-from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Size, domain_of, most_items, refuse_many
+from dpselect._ground import methods
+from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Neighbors, Privacy
-from dpselect._ground.privacy import neighbors as related
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.budget import Budget, Where, budget_of
+from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import settle
-from dpselect.queries.at_price import at_price
 from dpselect.queries.choose_by import chosen_by_group
 from dpselect.queries.likeness import likeness
-from dpselect.queries.of_groups import FIELDS, settle_groups
+from dpselect.queries.of_groups import Groups
 from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import INNER, OF_VALUES, Ready, cut_by, sampled
+from dpselect.queries.plan import Ready, cut_by, sampled
+from dpselect.questions.parts import By, Method
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item, Release, Statement
@@ -47,8 +48,8 @@ EXPONENTIAL = "exponential"
 COUNTS = " If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChooseQuery(OfValues):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ChoosePlan(OfValues):
     """The best of a known domain by its users; or, without a domain, of candidates by scores of the caller's.
 
     `monotonic` is about scores: one more user moves all of them the same way. Counts of users are monotonic.
@@ -56,58 +57,56 @@ class ChooseQuery(OfValues):
 
     verb: ClassVar[str] = "choose"
 
-    domain: object = None
-    epsilon: Number
-    method: str = EXPONENTIAL
-    neighbors: Neighbors | str = Neighbors.ADD_REMOVE
-    max_items_per_user: int | None = None
-    delta: Number | None = None
-    by: Sequence[str] | str | None = None
-    groups: object = None
-    max_groups_per_user: int | None = None
-    sensitivity: Number = field(default=1, metadata=INNER)
-    monotonic: bool = field(default=False, metadata=INNER)
-    of_scores: bool = field(default=False, repr=False, metadata=OF_VALUES)
+    takes: ClassVar[tuple[str, ...]] = ("max_items_per_user",)
+
+    question: Choose | Scores
     mechanism: Any = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def __post_init__(self) -> None:
-        if self.max_items_per_user is not None:
-            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
-        known = None if self.of_scores else domain_of(self.domain)
-        if not self.of_scores and (self.sensitivity != 1 or self.monotonic is not False):
-            raise ParameterError("sensitivity", "be left out for counts of users, which one user moves by 1", "another")
-        method = methods.checked("choose", self.method)
-        which = related(self.neighbors)
-        monotonic = parameters.flag("monotonic", self.monotonic) if self.of_scores else which is Neighbors.ADD_REMOVE
-        make = methods.named("choose", method).make
-        settle_groups(self)
-        if self.by is not None:
-            mechanism = self._by_group(method, known, which)
-        elif self.delta is not None:
+    def settle(self) -> None:
+        """The mechanism: of one choice, or of one in every group."""
+        by = None if isinstance(self.question, Scores) else self.question.by
+        if isinstance(by, By):
+            settle(self, mechanism=self._by_group(Groups.of(by)))
+            return
+        if self.payment.delta:
             must = "be left out where by is not given: a choice of one needs none"
-            raise ParameterError("delta", must, came(self.delta), "its promise is that of epsilon alone")
+            raise ParameterError("delta", must, came(self.payment.delta), "its promise is that of epsilon alone")
+        monotonic, sensitivity, which = True, Fraction(1), Neighbors.ADD_REMOVE
+        if isinstance(self.question, Scores):
+            monotonic, sensitivity = self.question.monotonic, Fraction(self.question.sensitivity)
+            which = Neighbors(self.question.neighbors)
         else:
-            mechanism = make(epsilon=self.epsilon, sensitivity=self.sensitivity, monotonic=monotonic, neighbors=which)
-        settle(self, domain=known, method=method, neighbors=which, mechanism=mechanism)
-        settle(self, epsilon=self.price.epsilon, sensitivity=Fraction(mechanism.sensitivity))
+            self.known_domain()
+        make = methods.named("choose", self.method).make
+        epsilon = self.given_epsilon
+        mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=which)
+        settle(self, mechanism=mechanism)
 
-    def _by_group(self, method: str, domain: Domain | None, which: Neighbors) -> Any:
+    def _by_group(self, groups: Groups) -> Any:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.choose.by_group import ChoiceByGroup
         from dpselect.queries.in_groups import in_groups
 
-        if self.of_scores:
-            raise ParameterError("by", "be left out for scores of the caller's", came(self.by))
-        if which is not Neighbors.ADD_REMOVE:
-            raise ParameterError("neighbors", "be add-remove where by is given", str(which))
+        domain = self.known_domain()
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column"
             raise ParameterError("domain", "say which items there are where by is given", "only how many", hint)
-        refuse_many(0 if domain is None else most_items(domain) or 0, MOST_COUNTED)
-        table, mechanism = in_groups(self, partial(ChoiceByGroup, method=method))
-        settle(self, table=table, delta=table.delta)
+        refuse_many(most_items(domain) or 0, MOST_COUNTED)
+        table, mechanism = in_groups(groups, self.given_epsilon, self.delta, partial(ChoiceByGroup, method=self.method))
+        settle(self, table=table)
         return mechanism.each
+
+    @property
+    def of_scores(self) -> bool:
+        """Is it about scores of the caller's own?"""
+        return isinstance(self.question, Scores)
+
+    @property
+    def method(self) -> str:
+        """What answers."""
+        method = self.question.method
+        return EXPONENTIAL if not isinstance(method, Method) or method.name is None else method.name
 
     @property
     def price(self) -> Privacy:
@@ -117,14 +116,17 @@ class ChooseQuery(OfValues):
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
-        of: dict[str, object] = {"sensitivity": self.sensitivity, "monotonic": self.monotonic}
-        of = of if self.of_scores else {"domain": self.domain}
-        of |= {} if self.by is None else {name: getattr(self, name) for name in ("delta", *FIELDS)}
-        return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.neighbors), **of}
+        m = self.mechanism
+        of: dict[str, object] = {"sensitivity": Fraction(m.sensitivity), "monotonic": m.monotonic}
+        if isinstance(self.question, Choose):
+            of = {"domain": self.domain}
+            if isinstance(self.question.by, By):
+                of |= {"delta": self.delta, **Groups.of(self.question.by).said}
+        return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.price.neighbors), **of}
 
     def ready(self, engine: Engine) -> Ready:
         """By how many users have each item of the domain, which the column of items must be able to hold."""
-        domain = cast(Domain, self.domain)
+        domain = self.known_domain()
         if self.table is not None:
             return self._ready_by(engine, self.table, cast(Known, domain))
         engine.check(domain)
@@ -169,7 +171,7 @@ class ChooseQuery(OfValues):
 
     def like(self, release: Release) -> Release:
         """An answer with what is planned of it; where scores, or a column, say how many candidates, it does not."""
-        domain = cast("Domain | None", self.domain)
+        domain = self.domain
         candidates, good = None if domain is None else most_items(domain), release.accuracy
         if candidates is not None:
             good = self.near(candidates) if self.table is None else self.table.near(self.near(candidates))
@@ -193,7 +195,7 @@ class ChooseQuery(OfValues):
         if self.of_scores:
             return USERS
         groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
-        items = cut_by(self.max_items_per_user, cast(Domain, self.domain))
+        items = cut_by(self.most, self.domain)
         return Scale(groups=groups, items=items, period=self.period)
 
     @property
@@ -202,11 +204,11 @@ class ChooseQuery(OfValues):
         alike = self.mechanism.monotonic
         scores = "Scores are the caller's" if self.of_scores else "Scores are counts of distinct users"
         how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
-        moved = float(Fraction(self.sensitivity))
-        said = f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(self.max_items_per_user)}"
-        if self.of_scores and not alike and self.neighbors is Neighbors.ADD_REMOVE:
+        moved = float(Fraction(self.mechanism.sensitivity))
+        said = f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(self.most)}"
+        if self.of_scores and not alike and self.price.neighbors is Neighbors.ADD_REMOVE:
             said += COUNTS
-        return said if self.by is None else f"In each group: {said[0].lower()}{said[1:]}"
+        return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
 
 
 def choose(
@@ -235,16 +237,5 @@ def choose(
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']
     """
-    paying = budget_of(budget)
-    query = at_price(
-        ChooseQuery,
-        paying,
-        epsilon=epsilon,
-        share=share,
-        sensitivity=sensitivity,
-        monotonic=monotonic,
-        neighbors=neighbors,
-        method=method,
-        of_scores=True,
-    )
-    return paid(query, "scores", scores, budget=paying, fresh=fresh, draws=draws)
+    question = Scores(sensitivity=sensitivity, monotonic=monotonic, neighbors=str(neighbors), method=method)
+    return paid(question, Payment(epsilon=epsilon, share=share), scores, budget=budget, fresh=fresh, draws=draws)

@@ -12,7 +12,7 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, S
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price
 from dpselect.engines.port import Engine
-from dpselect.queries.query import Query, Ready
+from dpselect.queries.plan import Plan, Ready
 from dpselect.queries.union import bound_at, one_of, placed
 from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
 from dpselect.release.release import Item, Release
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is planned before a row is read; docs/mechanisms/by-group.md
 
 
-Asking = TypeVar("Asking", bound=Query)
+Asking = TypeVar("Asking", bound=Plan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,8 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.queries.found import users_for
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Union
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy, said_users
 
 SHARE = Fraction(1, 6)  # of epsilon; measured, docs/mechanisms/by-group.md
@@ -31,16 +33,18 @@ class GroupFinder:
     @classmethod
     def of(cls, epsilon: Fraction, delta: Fraction, most: int) -> GroupFinder:
         """By the method that a union of these parameters takes."""
-        from dpselect.queries.union import UnionQuery
+        from dpselect.queries.facts import Facts
+        from dpselect.queries.union import UnionPlan
         from dpselect.queries.union_terms import LARGEST_EPSILON, LEAST_EPSILON, chosen_method
 
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise ParameterError(
                 "epsilon", "be between 6e-6 and 6e6 where groups are to be found", came(epsilon / SHARE)
             )
-        query = UnionQuery(epsilon=epsilon, delta=delta, max_items_per_user=most)
-        (union,) = query.mechanisms(most)
-        return cls(epsilon=epsilon, delta=delta, most=most, method=chosen_method(query, most), union=union)
+        payment, facts = Payment(epsilon=epsilon, delta=delta), Facts(max_items_per_user=most)
+        plan = UnionPlan(question=Union(), payment=payment, facts=facts)
+        (union,) = plan.mechanisms(most)
+        return cls(epsilon=epsilon, delta=delta, most=most, method=chosen_method(plan, most), union=union)
 
     def found(self, engine: Engine, draws: Draws, progress: Progress | None) -> Any:
         """The groups that were found, as the engine keeps them; None where there are none."""

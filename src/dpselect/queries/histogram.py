@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, cast
 
-from dpselect._ground import parameters
-from dpselect._ground.domain import MOST_COUNTED, Known, Size, domain_of, most_items, refuse_many
-from dpselect._ground.parameters import Number
+from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price, ceiling
@@ -20,15 +18,16 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
 from dpselect.mechanisms.port import settle
 from dpselect.queries.likeness import likeness
-from dpselect.queries.query import Query, Ready, cut_by, sampled
+from dpselect.queries.plan import Plan, Ready, cut_by, sampled
+from dpselect.questions.questions import Histogram
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.release.scale import Scale
 
 
-@dataclass(frozen=True, kw_only=True)
-class HistogramQuery(Query):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HistogramPlan(Plan):
     """How many distinct users have each item of a known domain: all of them at once, in the domain's own order.
 
     A user counts for `max_items_per_user` items, or for all of them. Noise that needs a delta is taken only where it is
@@ -37,27 +36,23 @@ class HistogramQuery(Query):
 
     verb: ClassVar[str] = "histogram"
 
-    domain: object
-    epsilon: Number
-    delta: Number = 0
-    max_items_per_user: int | None = None
+    takes: ClassVar[tuple[str, ...]] = ("max_items_per_user",)
+
+    question: Histogram
     mechanism: HistogramNoise = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        epsilon = parameters.epsilon("epsilon", self.epsilon)
-        delta = parameters.probability("delta", self.delta, zero=True)
-        if self.max_items_per_user is not None:
-            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
-        domain = domain_of(self.domain)
+    def settle(self) -> None:
+        """The noise, by how many items there are and how many of them a user counts for."""
+        domain = self.known_domain()
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column: items that nobody has are counted too"
             raise ParameterError("domain", "say which items there are", "only how many", hint)
-        settle(self, domain=domain, epsilon=epsilon, delta=delta)
-        settle(self, mechanism=nearest(epsilon, delta, self._moved(domain), self._items(domain), BETA))
+        moved, items = self._moved(domain), self._items(domain)
+        settle(self, mechanism=nearest(self.given_epsilon, self.delta, moved, items, BETA))
 
     def _moved(self, domain: Known) -> int:
         """How many counts one user moves at most."""
-        items, bound = most_items(domain), self.max_items_per_user
+        items, bound = most_items(domain), self.most
         if items is None and bound is None:
             must = "be given where only reading the domain tells how many items it has"
             hint = "Dataset(max_items_per_user=...), --max-items-per-user; or list the items"
@@ -78,6 +73,11 @@ class HistogramQuery(Query):
         return cast(Known, self.domain)
 
     @property
+    def method(self) -> str:
+        """What answers."""
+        return type(self.mechanism).__name__
+
+    @property
     def price(self) -> Privacy:
         """What any answer promises, and costs."""
         return self.mechanism.privacy
@@ -86,11 +86,11 @@ class HistogramQuery(Query):
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         return {
-            "epsilon": self.epsilon,
+            "epsilon": self.given_epsilon,
             "delta": self.delta,
             "domain": self.domain,
-            "max_items_per_user": self.max_items_per_user,
-            "noise": type(self.mechanism).__name__,
+            "max_items_per_user": self.most,
+            "noise": self.method,
         }
 
     def price_at(self, order: int | None) -> Price:
@@ -142,7 +142,7 @@ class HistogramQuery(Query):
     @property
     def scale(self) -> Scale:
         """Which users count."""
-        return Scale(items=cut_by(self.max_items_per_user, self.known), period=self.period)
+        return Scale(items=cut_by(self.most, self.known), period=self.period)
 
     def _statement(self, items: int) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -162,4 +162,4 @@ class HistogramQuery(Query):
         return Statement.of(m.privacy, type(m).__name__, used | self.scale.parameters, sentences)
 
     def _sampled(self) -> str:
-        return sampled(self.max_items_per_user)
+        return sampled(self.most)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from dpselect._ground import parameters
 from dpselect._ground.domain import Domain
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy, PureDP, Steps
@@ -19,7 +18,7 @@ from dpselect.engines.port import Engine
 from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
 from dpselect.queries.group_finder import SHARE, GroupFinder
-from dpselect.queries.of_groups import groups_each
+from dpselect.queries.of_groups import Groups as Asked
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Kind, Release, Statement
@@ -96,15 +95,15 @@ class InGroups:
         )
 
 
-def in_groups(query: Any, make: Callable[..., ByGroup]) -> tuple[InGroups, ByGroup]:
-    """A query's price in groups, and the mechanism. `make` takes max_groups_per_user, epsilon and delta.
+def in_groups(
+    asked: Asked, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
+) -> tuple[InGroups, ByGroup]:
+    """A question's price in groups, and the mechanism. `make` takes max_groups_per_user, epsilon and delta.
 
     Finding and asking add up; delta that composing the picks does not need is left to the finding.
     """
-    most, listed = groups_each(query), query.groups
+    most, listed = asked.each, asked.listed
     finder: GroupFinder | None = None
-    epsilon = parameters.epsilon("epsilon", query.epsilon)
-    delta = query.delta_or_default(needed=listed is None)
     if listed is not None:
         mechanism = make(max_groups_per_user=most, epsilon=epsilon, delta=delta)
         privacy = mechanism.privacy
@@ -112,7 +111,7 @@ def in_groups(query: Any, make: Callable[..., ByGroup]) -> tuple[InGroups, ByGro
         mechanism = make(max_groups_per_user=most, epsilon=epsilon * (1 - SHARE), delta=delta / 2)
         finder = GroupFinder.of(epsilon * SHARE, delta - mechanism.privacy.delta, most)
         privacy = _with(finder, mechanism.privacy, epsilon, delta)
-    table = InGroups(by=tuple(query.by), listed=listed, most=most, delta=delta, finder=finder, privacy=privacy)
+    table = InGroups(by=asked.by, listed=listed, most=most, delta=delta, finder=finder, privacy=privacy)
     return table, mechanism
 
 

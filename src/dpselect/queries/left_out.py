@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dpselect._ground.domain import Column, Listed, most_items
 from dpselect.engines.port import Engine
-from dpselect.queries.query import Ready
+from dpselect.queries.plan import Ready
 from dpselect.release.accuracy import said_items
 from dpselect.release.release import Release
 

@@ -7,15 +7,13 @@ contribution bound in it; nor whether it was answered, how long that took or wha
 from __future__ import annotations
 
 from dpselect._ground.logs import LOG
-from dpselect.queries.query import Query
+from dpselect.queries.plan import Plan
 from dpselect.release.formatting import price
 
 
-def log_question(query: Query, payer: object | None) -> None:
+def log_question(plan: Plan, payer: object | None) -> None:
     """One line, before anything is read or paid."""
-    most = query.price
+    most = plan.price
     paid = "nobody keeps account" if payer is None else f"paid by {type(payer).__name__}"
-    method = getattr(query, "method", None)
-    how = "" if method is None else f" by {method}"
     promise = f"({price(most.epsilon)}, {price(most.delta)})-DP for {most.neighbors} neighbours"
-    LOG.debug("%s%s, at most %s, %s", query.verb, how, promise, paid)
+    LOG.debug("%s by %s, at most %s, %s", plan.verb, plan.method, promise, paid)

@@ -1,41 +1,41 @@
-"""What every verb by group says of groups: by which columns, which of them, and in how many one user counts."""
+"""What every question by group says of groups: by which columns, which of them, and in how many one user counts."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from dpselect._ground import parameters
 from dpselect._ground.domain import Domain, most_items
-from dpselect._ground.keys import key_of, names
-from dpselect.errors import ParameterError
-from dpselect.mechanisms.port import settle
-from dpselect.questions.kinds import LISTED
-
-FIELDS = ("by", "groups", "max_groups_per_user")
+from dpselect.questions.parts import By
 
 
-def settle_groups(query: Any) -> None:
-    """The fields of a query that are about groups, checked and parsed; nothing but `by` makes sense by itself."""
-    if query.by is None:
-        for name in FIELDS[1:]:
-            if getattr(query, name) is not None:
-                raise ParameterError("by", f"be given where {name} is", "nothing")
-        return
-    if getattr(query, "within", None) is not None:
-        raise ParameterError("within", "be left out where by is given", "both", "give epsilon")
-    settle(query, by=names(key_of("by", query.by)))
-    if query.groups is not None:
-        settle(query, groups=LISTED.read("groups", query.groups))
-    most = query.max_groups_per_user
-    if most is not None:
-        settle(query, max_groups_per_user=parameters.whole("max_groups_per_user", most, least=1))
-    elif query.verb != "top_k" or (query.groups is not None and most_items(query.groups) == 1):
-        settle(query, max_groups_per_user=1)  # nothing to choose, or nothing that chooses it
+@dataclass(frozen=True)
+class Groups:
+    """The groups of a question, with the bound that is meant where none is given."""
 
+    by: tuple[str, ...]
+    listed: Domain | None
+    most: int | None  # max_groups_per_user; None where it is to be chosen
+    sizes: bool
 
-def groups_each(query: Any) -> int:
-    """In how many groups one user counts at most: no more than are listed."""
-    listed: Domain | None = query.groups
-    known = None if listed is None else most_items(listed)
-    asked: int = query.max_groups_per_user
-    return asked if known is None else min(asked, known)
+    @classmethod
+    def of(cls, by: By, *, chooses: bool = False) -> Groups:
+        """Those of `by`; where nothing chooses the bound, or there is nothing to choose, it is 1."""
+        columns: Any = by.columns
+        listed: Any = by.groups
+        most = by.max_groups_per_user
+        if most is None and (not chooses or (listed is not None and most_items(listed) == 1)):
+            most = 1
+        return cls(columns, listed, most, by.sizes)
+
+    @property
+    def said(self) -> dict[str, object]:
+        """What a ledger knows of them."""
+        return {"by": self.by, "groups": self.listed, "max_groups_per_user": self.most}
+
+    @property
+    def each(self) -> int:
+        """In how many groups one user counts at most: no more than are listed."""
+        known = None if self.listed is None else most_items(self.listed)
+        assert self.most is not None
+        return self.most if known is None else min(self.most, known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,13 +12,20 @@ from dpselect._ground import parameters
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import Draws
 from dpselect.ledger.budget import Budget, Where, budget_of
-from dpselect.ledger.question import question
+from dpselect.ledger.question import question as fingerprint
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.queries.query import Query, asked_with
+from dpselect.queries.at_price import planned
+from dpselect.queries.facts import Facts
+from dpselect.queries.plan import Plan, asked_with
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Question, Scores
 from dpselect.release.release import Release
 
+NOTHING = Facts()  # of values that the caller holds
 
-class OfValues(Query):
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class OfValues(Plan):
     """A question that can be asked of values that the caller holds."""
 
     @abstractmethod
@@ -26,8 +34,8 @@ class OfValues(Query):
 
 
 def paid(
-    query: OfValues,
-    what: str,
+    question: Question,
+    payment: Payment,
     values: object,
     *,
     budget: Budget | Where | None,
@@ -37,17 +45,20 @@ def paid(
     """The answer. Values have no fingerprint: an answer is found again only where the budget names them."""
     check_call(draws)
     parameters.flag("fresh", fresh)
-    warn_if_weak(query.ceiling)
-    paying, said = budget_of(budget), query.outline()
+    paying = budget_of(budget)
+    plan: Any = planned(question, payment, NOTHING, paying)
+    warn_if_weak(plan.ceiling)
+    said = plan.outline()
     if "logging" in sys.modules:
         from dpselect.queries.logged import log_question
 
-        log_question(query, paying)
+        log_question(plan, paying)
     if paying is None:
-        return asked_with(said, query.select(values, secure(draws)))
-    paying.check(query.price.neighbors)
+        return asked_with(said, plan.select(values, secure(draws)))
+    paying.check(plan.price.neighbors)
 
-    asked = {**query.key, "secure": draws is None or draws.secure}
-    known = question(query.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
-    answer = partial(query.select, values)
-    return known.told(paying.pay(query, known, lambda: asked_with(said, answer(secure(draws))), fresh=fresh))
+    asked = {**plan.key, "secure": draws is None or draws.secure}
+    what = "scores" if isinstance(question, Scores) else "values"
+    known = fingerprint(plan.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
+    answer = partial(plan.select, values)
+    return known.told(paying.pay(plan, known, lambda: asked_with(said, answer(secure(draws))), fresh=fresh))

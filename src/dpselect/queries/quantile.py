@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.grouped_values import GroupedValues
@@ -16,19 +15,20 @@ from dpselect.aggregates.unbounded import DIGITS, Points, Unbounded
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError
-from dpselect.ledger.budget import Budget, Where, budget_of
+from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.port import settle
-from dpselect.mechanisms.quantile import Quantile
+from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
-from dpselect.queries.at_price import at_price
 from dpselect.queries.likeness import likeness
-from dpselect.queries.of_groups import FIELDS, settle_groups
+from dpselect.queries.of_groups import Groups
 from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.query import Ready, cut_by
-from dpselect.queries.within import AskedAccuracy, asked_for, price_for
+from dpselect.queries.plan import Ready, cut_by
+from dpselect.queries.within import AskedAccuracy, price_for
+from dpselect.questions.parts import By
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import OneEach, Quantile
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.formatting import Json
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.release.scale import Scale
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Bounds = tuple[Number, Number]
 MEDIAN = Fraction(1, 2)
-OneOrSeveral = Quantile | RecursiveQuantiles
+OneOrSeveral = OneQuantile | RecursiveQuantiles
 
 ONE_EACH = {
     PerUser.RANDOM: "A user with several values takes part with one of the distinct ones, chosen at random.",
@@ -59,9 +59,9 @@ EVEN_OF_NOTHING = "A number comes out even if no row matches."
 CALLERS = "Every value is the one value of one user."
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuantileQuery(OfValues):
-    """The values below which shares q of all users' values lie; `per_user` is None where each user has one value.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class QuantilePlan(OfValues):
+    """The values below which shares q of all users' values lie.
 
     The price is (epsilon, delta) for all of them; or what follows from `within`, the most users by which a rank may be
     missed.
@@ -74,73 +74,70 @@ class QuantileQuery(OfValues):
         "max_items_per_user": "a user takes part with one value: per_user says with which",
     }
 
-    q: Any = MEDIAN
-    bounds: Any = None
-    epsilon: Number | None = None
-    delta: Number | None = None
-    step: Number | None = None
-    per_user: PerUser | str | None = PerUser.RANDOM
-    within: int | None = None
-    by: Sequence[str] | str | None = None
-    groups: object = None
-    max_groups_per_user: int | None = None
+    accuracies: ClassVar[tuple[str, ...]] = ("within",)
+
+    question: Quantile
     mechanism: OneOrSeveral = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
-    def __post_init__(self) -> None:
-        which = None if self.per_user is None else PerUser(parameters.one_of("per_user", self.per_user, PerUser))
-        if self.bounds is None and which is PerUser.MEAN:
+    def settle(self) -> None:
+        """The mechanism: of one question, or of one in every group."""
+        if self.question.bounds is None and self.per_user is PerUser.MEAN:
             hint = "give bounds, between which means are taken"
-            raise ParameterError("per_user", "be random, min or max where there are no bounds", which, hint)
-        settle_groups(self)
-        if self.by is not None:
-            mechanism = self._by_group()
-        elif self.within is None:
-            mechanism = self._mechanism(epsilon=self.epsilon)
+            raise ParameterError("per_user", "be random, min or max where there are no bounds", "mean", hint)
+        if isinstance(self.question.by, By):
+            mechanism = self._by_group(Groups.of(self.question.by))
+        elif self.payment.within is None:
+            mechanism = self._mechanism(self.given_epsilon)
         else:
-            mechanism = self._near_enough()
-        grid, delta = mechanism.grid, mechanism.delta if self.table is None else self.table.delta
-        settle(self, q=mechanism.shares, bounds=grid.bounds, step=grid.step, delta=delta)
-        settle(self, per_user=which, mechanism=mechanism)
-        if self.epsilon is not None:
-            settle(self, epsilon=self.price.epsilon)
+            mechanism = self._near_enough(self.payment.within)
+        settle(self, mechanism=mechanism)
 
-    def _mechanism(self, kind: type[OneOrSeveral] | None = None, **price: Number | None) -> OneOrSeveral:
-        kind = better_for(self.q, self.bounds, self.step) if kind is None else kind
-        delta = 0 if self.delta is None else self.delta
-        return kind(q=self.q, bounds=self.bounds, step=self.step, delta=delta, **price)
+    @property
+    def per_user(self) -> PerUser | None:
+        """Which value of a user with several takes part; None where each user has one value."""
+        which: str | None = self.question.per_user
+        return None if which is None else PerUser(which)
 
-    def _by_group(self) -> OneOrSeveral:
+    @property
+    def _asked(self) -> dict[str, Any]:
+        return {"q": self.question.q, "bounds": self.question.bounds, "step": self.question.step}
+
+    def _mechanism(self, epsilon: Fraction, kind: type[OneOrSeveral] | None = None) -> OneOrSeveral:
+        kind = better_for(*self._asked.values()) if kind is None else kind
+        return kind(**self._asked, delta=self.delta, epsilon=epsilon)
+
+    def _by_group(self, groups: Groups) -> OneOrSeveral:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.quantile_by_group import QuantileByGroup
         from dpselect.queries.in_groups import in_groups
 
-        make = partial(QuantileByGroup, q=self.q, bounds=self.bounds, step=self.step)
-        table, mechanism = in_groups(self, make)
+        if self.payment.within is not None:
+            raise ParameterError("within", "be left out where by is given", "both", "give epsilon")
+        make = partial(QuantileByGroup, **self._asked)
+        table, mechanism = in_groups(groups, self.given_epsilon, self.delta, make)
         settle(self, table=table)
         return mechanism.each
 
     def _nearest(self, epsilon: Fraction) -> OneOrSeveral:
         """At one price, the mechanism that promises most."""
-        kinds = dict.fromkeys((Quantile, better_for(self.q, self.bounds, self.step)))
-        return min((self._mechanism(kind, epsilon=epsilon) for kind in kinds), key=lambda one: one.gap(BETA))
+        kinds = dict.fromkeys((OneQuantile, better_for(*self._asked.values())))
+        return min((self._mechanism(epsilon, kind) for kind in kinds), key=lambda one: one.gap(BETA))
 
-    def _near_enough(self) -> OneOrSeveral:
+    def _near_enough(self, wanted: int) -> OneOrSeveral:
         """The mechanism whose price follows from what was asked of it: the cheaper one, where there are two."""
-        wanted = asked_for("within", self.within, epsilon=self.epsilon)
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
         epsilon = price_for("within", wanted, lambda one: self._nearest(one).gap(BETA), cheaper)
         mechanism = self._nearest(epsilon)
         rank = "rank" if len(mechanism.shares) == 1 else "ranks"
         whereof = f"within {accuracy.said_users(wanted)} of the {rank}"
-        asked = AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof)
-        settle(self, within=wanted, asked=asked)
+        settle(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))
         return mechanism
 
-    def to_dict(self) -> dict[str, Json]:
-        """The question in JSON types; one about values of the caller's own has no rule for users with several."""
-        parameters.one_of("per_user", self.per_user, PerUser)
-        return super().to_dict()
+    @property
+    def method(self) -> str:
+        """What answers."""
+        return type(self.mechanism).__name__
 
     @property
     def price(self) -> Privacy:
@@ -150,20 +147,22 @@ class QuantileQuery(OfValues):
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
+        m, within, by = self.mechanism, self.payment.within, self.question.by
         return {
-            "q": self.q,
-            "bounds": self.bounds,
-            "step": self.step,
+            "q": m.shares,
+            "bounds": m.grid.bounds,
+            "step": m.grid.step,
             "epsilon": self.price.epsilon,
-            "delta": self.delta,
+            "delta": self.delta if self.table is None else self.table.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
-            **({} if self.within is None else {"within": self.within}),
-            **({} if self.by is None else {name: getattr(self, name) for name in FIELDS}),
+            **({} if within is None else {"within": within}),
+            **(Groups.of(by).said if isinstance(by, By) else {}),
         }
 
     def ready(self, engine: Engine) -> Ready:
         """By how many users have their value where. Somebody must have said which value of a user that is."""
-        per_user, grid = PerUser(parameters.one_of("per_user", self.per_user, PerUser)), self.mechanism.grid
+        per_user, grid = self.per_user, self.mechanism.grid
+        assert per_user is not None  # of a data set
         engine.check_values()
         table = self.table
         if table is None:
@@ -210,7 +209,7 @@ class QuantileQuery(OfValues):
         """How far answers may be from their ranks."""
         m = self.mechanism
         shared = m.SHARED if isinstance(m, RecursiveQuantiles) else None
-        value = "those given" if self.per_user is None else COUNTED_VALUE[PerUser(self.per_user)]
+        value = "those given" if self.per_user is None else COUNTED_VALUE[self.per_user]
         where = "to six digits" if m.grid.bounds is None else "into the bounds, in steps"
         return accuracy.ranks(m.gap(BETA), len(m.shares) > 1, f"{value}, moved {where}", self.scale, shared=shared)
 
@@ -223,8 +222,8 @@ class QuantileQuery(OfValues):
     @property
     def sentence(self) -> str:
         """Which value a user has."""
-        said = CALLERS if self.per_user is None else ONE_EACH[PerUser(self.per_user)]
-        return said if self.by is None else f"In each group: {said[0].lower()}{said[1:]}"
+        said = CALLERS if self.per_user is None else ONE_EACH[self.per_user]
+        return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -290,10 +289,9 @@ def quantile(
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
     """
-    paying = budget_of(budget)
-    asked: dict[str, Any] = {"q": q, "bounds": bounds, "step": step, "per_user": None, "within": within}
-    query = at_price(QuantileQuery, paying, epsilon=epsilon, delta=delta, share=share, **asked)
-    return paid(query, "values", values, budget=paying, fresh=fresh, draws=draws)
+    question = OneEach(q, bounds=bounds, step=step)
+    payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within)
+    return paid(question, payment, values, budget=budget, fresh=fresh, draws=draws)
 
 
 def median(

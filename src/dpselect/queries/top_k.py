@@ -1,25 +1,29 @@
-"""A top k: every parameter checked, a mechanism and its price fixed by data-independent facts."""
+"""A top k: a mechanism and its price, fixed by what is asked, the price and public facts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from dpselect._ground import methods, parameters
-from dpselect._ground.domain import Column, Domain, domain_of, most_items
+from dpselect._ground import methods
+from dpselect._ground.domain import Column, most_items
 from dpselect._ground.methods import AUTO
-from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.two_prices import Price
+from dpselect.aggregates.measures import measures_of
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
-from dpselect.queries.query import Query, Ready, Rows, cut_by
-from dpselect.queries.top_k_plan import Plan
-from dpselect.queries.top_k_planning import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
-from dpselect.questions.kinds import LISTED as ITEMS
+from dpselect.queries.facts import Rows
+from dpselect.queries.of_groups import Groups
+from dpselect.queries.plan import Plan, Ready, cut_by
+from dpselect.queries.selection import Selection
+from dpselect.queries.selections import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
+from dpselect.questions.parts import SET, By, Gain, Method, Total
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import TopK
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
@@ -27,187 +31,185 @@ if TYPE_CHECKING:
     from dpselect.queries.chosen_groups import ChosenGroups
     from dpselect.queries.within import AskedAccuracy
 
-OF_GROUPS = ("by", "groups", "max_groups_per_user", "users")
-
-BESIDE_MEASURES = ("within", "by", "by_weight")
-
 LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
 
 
-@dataclass(frozen=True, kw_only=True)
-class TopKQuery(Query):
-    """The k items that most distinct users share, or, with `by_weight`, those of the largest sums over users.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TopKPlan(Plan):
+    """The k items that most distinct users share, or those of the largest totals or gains.
 
     The price is (epsilon, delta) for the whole answer; or what follows from `within`, by how many users an item may be
     below the k-th best.
     """
 
     verb: ClassVar[str] = "top_k"
+    takes: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude")
+    beside: ClassVar[tuple[str, ...]] = ("exclude",)
+    accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
-    k: int = 10
-    epsilon: Number | None = None
-    delta: Number | None = None
-    domain: object = None
-    counts: bool = False
-    k_bar: int | None = None
-    method: str = AUTO
-    ranked: bool = True
-    max_items_per_user: int | None = None
-    within: int | None = None
-    by_weight: str | None = None
-    at_most: Number | None = None
-    weight_unit: Number | None = None
-    measures: object = None
-    compared_with: Sequence[str] | str | None = None
-    by: Sequence[str] | str | None = None
-    groups: object = None
-    max_groups_per_user: int | None = None
-    users: bool = False
-    exclude: object = None
-    in_engine: bool = False
-    plan: Plan = field(init=False, repr=False, compare=False)
-    chosen: ChosenGroups[TopKQuery] | None = field(init=False, repr=False, compare=False, default=None)
+    question: TopK
+    selection: Selection = field(init=False, repr=False, compare=False)
+    chosen: ChosenGroups[TopKPlan] | None = field(init=False, repr=False, compare=False, default=None)
 
-    def __post_init__(self) -> None:
-        parameters.flag("counts", self.counts)
-        parameters.flag("ranked", self.ranked)
-        parameters.flag("in_engine", self.in_engine)
-        self._settle_groups()
-        domain = None if self.domain is None else domain_of(self.domain)
-        settle(self, domain=domain)
-        if self.exclude is not None:
-            self._settle_exclude(domain)
-        if self.max_items_per_user is not None:
-            settle(self, max_items_per_user=parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
-        settle(self, delta=self.delta_or_default(needed=domain is None))
-        if self.within is None:
-            settle(self, epsilon=parameters.epsilon("epsilon", self.epsilon))
-        where = " without a domain" if domain is None else " with a domain"
-        method = methods.checked("top_k", self.method, domain=domain is not None, where=where)
-        if self.in_engine and (self.by is not None or method not in (AUTO, DISCOVER)):
-            hint = "the others need no items of users, but for groups, which need them in memory"
-            raise ParameterError("in_engine", f"be left out for all but {DISCOVER}", came(self.in_engine), hint)
-        weights = {name: getattr(self, name) for name in ("by_weight", "at_most", "weight_unit")}
-        if any(value is not None for value in weights.values()):
-            from dpselect.queries.top_k_weights import checked
+    def settle(self) -> None:
+        """The selection, with its price."""
+        if self.domain is not None and self.facts.excluded is not None:
+            hint = "leave the items out of the domain"
+            raise ParameterError("exclude", "be left out where a domain is given", came(self.facts.excluded), hint)
+        self._refuse_what_does_not_go_together()
+        if isinstance(self.question.score, Total):
+            from dpselect.queries.top_k_weights import totals_of
 
-            totals = checked(weights, method=method, within=self.within)
-            settle(self, totals=totals, **totals.said)
-        if self.measures is not None:
-            from dpselect.queries.top_k_measures import checked as checked_measures
+            settle(self, totals=totals_of(self.question.score, self.named))
+        if isinstance(self.question.score, Gain):
+            from dpselect.queries.top_k_gains import check_method
 
-            found, users = checked_measures(self.measures, {name: getattr(self, name) for name in BESIDE_MEASURES})
-            settle(self, measures=found or None, counts=self.counts or users)
-        if self.compared_with is not None:
-            from dpselect.queries.top_k_gains import UNFIT
-            from dpselect.queries.top_k_gains import checked as checked_gains
-
-            others = {name: getattr(self, name) for name in UNFIT}
-            settle(self, compared_with=checked_gains(self.compared_with, method, others))
-        if self.by is not None and self.max_groups_per_user is None:
-            settle(self, chosen=self._without_bound())
-        if self.within is not None:
-            plan = self._near_enough(method, domain)
+            check_method(self.named)
+        groups = self.in_groups
+        if groups is not None and groups.most is None:
+            settle(self, chosen=self._without_bound(groups))
+        if self.payment.within is not None:
+            settle(self, selection=self._near_enough(self.payment.within))
         elif self.chosen is not None:
-            plan = self.chosen.given(1).plan
+            settle(self, selection=self.chosen.given(1).selection)
         else:
-            plan = self._planned(method, domain, Fraction(self.epsilon))  # type: ignore[arg-type]
-        settle(self, plan=plan, k=plan.selector.k, k_bar=None if self.k_bar is None else plan.k_bar)
+            settle(self, selection=self._selected(self.named, self.given_epsilon))
+
+    def _refuse_what_does_not_go_together(self) -> None:
+        q, within = self.question, self.payment.within
+        methods.checked("top_k", self.named, domain=q.domain is not None, where=self._where)
+        if self._in_engine and (q.by is not None or self.named not in (AUTO, DISCOVER)):
+            hint = "the others need no items of users, but for groups, which need them in memory"
+            raise ParameterError("in_engine", f"be left out for all but {DISCOVER}", came(True), hint)
+        if q.by is not None and not self.ranked:
+            must = "be one that ranks where by is given: the items of a group come in order"
+            raise ParameterError("method", must, came(self._method.name), "the order costs nothing more there")
+        for (name, given), (other, beside), (why, hint) in (
+            (("within", within), ("by", q.by), ("both would say how near", "give epsilon")),
+            (("by", q.by), ("measures", q.measures), ("only one list is measured", ONE_GROUP)),
+            (("within", within), ("measures", q.measures), ("it is about items and counts", "give epsilon")),
+            (("within", within), ("score", q.score), ("it is a number of users", "give epsilon")),
+            (("measures", q.measures), ("score", q.score), ("users are no score there", "ask in two questions")),
+        ):
+            if given is not None and beside is not None:
+                raise ParameterError(
+                    name, f"be left out where {_said(other, beside)} is given: {why}", came(given), hint
+                )
+        if isinstance(q.score, Gain) and q.by is not None:
+            must = "be left out where compared_with is given: only one list is compared"
+            raise ParameterError("by", must, came(self.by), ONE_GROUP)
+
+    @property
+    def _method(self) -> Method:
+        return self.question.method if isinstance(self.question.method, Method) else Method()
+
+    @property
+    def named(self) -> str:
+        """The method that was named; auto where it is left to the plan."""
+        name = self._method.name
+        return AUTO if name in (None, SET) else str(name)
+
+    @property
+    def ranked(self) -> bool:
+        """Are the items to come in order?"""
+        name = self._method.name
+        return name != SET and (name is None or methods.named("top_k", name).ordered)
+
+    @property
+    def _in_engine(self) -> bool:
+        return self._method.in_engine
+
+    @property
+    def _where(self) -> str:
+        return " without a domain" if self.domain is None else " with a domain"
+
+    @property
+    def in_groups(self) -> Groups | None:
+        """What is asked of groups, where anything is."""
+        return Groups.of(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
 
     @classmethod
-    def needs_delta(cls, given: Mapping[str, object]) -> bool:
+    def needs_delta(cls, question: Any) -> bool:
         """To find items."""
-        return given.get("domain") is None
+        return question.domain is None
 
-    def _settle_groups(self) -> None:
-        """What is asked of groups; nothing where there are none."""
-        parameters.flag("users", self.users)
-        if any(getattr(self, name) is not None for name in OF_GROUPS[:3]):
-            from dpselect.queries.of_groups import settle_groups
-
-            settle_groups(self)
-        if self.by is None and self.users:
-            raise ParameterError("by", "be given where users is: it is the number of users of a group", "nothing")
-        if self.by is not None and not self.ranked:
-            must = "be left out where by is given: the items of a group come in order"
-            raise ParameterError("ranked", must, False, "the order costs nothing more there")
-
-    def _without_bound(self) -> ChosenGroups[Self]:
+    def _without_bound(self, groups: Groups) -> ChosenGroups[Self]:
         """What chooses max_groups_per_user."""
         from dpselect.queries.chosen_groups import ChosenGroups
 
-        epsilon, delta = Fraction(self.epsilon), Fraction(self.delta)  # type: ignore[arg-type] # both are settled
-        return ChosenGroups(epsilon, delta, self.listed_groups, self._bounded)
+        return ChosenGroups(self.given_epsilon, self.delta, groups.listed, self._bounded)
 
     def _bounded(self, epsilon: Fraction, most: int) -> Self:
         """The question with a bound; the engine leaves items out before the bound is chosen, and once."""
-        return replace(self, epsilon=epsilon, max_groups_per_user=most, exclude=None)
+        by: Any = self.question.by
+        question = replace(self.question, by=replace(by, max_groups_per_user=most))
+        payment = Payment(epsilon=epsilon, delta=self.delta)
+        return replace(self, question=question, payment=payment, facts=replace(self.facts, exclude=None))
 
-    def of(self, rows: Rows) -> Self:
-        """The question of a data set. Where the items are parts of texts nothing is discovered: parts are no pairs."""
-        found = super().of(rows)
-        if rows.split is None or not found.of_pairs:
-            return found
-        if self.method == AUTO:
-            return replace(found, method=LIMITED)
-        raise ParameterError("split", f"be left out for {DISCOVER} where by is given", came(rows.split))
+    def of(self, rows: Rows, beside: Any = ()) -> Self:
+        """The plan for a data set."""
+        found = super().of(rows, beside)
+        return found.of_parts() if rows.split is not None and found.of_pairs else found
 
-    def _settle_exclude(self, domain: Domain | None) -> None:
-        """The items that shall not come back."""
-        if domain is not None:
-            hint = "leave the items out of the domain"
-            raise ParameterError("exclude", "be left out where a domain is given", came(self.exclude), hint)
-        settle(self, exclude=ITEMS.read("exclude", self.exclude))
+    def of_parts(self) -> Self:
+        """Where the items are parts of texts nothing is discovered by group: parts are no pairs."""
+        if self.named == AUTO:
+            return replace(self, question=replace(self.question, method=replace(self._method, name=LIMITED)))
+        raise ParameterError(
+            "split", f"be left out for {DISCOVER} where by is given", "a text that stands between items"
+        )
 
     @property
     def of_pairs(self) -> bool:
         """Are pairs of group and item found by a union first?"""
-        return self.by is not None and (self.plan.of_sets if self.chosen is None else self.chosen.of_pairs)
-
-    @property
-    def listed_groups(self) -> Domain | None:
-        """The groups, where they are listed."""
-        return self.groups  # type: ignore[return-value] # __post_init__ has read it
+        return bool(self.by) and (self.selection.of_sets if self.chosen is None else self.chosen.of_pairs)
 
     @property
     def price(self) -> Privacy:
         """What any answer promises, and costs at most."""
-        return self.plan.privacy if self.chosen is None else self.chosen.privacy
+        return self.selection.privacy if self.chosen is None else self.chosen.privacy
+
+    @property
+    def method(self) -> str:
+        """What answers."""
+        return self.named if self.chosen is not None and self.chosen.of_pairs else self.selection.method
 
     @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         weights: dict[str, object] = {} if self.totals is None else self.totals.said
+        within, groups = self.payment.within, self.in_groups
         return {
-            "k": self.k,
+            "k": self.question.k,
             "epsilon": self.price.epsilon,
             "delta": self.delta,
             "domain": self.domain,
-            "counts": self.counts,
-            "k_bar": self.plan.k_bar,
-            "method": self.method if self.chosen is not None and self.chosen.of_pairs else self.plan.method,
-            **({} if self.within is None else {"within": self.within}),
-            **({} if self.exclude is None else {"exclude": self.exclude}),
-            **({} if self.compared_with is None else {"compared_with": self.compared_with}),
-            **({"in_engine": True} if self.in_engine and self.plan.of_sets else {}),
+            "counts": self.counted,
+            "k_bar": self.selection.k_bar,
+            "method": self.method,
+            **({} if within is None else {"within": within}),
+            **({} if self.facts.excluded is None else {"exclude": self.facts.excluded}),
+            **({"compared_with": self.others} if self.others else {}),
+            **({"in_engine": True} if self._in_engine and self.selection.of_sets else {}),
             **weights,
-            **self._measured,
-            **({} if self.by is None else {name: getattr(self, name) for name in OF_GROUPS}),
+            **({"measures": [str(one) for one in self.measuring]} if self.measuring else {}),
+            **({} if groups is None else groups.said | {"users": groups.sizes}),
         }
 
     @property
     def measuring(self) -> tuple[Measure, ...]:
         """The measures of items that come back."""
-        return self.measures or ()  # type: ignore[return-value] # __post_init__ has read it
+        return () if self.question.measures is None else measures_of(self.question.measures)[0]
+
+    @property
+    def counted(self) -> bool:
+        """Are numbers of users asked for, as counts or among the measures?"""
+        return self.question.counts or (self.question.measures is not None and measures_of(self.question.measures)[1])
 
     @property
     def others(self) -> tuple[str, ...]:
         """The periods with which those of the data are compared."""
-        return self.compared_with or ()  # type: ignore[return-value] # __post_init__ has read it
-
-    @property
-    def _measured(self) -> dict[str, object]:
-        return {"measures": [str(one) for one in self.measuring]} if self.measuring else {}
+        return self.question.score.over if isinstance(self.question.score, Gain) else ()  # type: ignore[return-value]
 
     def ready(self, engine: Engine) -> Ready:
         """How the engine answers it, and what accuracy was asked for."""
@@ -215,7 +217,7 @@ class TopKQuery(Query):
         if self.measuring:
             from dpselect.queries.top_k_measures import measured
 
-            answer = measured(answer, self.measuring, engine, self.known, self._most_measured)
+            answer = measured(answer, self.measuring, engine, self.domain, self._most_measured)
         return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
 
     def like(self, release: Release) -> Release:
@@ -223,15 +225,15 @@ class TopKQuery(Query):
         if self.chosen is not None:
             told = self.chosen.like(release)
         else:
-            candidates = None if self.known is None else most_items(self.known)
-            told = self.plan.like(release, candidates or 1)
-            if isinstance(self.known, Column):
+            candidates = None if self.domain is None else most_items(self.domain)
+            told = self.selection.like(release, candidates or 1)
+            if isinstance(self.domain, Column):
                 told = replace(told, accuracy=release.accuracy)  # how many candidates there were is not in it
-        if self.exclude is not None:
+        if self.facts.excluded is not None:
             from dpselect.queries.left_out import left_out_of
 
-            told = left_out_of(told, self.exclude)  # type: ignore[arg-type] # __post_init__ has read it
-        if self.measuring and not isinstance(self.known, Column):
+            told = left_out_of(told, self.facts.excluded)
+        if self.measuring and not isinstance(self.domain, Column):
             from dpselect.queries.top_k_measures import near_measures
 
             told = near_measures(told, self.measuring, self._most_measured)
@@ -239,140 +241,142 @@ class TopKQuery(Query):
 
     @property
     def _most_measured(self) -> int | None:
-        return None if self.plan.of_sets else self.max_items_per_user
+        return None if self.selection.of_sets else self.most
 
     def _without(self, engine: Engine) -> Ready:
         """Of all items but those that shall not come back."""
-        if self.exclude is None:
+        if self.facts.excluded is None:
             return self._ready(engine)
         from dpselect.queries.left_out import without
 
-        return without(self.exclude, engine, self._ready)  # type: ignore[arg-type] # __post_init__ has read it
+        return without(self.facts.excluded, engine, self._ready)
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
         if self.chosen is not None:
             return self.chosen.ready(engine)
-        plan, domain = self.plan, self.known
-        own = plan.asked_of(engine)
+        selection, domain = self.selection, self.domain
+        own = selection.asked_of(engine)
         if own is not None:
             return own
-        if plan.of_sets:
+        if selection.of_sets:
             engine.check_sets()
-            return lambda draws, progress: plan.select(engine.contributions(progress=progress), draws, progress)
-        if plan.k_bar is not None:
-            rows = plan.k_bar + 1  # no more of them leave the engine
-            return lambda draws, progress: plan.select(engine.top(rows, progress=progress), draws)
+            return lambda draws, progress: selection.select(engine.contributions(progress=progress), draws, progress)
+        if selection.k_bar is not None:
+            rows = selection.k_bar + 1  # no more of them leave the engine
+            return lambda draws, progress: selection.select(engine.top(rows, progress=progress), draws)
         if domain is not None:
-            engine.check(domain, k=plan.selector.k)
-        return lambda draws, progress: plan.select(engine.grouped(domain, progress=progress), draws)
+            engine.check(domain, k=selection.selector.k)
+        return lambda draws, progress: selection.select(engine.grouped(domain, progress=progress), draws)
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
         if self.chosen is not None:
             return self.chosen.steps(release)
-        return self.plan.steps(release.found)
+        return self.selection.steps(release.found)
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""
-        return self.plan.price_at(order) if self.chosen is None else self.chosen.price_at(order)
+        return self.selection.price_at(order) if self.chosen is None else self.chosen.price_at(order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
         """What an answer cost it: picks that were not made may be saved."""
-        return self.plan.cost_at(release, order) if self.chosen is None else self.chosen.cost_at(release, order)
-
-    @property
-    def known(self) -> Domain | None:
-        """The domain, where it is known."""
-        return self.domain  # type: ignore[return-value] # __post_init__ has read it
+        return self.selection.cost_at(release, order) if self.chosen is None else self.chosen.cost_at(release, order)
 
     # ---- planning -------------------------------------------------------------------------------------------
 
-    def _planned(self, method: str, domain: Domain | None, epsilon: Fraction) -> Plan:
-        """The mechanism, and the price of all of it."""
-        delta = Fraction(self.delta)  # type: ignore[arg-type]
-        if self.by is not None:
-            return self._scaled(self._by_group(method, domain, epsilon, delta))
-        return self._scaled(self._wanted(domain).planned(method, epsilon, delta))
-
-    def _scaled(self, plan: Plan) -> Plan:
-        """The plan, which says what it counts: all users, or those whom a bound leaves."""
-        if self.by is None and not plan.of_sets:
-            plan = replace(plan, scale=plan.scale.kept(items=cut_by(self.max_items_per_user, self.known)))
+    def _selected(self, method: str, epsilon: Fraction) -> Selection:
+        """The mechanism and the price of all of it, and what it counts: all users, or those whom a bound leaves."""
+        if self.question.by is not None:
+            found = self._by_group(method, epsilon)
+        else:
+            found = self._wanted.planned(method, epsilon, self.delta)
+            if not found.of_sets:
+                found = replace(found, scale=found.scale.kept(items=cut_by(self.most, self.domain)))
         if self.totals is not None:
             from dpselect.queries.top_k_weights import by_weights
 
-            plan = by_weights(plan, self.totals)
-        if self.compared_with is not None:
+            found = by_weights(found, self.totals)
+        if self.others:
             from dpselect.queries.top_k_gains import by_gains
 
-            plan = by_gains(plan)
-        return plan
+            found = by_gains(found)
+        return found
 
     def once_in_each(self, period: str) -> Self:
         """The same question of several periods, in each of which a user counts once."""
         found = super().once_in_each(period)
-        plan = replace(self.plan, scale=replace(self.plan.scale, period=period))
-        settle(found, plan=plan, chosen=None if self.chosen is None else self.chosen.once_in_each(period))
-        if self.asked is not None and self.within is not None:
+        selection = replace(self.selection, scale=replace(self.selection.scale, period=period))
+        settle(found, selection=selection, chosen=None if self.chosen is None else self.chosen.once_in_each(period))
+        if self.asked is not None:
             from dpselect.queries.top_k_within import asked_of
 
-            settle(found, asked=asked_of(self.within, self.asked.epsilon, plan))
+            settle(found, asked=asked_of(self.asked.wanted, self.asked.epsilon, selection))
         return found
 
-    def _wanted(self, domain: Domain | None) -> Wanted:
+    @property
+    def _wanted(self) -> Wanted:
         return Wanted(
-            k=self.k,
-            domain=domain,
-            counts=self.counts,
+            k=self.question.k,
+            domain=self.domain,
+            counts=self.counted,
             measures=self.measuring,
-            k_bar=self.k_bar,
+            k_bar=self._method.k_bar,
             ranked=self.ranked,
-            max_items_per_user=self.max_items_per_user,
+            max_items_per_user=self.most,
             moves=1 if self.totals is None else self.totals.most,
             by_weight=self.totals is not None,
-            gains=self.compared_with is not None,
-            in_engine=self.in_engine,
+            gains=bool(self.others),
+            in_engine=self._in_engine,
         )
 
-    def _by_group(self, method: str, domain: Domain | None, epsilon: Fraction, delta: Fraction) -> Plan:
+    def _by_group(self, method: str, epsilon: Fraction) -> Selection:
         """In every group: by limited domain, at the price of the groups that one user counts in."""
         from dpselect.queries.top_k_by import AskedGroups, plan_by_group
 
-        if domain is not None:
+        if self.domain is not None:
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
-            raise ParameterError("domain", "be left out where by is given", came(domain), hint)
+            raise ParameterError("domain", "be left out where by is given", came(self.domain), hint)
         if method not in (AUTO, LIMITED, DISCOVER):
             hint = "auto takes the one that is better at this price"
             raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method), hint)
-        asked = AskedGroups(by=tuple(self.by or ()), groups=self.listed_groups, counts=self.counts, users=self.users)
-        terms: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "k_bar": self.k_bar}
-        terms |= {"max_groups_per_user": self.max_groups_per_user, "max_items_per_user": self.max_items_per_user}
-        why = ""
-        if method == AUTO and self.k_bar is None and not self.users and self.totals is None:
-            picks = parameters.listed("k", self.k) * (self.max_groups_per_user or 1)
-            method = best_by_group(picks, epsilon, delta, self.max_items_per_user)
+        groups = self.in_groups
+        assert groups is not None
+        asked = AskedGroups(by=self.by, groups=groups.listed, counts=self.counted, users=groups.sizes)
+        terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta, "k_bar": self._method.k_bar}
+        terms |= {"max_groups_per_user": groups.most, "max_items_per_user": self.most}
+        why, k = "", self.question.k
+        if method == AUTO and self._method.k_bar is None and not groups.sizes and self.totals is None:
+            method = best_by_group(k * (groups.most or 1), epsilon, self.delta, self.most)
             why = LARGE_BY_GROUP if method == DISCOVER else ""
         if method == DISCOVER:
             from dpselect.queries.top_k_found_by import plan_found_by_group
 
-            return plan_found_by_group(asked, self.k, **terms, why=why)
-        return plan_by_group(asked, self.k, **terms, moves=1 if self.totals is None else self.totals.most)
+            return plan_found_by_group(asked, k, **terms, why=why)
+        return plan_by_group(asked, k, **terms, moves=1 if self.totals is None else self.totals.most)
 
-    def _near_enough(self, method: str, domain: Domain | None) -> Plan:
-        """The plan whose price follows from what was asked of it; of several the one that costs least."""
+    def _near_enough(self, wanted: int) -> Selection:
+        """The selection whose price follows from what was asked of it; of several the one that costs least."""
         from dpselect.queries.top_k_within import near_enough
-        from dpselect.queries.within import asked_for
 
-        wanted = asked_for("within", self.within, epsilon=self.epsilon)
-        names = [method]
-        if method == AUTO:
+        names = [self.named]
+        if self.named == AUTO:
             known = [PEELING] if self.ranked else [PEELING, "canonical-set"]
-            names = [LIMITED] if domain is None else known
+            names = [LIMITED] if self.domain is None else known
 
-        def named(name: str) -> tuple[AskedAccuracy, Plan]:
-            return near_enough(wanted, domain, lambda epsilon: self._planned(name, domain, epsilon))
+        def named(name: str) -> tuple[AskedAccuracy, Selection]:
+            return near_enough(wanted, self.domain, lambda epsilon: self._selected(name, epsilon))
 
-        asked, plan = min(map(named, names), key=lambda found: found[0].epsilon)
-        settle(self, within=wanted, asked=asked)
-        return plan
+        asked, selection = min(map(named, names), key=lambda found: found[0].epsilon)
+        settle(self, asked=asked)
+        return selection
+
+
+ONE_GROUP = "ask of one group after another, with where="
+
+
+def _said(name: str, given: object) -> str:
+    """A parameter by the name that a command and JSON have."""
+    if name != "score":
+        return name
+    return "by_weight" if isinstance(given, Total) else "compared_with"

@@ -20,8 +20,8 @@ from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, spl
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.queries.likeness import likeness
-from dpselect.queries.query import Ready, cut_by
-from dpselect.queries.top_k_plan import Plan, fresh_counts, near_counts
+from dpselect.queries.plan import Ready, cut_by
+from dpselect.queries.selection import Selection, fresh_counts, near_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, whole
 from dpselect.release.groups import Group, Groups
@@ -45,7 +45,7 @@ class AskedGroups:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopByGroup(Plan):
+class TopByGroup(Selection):
     """At most k items of each group, at the price of the groups that one user counts in."""
 
     selector: LimitedDomainByGroup

@@ -27,7 +27,7 @@ from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, us
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.queries.found import found_by
 from dpselect.queries.likeness import likeness
-from dpselect.queries.top_k_plan import Plan, fresh_counts, near_counts, noise
+from dpselect.queries.selection import Selection, fresh_counts, near_counts, noise
 from dpselect.queries.union import added_in_engine, bound_at, chosen_bound, one_of, placed
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser, without_curve
 from dpselect.release import accuracy
@@ -37,7 +37,7 @@ from dpselect.release.release import Ended, Item, Release, Statement
 
 if TYPE_CHECKING:
     from dpselect.engines.port import Engine
-    from dpselect.queries.query import Ready
+    from dpselect.queries.plan import Ready
 
 METHOD = "discover"
 REASON = "No domain is given, so part of the price finds items that enough users share, and the rest ranks the best."
@@ -84,7 +84,7 @@ class Discovery:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundTop(Plan):
+class FoundTop(Selection):
     """The best k of the items that a set union finds: the whole price at any answer.
 
     `ready` is the mechanism where its bound is known beforehand.

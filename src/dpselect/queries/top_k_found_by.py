@@ -19,10 +19,10 @@ from dpselect.mechanisms import gaps
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best
 from dpselect.queries.found import IN_ONE, found_by
-from dpselect.queries.query import Ready, cut_by
+from dpselect.queries.plan import Ready, cut_by
+from dpselect.queries.selection import fresh_counts, near_counts
 from dpselect.queries.top_k_by import LISTED, UNLISTED, AskedGroups
 from dpselect.queries.top_k_discovery import FoundTop, made, plan_discovery
-from dpselect.queries.top_k_plan import fresh_counts, near_counts
 from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import BOUNDS, bound_chooser
 from dpselect.release import accuracy

@@ -1,38 +1,21 @@
-"""Measures of a top k: what of them can be refused before any data are touched, and the second question for them."""
+"""Measures of a top k: the second question, for other numbers of the items that came back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dpselect._ground.domain import Domain
 from dpselect._ground.parameters import Progress
-from dpselect.aggregates.measures import Measure, measures_of
+from dpselect.aggregates.measures import Measure
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
-from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
-from dpselect.queries.query import Ready
+from dpselect.queries.plan import Ready
 from dpselect.release.accuracy import BETA
 from dpselect.release.measured import PRICE, accuracy_of, number, told
 from dpselect.release.release import Measurement, Release
-
-UNFIT = {
-    "within": ("it says how near items and counts are, not measures", "give epsilon"),
-    "by": ("only the items of one list are measured", "ask for the groups with where= one after another"),
-    "by_weight": ("the number of users is no score there", "ask for the measures in a question by users"),
-}
-
-
-def checked(given: object, others: Mapping[str, object]) -> tuple[tuple[Measure, ...], bool]:
-    """The measures, and whether the number of users is one; what does not go with them is refused."""
-    found, users = measures_of(given)
-    for name, (why, hint) in UNFIT.items():
-        if others[name] is not None:
-            raise ParameterError(name, f"be left out where measures is given: {why}", came(others[name]), hint)
-    return found, users
 
 
 def measured(

@@ -11,14 +11,14 @@ from dpselect.mechanisms.published import noisy_limited_domain
 from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.queries.likeness import likeness
-from dpselect.queries.top_k_plan import Counts, Plan
+from dpselect.queries.selection import Counts, Selection
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy
 from dpselect.release.release import Ended, Item, Release, Statement
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyTop(Plan):
+class NoisyTop(Selection):
     """At most k items above a noisy bottom. `counts` says whether their counts were asked for: they cost nothing."""
 
     selector: LimitedDomainLaplace

@@ -13,14 +13,14 @@ from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.published.joint_sequence import JointSequence
 from dpselect.mechanisms.published.joint_set import JointSet
 from dpselect.queries.likeness import likeness
-from dpselect.queries.top_k_plan import Plan, fresh_counts, near_counts
+from dpselect.queries.selection import Selection, fresh_counts, near_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.release import Item, Kind, Release, Statement
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetTop(Plan):
+class SetTop(Selection):
     """k items of a known domain in one draw."""
 
     selector: JointSet | CanonicalSet | JointSequence

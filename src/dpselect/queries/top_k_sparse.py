@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpselect._ground.privacy import Steps
 from dpselect.accounting.two_prices import Price, ceiling
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
-from dpselect.queries.top_k_plan import UnknownTop
+from dpselect.queries.selection import UnknownTop
 from dpselect.release.release import Release
 
 

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 from dpselect._ground.domain import Domain, most_items
 from dpselect.errors import ParameterError
-from dpselect.queries.top_k_plan import Plan
+from dpselect.queries.selection import Selection
 from dpselect.queries.within import AskedAccuracy, best, price_for, times
 from dpselect.release.accuracy import Accuracy
 
-Planned = Callable[[Fraction], Plan]
+Planned = Callable[[Fraction], Selection]
 """The plan at an epsilon."""
 
 
-def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[AskedAccuracy, Plan]:
+def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[AskedAccuracy, Selection]:
     """The cheapest plan whose items and counts are near: no item has over `wanted` users fewer than the k-th best.
 
     What it says of items and what it says of all counts at once hold 95 times of 100 each.
@@ -39,7 +39,7 @@ def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[A
     return asked_of(wanted, epsilon, plan), plan
 
 
-def _refuse_what_is_certain(plan: Plan, candidates: int | None) -> None:
+def _refuse_what_is_certain(plan: Selection, candidates: int | None) -> None:
     """Where no other item can come back, any price would do."""
     k = plan.selector.k
     if candidates is not None and candidates <= k:
@@ -48,7 +48,7 @@ def _refuse_what_is_certain(plan: Plan, candidates: int | None) -> None:
         raise ParameterError("k_bar", f"be above k = {k:,} where within is given", plan.k_bar)
 
 
-def asked_of(wanted: int, epsilon: Fraction, plan: Plan) -> AskedAccuracy:
+def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> AskedAccuracy:
     """What is said of it before, and with the answer."""
     k, reach, counted = plan.selector.k, plan.reach(), plan.width() > 0
     users, cut = plan.scale.said(wanted), bool(plan.scale.bounds)

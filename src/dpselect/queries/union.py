@@ -29,7 +29,7 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.queries.found import IN_ONE, found_by
 from dpselect.queries.likeness import likeness
-from dpselect.queries.query import Ready
+from dpselect.queries.plan import Ready
 from dpselect.queries.union_counts import accuracy_of, level_with_counts, said_of
 from dpselect.queries.union_price import union_price
 from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
@@ -44,8 +44,8 @@ FOR_FEW, FEW = "greedy-geometric", 6  # docs/set-union-experiment.md has the fig
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
 
 
-@dataclass(frozen=True, kw_only=True)
-class UnionQuery(UnionTerms):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class UnionPlan(UnionTerms):
     """All items that enough distinct users share, or the n-grams of a text."""
 
     def price_at(self, order: int | None) -> Price:
@@ -64,7 +64,7 @@ class UnionQuery(UnionTerms):
         def said(draws: Draws, progress: Progress | None) -> Release:
             found = answer(draws, progress)
             found = found if asked is None else asked.told(found)
-            return found if by is None else in_groups(found, tuple(by), plainly)
+            return in_groups(found, by, plainly) if by else found
 
         return said
 
@@ -73,19 +73,19 @@ class UnionQuery(UnionTerms):
         most = one_of(BOUNDS, release.privacy.parameters.get("max_items_per_user")) if self.chosen else self.most
         told = Run(self, most, self.mechanisms(most), secure(None), None).like(release)
         told = replace(told, privacy=added_in_engine(told.privacy)) if self.in_engine else told
-        if self.exclude is not None:
+        if self.facts.excluded is not None:
             from dpselect.queries.left_out import left_out_of
 
-            told = left_out_of(told, self.exclude)  # type: ignore[arg-type] # __post_init__ has read it
+            told = left_out_of(told, self.facts.excluded)
         return told if self.asked is None else self.asked.told(told)
 
     def _without(self, engine: Engine) -> Ready:
         """Of all items but those that shall not come back."""
-        if self.exclude is None:
+        if self.facts.excluded is None:
             return self._ready(engine)
         from dpselect.queries.left_out import without
 
-        return without(self.exclude, engine, self._ready)  # type: ignore[arg-type] # __post_init__ has read it
+        return without(self.facts.excluded, engine, self._ready)
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""
@@ -185,7 +185,7 @@ class Run:
     def accuracy(self) -> Accuracy:
         """From how many users on an item is found, and how near the counts are."""
         levels = range(self.query.first, len(self.query.parts))
-        among = "" if self.query.by is None else IN_ONE
+        among = IN_ONE if self.query.by else ""
         good = found_by(self.mechanisms[-1], self.most, len(self.query.parts), among)
         if self.query.counts_decide:
             good += accuracy_of(self.mechanisms[self.query.first :], self.scale)

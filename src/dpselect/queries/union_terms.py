@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from dpselect._ground import methods, parameters
-from dpselect._ground.keys import key_of, names
+from dpselect._ground import methods
 from dpselect._ground.methods import AUTO, NeedsBound, WeightRule
-from dpselect._ground.parameters import Number, rounded_up
+from dpselect._ground.parameters import rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
@@ -21,15 +20,15 @@ from dpselect.ledger.question import named
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
+from dpselect.queries.facts import Facts, Rows
 from dpselect.queries.found import looks_at_others, users_for
-from dpselect.queries.query import Query, Rows
-from dpselect.queries.within import AskedAccuracy, asked_for, price_for, times
-from dpselect.questions.kinds import LISTED
-from dpselect.questions.parts import POPULAR
+from dpselect.queries.plan import Plan
+from dpselect.queries.within import AskedAccuracy, price_for, times
+from dpselect.questions.parts import Method
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Question, Union
 from dpselect.release.accuracy import TIMES, said_items, said_users
-from dpselect.release.formatting import Json
 from dpselect.texts.text import Words, level_shares
-from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
 ONE_ITEM = "truncated-geometric"
 WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
@@ -50,118 +49,116 @@ LEAST_DELTA = Fraction(1, 10**100)
 MOST_SHARES = 10**6  # what an engine may be given a table of
 
 
-@dataclass(frozen=True, kw_only=True)
-class UnionTerms(Query):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class UnionTerms(Plan):
     """All items that enough distinct users share.
 
-    `max_items_per_user` is a number, or "auto", which chooses it privately; left out it is chosen where the method
-    needs one. `shares` are the parts of the levels of a text; `words` says which n-grams its items are. `users_for`, in
-    place of epsilon, is how many users an item must need to be found: the price follows.
+    `most` is for how many items a user counts; where the data do not say it and the method needs it, it is `chosen`
+    privately. `parts` are those of the price of the levels of a text.
     """
 
     verb: ClassVar[str] = "union"
+    takes: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "ngrams", "tokenizer", "lower", "shares")
+    beside: ClassVar[tuple[str, ...]] = ("max_items_per_user", "exclude", "shares")
+    accuracies: ClassVar[tuple[str, ...]] = ("threshold",)
 
-    epsilon: Number | None = None
-    delta: Number | None = None
-    method: str = AUTO
-    max_items_per_user: int | str | None = None
-    counts: bool = False
-    shares: Sequence[Number] | None = None
-    popular: Any = None
-    in_engine: bool = False
-    users_for: int | None = None
-    by: Sequence[str] | str | None = None
-    exclude: object = None
-    words: Words | None = None
-    most: int | None = field(init=False, repr=False)
-    chosen: bool = field(init=False, repr=False)
-    parts: tuple[Fraction, ...] = field(init=False, repr=False)
+    question: Union
+    chosen: bool = field(init=False, repr=False, compare=False)
+    bound: int | None = field(init=False, repr=False, compare=False)
+    parts: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
     total: Fraction = field(init=False, repr=False, compare=False)
-    failure: Fraction = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        delta = self.delta_or_default(needed=True)
-        if delta < LEAST_DELTA:
+    def settle(self) -> None:
+        """The bound, the parts of the price, and the price."""
+        if self.delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100 for a union", "less")
-        parameters.flag("counts", self.counts)
-        self._settle_groups()
-        if self.words is None and self.shares is not None:
-            raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
-        if self.exclude is not None:
-            self._settle_exclude()
-        parts = level_shares(1 if self.words is None else self.words.longest, self.shares)
-        method = methods.checked("union", self.method)
-        popular = () if self.popular is None else POPULAR.read("popular", self.popular)
-        if popular and method == AUTO:
-            method = WITH_POPULAR
-        if popular and not methods.named("union", method).popular:
-            raise ParameterError("method", f"be {WITH_POPULAR} where popular is given", came(method))
-        most, chosen = _bound(method, self.max_items_per_user, self.counts)
-        shares = None if self.shares is None else parts
-        settle(self, delta=delta, failure=delta, method=method, popular=popular or None, shares=shares)
-        settle(self, most=most, chosen=chosen, parts=parts)
-        if most is not None and self.max_items_per_user is not None:
-            settle(self, max_items_per_user=most)
+        hint = "ask of one group after another, with where="
+        if self.by and self.words is not None:
+            raise ParameterError("by", "be left out where the items are n-grams", "both", hint)
+        if self.by and self.popular:
+            raise ParameterError("by", "be left out where popular is given", "both", hint)
+        most, chosen = _bound(self.method, super().most, counted=self.counts)
+        parts = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
+        settle(self, bound=most, chosen=chosen, parts=parts)
         self._settle_epsilon()
-        if parameters.flag("in_engine", self.in_engine):
+        if self.in_engine:
             self._refuse_what_engines_cannot()
         self._refuse_what_cannot_be_made()
 
     @classmethod
-    def needs_delta(cls, given: Mapping[str, object]) -> bool:  # noqa: ARG003
+    def needs_delta(cls, question: Any) -> bool:  # noqa: ARG003
         """Always: items are found."""
         return True
 
-    def _settle_exclude(self) -> None:
-        """The items that shall not come back."""
-        if self.words is not None:
-            must = "be left out where the items are those of a text"
-            raise ParameterError("exclude", must, came(self.exclude), "leave them out of the answer")
-        settle(self, exclude=LISTED.read("exclude", self.exclude))
-
-    def _settle_groups(self) -> None:
+    @property
+    def by(self) -> tuple[str, ...]:
         """The columns of groups, where pairs of group and item are meant."""
-        if self.by is None:
-            return
-        for name in ("words", "popular"):
-            if getattr(self, name) is not None:
-                what = "the items are n-grams" if name == "words" else "popular is given"
-                hint = "ask of one group after another, with where="
-                raise ParameterError("by", f"be left out where {what}", "both", hint)
-        settle(self, by=names(key_of("by", self.by)))
+        return self.question.by or ()  # type: ignore[return-value] # its kind has read it
+
+    @property
+    def most(self) -> int | None:
+        """For how many items a user counts, where that is known beforehand."""
+        return self.bound
+
+    @property
+    def words(self) -> Words | None:
+        """Which n-grams are the items; None where items are."""
+        return self.facts.words
+
+    @property
+    def counts(self) -> bool:
+        """Are counts asked for?"""
+        return self.question.counts
+
+    @property
+    def _method(self) -> Method:
+        return self.question.method if isinstance(self.question.method, Method) else Method()
+
+    @property
+    def method(self) -> str:
+        """What was named, or auto, which is left to the bound."""
+        if self._method.name is not None:
+            return self._method.name
+        return WITH_POPULAR if self.popular else AUTO
+
+    @property
+    def popular(self) -> tuple[Any, ...]:
+        """A public list of likely items."""
+        return tuple(self._method.popular or ())
+
+    @property
+    def in_engine(self) -> bool:
+        """Do users and items stay in the engine?"""
+        return self._method.in_engine
 
     @property
     def of_pairs(self) -> bool:
         """Is an item a group and an item together?"""
-        return self.by is not None
+        return bool(self.by)
 
     def _settle_epsilon(self) -> None:
         """The price that was named, or what follows from the accuracy that was."""
-        if self.users_for is not None:
-            wanted = asked_for("users_for", self.users_for, epsilon=self.epsilon)
+        if self.payment.threshold is not None:
             if self.chosen:
                 hint = "the price depends on it and is said before anything is read"
                 raise ParameterError("max_items_per_user", "be given where users_for is", "nothing", hint)
-            settle(self, users_for=wanted)
-            asked = _near_enough(self, _digest(self.popular or ()))
+            asked = _near_enough(self)
             settle(self, total=asked.epsilon, asked=asked)
             return
-        if self.epsilon is None:
-            raise ParameterError("epsilon", "be given for union, or users_for in its place", "nothing")
-        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        epsilon = self.given_epsilon
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
-        settle(self, epsilon=epsilon, total=epsilon)
+        settle(self, total=epsilon)
 
     @property
     def price(self) -> Privacy:
         """The price of all of it, by adding up: choosing the bound, the levels, their counts."""
         return Privacy(
             epsilon=self.total,
-            delta=self.failure,
+            delta=self.delta,
             neighbors=Neighbors.ADD_REMOVE,
             steps=(Steps(PureDP(self.total), 1),),
-            failure=self.failure,
+            failure=self.delta,
             bound="basic",
         )
 
@@ -178,51 +175,17 @@ class UnionTerms(Query):
             "shares": self.parts,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
-            **({} if self.users_for is None else {"users_for": self.users_for}),
-            **({} if self.by is None else {"by": self.by}),
-            **({} if self.exclude is None else {"exclude": self.exclude}),
+            **({} if self.payment.threshold is None else {"users_for": self.payment.threshold}),
+            **({"by": self.by} if self.by else {}),
+            **({} if self.facts.excluded is None else {"exclude": self.facts.excluded}),
         }
 
-    def of(self, rows: Rows) -> Self:
-        """The question of a data set, whose bound and n-grams are the question's own where it has none."""
-        if self.by is not None and rows.split is not None:
+    @classmethod
+    def facts_of(cls, rows: Rows, question: Question) -> Facts:
+        """What it must know of a data set."""
+        if rows.split is not None and getattr(question, "by", None) is not None:
             raise ParameterError("split", "be left out where by is given", came(rows.split))
-        words, most, shares = self.words or rows.words, self.max_items_per_user, self.shares or rows.level_shares
-        if words != rows.words:
-            raise ParameterError("ngrams", "be those of the data", "others")
-        if rows.level_shares is not None and shares != rows.level_shares:
-            raise ParameterError("shares", "be those of the data", "others")
-        most = rows.max_items_per_user if most is None else most
-        found = self.without(rows.excluded)
-        if (words, shares, most) == (self.words, self.shares, self.max_items_per_user):
-            return found
-        return replace(found, words=words, shares=shares, max_items_per_user=most)
-
-    # ---- as JSON --------------------------------------------------------------------------------------------
-
-    def to_dict(self) -> dict[str, Json]:
-        """The question in JSON types; the n-grams of a text in three parameters, as a Dataset takes them."""
-        found = super().to_dict()
-        found.pop("words", None)
-        if self.words is None:
-            return found
-        cutter = self.words.tokenizer
-        ngrams: Json = [self.words.shortest, self.words.longest]
-        return found | {"ngrams": ngrams, "tokenizer": cutter.name, "lower": cutter.lower}
-
-    @classmethod
-    def parameters(cls) -> list[str]:
-        """The names of all parameters, as JSON has them."""
-        return [name for name in super().parameters() if name != "words"] + ["ngrams", "tokenizer", "lower"]
-
-    @classmethod
-    def made(cls, given: dict[str, object]) -> Self:
-        """The question of parameters that JSON held."""
-        text = {name: given.pop(name) for name in ("ngrams", "tokenizer", "lower") if name in given}
-        if not text:
-            return super().made(given)
-        cutter = Tokenizer(text.get("tokenizer", WORDS), text.get("lower", True))  # type: ignore[arg-type]
-        return cls(words=Words(cutter, *ngram_levels(text.get("ngrams", 1), cutter)), **given)  # type: ignore[arg-type]
+        return super().facts_of(rows, question)
 
     # ---- parts of the price ---------------------------------------------------------------------------------
 
@@ -246,13 +209,13 @@ class UnionTerms(Query):
         """The (epsilon, delta) for counting what was released."""
         if not self.counts or self.counts_decide:
             return Fraction(0), Fraction(0)
-        return self.total * COUNT_SHARE, self.failure * COUNT_SHARE
+        return self.total * COUNT_SHARE, self.delta * COUNT_SHARE
 
     @property
     def for_union(self) -> tuple[Fraction, Fraction]:
         """The (epsilon, delta) for the items, all levels together."""
         epsilon, delta = self.for_counts
-        return self.total - self.for_bound - epsilon, self.failure - delta
+        return self.total - self.for_bound - epsilon, self.delta - delta
 
     @property
     def chooser(self) -> Quantile:
@@ -261,7 +224,7 @@ class UnionTerms(Query):
 
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""
-        return _mechanisms(self, most, _digest(self.popular or ()))
+        return _mechanisms(self, most)
 
     def noise(self, place: int, most: int) -> Fraction:
         """The variance of the noise on the counts of a level: a user moves at most `most` of them by 1 each."""
@@ -299,36 +262,33 @@ def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
     return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
 
 
-def chosen_method(query: UnionTerms, most: int | None) -> str:
+def chosen_method(plan: UnionTerms, most: int | None) -> str:
     """The name of the method that answers, for users of at most `most` items."""
-    return best_method(*query.for_union, most) if query.method == AUTO else query.method
+    return best_method(*plan.for_union, most) if plan.method == AUTO else plan.method
 
 
 @lru_cache(maxsize=4)
-def _mechanisms(query: UnionTerms, most: int | None, _popular: str) -> tuple[Any, ...]:
-    """Kept by all that decides them, also the types of popular items (1 == True).
-
-    Some take seconds to make, and they are made once to check them and once to run them.
-    """
-    epsilon, delta = query.for_union
-    row = methods.named("union", chosen_method(query, most))
+def _mechanisms(plan: UnionTerms, most: int | None) -> tuple[Any, ...]:
+    """Some take seconds to make, and they are made once to check them and once to run them."""
+    epsilon, delta = plan.for_union
+    row = methods.named("union", chosen_method(plan, most))
     given: dict[str, object] = {}
     if row.bound is not NeedsBound.NONE and most is not None:
         given["max_items_per_user"] = most
-    if query.popular:
-        given["popular"] = query.popular
+    if plan.popular:
+        given["popular"] = plan.popular
     if row.weights is WeightRule.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
-        return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in query.parts)
-    return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in query.parts)
+        return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in plan.parts)
+    return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in plan.parts)
 
 
 @lru_cache(maxsize=4)
-def _near_enough(query: UnionTerms, _popular: str) -> AskedAccuracy:
-    """The price that follows from `users_for`. Kept, since some mechanisms take long to make and several are tried."""
-    wanted, most = query.users_for or 1, query.most
+def _near_enough(plan: UnionTerms) -> AskedAccuracy:
+    """The price that follows from `threshold`. Kept, since some mechanisms take long to make and several are tried."""
+    wanted, most = plan.payment.threshold or 1, plan.most
 
     def made(epsilon: Fraction) -> Any:
-        found = replace(query, epsilon=epsilon, users_for=None).mechanisms(most)[-1]
+        found = replace(plan, payment=Payment(epsilon=epsilon, delta=plan.delta)).mechanisms(most)[-1]
         # By its first shares, as when it had no others: else what was asked and paid would have another price today.
         return found.of_first_shares() if isinstance(found, RenyiShaped) else found
 
@@ -360,19 +320,14 @@ def without_curve(
     return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(asked), hint)
 
 
-def _bound(method: str, given: int | str | None, counted: bool) -> tuple[int | None, bool]:
+def _bound(method: str, given: int | None, *, counted: bool) -> tuple[int | None, bool]:
     """max_items_per_user, and whether it is to be chosen privately."""
-    auto = isinstance(given, str) and given == AUTO
-    must = "be a whole number of at least 1, or 'auto'"
-    if isinstance(given, str) and not auto:
-        raise ParameterError("max_items_per_user", must, came(given))
-    number = None if given is None or auto else parameters.whole("max_items_per_user", given, least=1)
-    if method == ONE_ITEM and number not in (None, 1):
+    if method == ONE_ITEM and given not in (None, 1):
         raise ParameterError("max_items_per_user", f"be 1 for {ONE_ITEM}", came(given))
-    if method == ONE_ITEM or number is not None:
-        return number or 1, False
+    if method == ONE_ITEM or given is not None:
+        return given or 1, False
     needed = method == AUTO or methods.named("union", method).bound is NeedsBound.REQUIRED
-    return None, needed or counted or auto
+    return None, needed or counted
 
 
 def best_method(epsilon: Fraction, delta: Fraction, most: int | None) -> str:

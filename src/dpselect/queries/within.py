@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpselect._ground import parameters
-from dpselect.errors import ParameterError, came
+from dpselect.errors import ParameterError
 from dpselect.queries.by_share import number_at, place_of
 from dpselect.release import formatting
 from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
@@ -48,14 +47,6 @@ class AskedAccuracy:
         used = {**said.parameters, self.name: self.wanted}
         privacy = replace(said, parameters=used, sentences=(*said.sentences, sentence))
         return replace(release, privacy=privacy, accuracy=release.accuracy + self.accuracy)
-
-
-def asked_for(name: str, value: object, **others: object) -> int:
-    """A whole number of users, in place of a price."""
-    for other, given in others.items():
-        if given is not None:
-            raise ParameterError(name, f"be left out where {other} is given", came(value))
-    return parameters.whole(name, value, least=1)
 
 
 def price_for(name: str, wanted: int, miss: Miss, cheaper: str) -> Fraction:

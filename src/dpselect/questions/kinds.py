@@ -21,9 +21,13 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind. `read` takes the parameter's name and what came, and gives the value that is kept."""
+    """One kind. `read` takes the parameter's name and what came, and gives the value that is kept.
+
+    `shape` names the schema of its JSON in schemas.py, which is imported where somebody asks for it.
+    """
 
     read: Callable[[str, Any], Any]
+    shape: str
     write: Callable[[Any], Json] = _same
     from_json: Callable[[str, Json], Any] = lambda _, value: value
     python: Callable[[Any], str] = repr
@@ -31,12 +35,19 @@ class Kind:
 
 def whole(least: int = 1, most: int = parameters.MOST) -> Kind:
     """A whole number."""
-    return Kind(lambda name, value: parameters.whole(name, value, least=least, most=most))
+    return Kind(lambda name, value: parameters.whole(name, value, least=least, most=most), "WHOLE")
 
 
-def one_of(*known: str) -> Kind:
+@dataclass(frozen=True)
+class OneOf(Kind):
     """One of some words."""
-    return Kind(lambda name, value: parameters.one_of(name, value, known))
+
+    words: tuple[str, ...] = ()
+
+
+def one_of(*known: str) -> OneOf:
+    """One of some words."""
+    return OneOf(lambda name, value: parameters.one_of(name, value, known), "TEXT", words=known)
 
 
 def _said(number: Fraction) -> str:
@@ -73,6 +84,12 @@ def _shares(name: str, value: Any) -> tuple[Fraction, ...]:
     return found
 
 
+def _share_written(value: Fraction) -> str:
+    """A whole number of percent as such: so all of it is "100%", and never 1."""
+    percent = 100 * value
+    return f"{percent}%" if percent.denominator == 1 else str(value)
+
+
 def _bounds(name: str, value: Any) -> tuple[Fraction, Fraction]:
     must = "be two numbers, the lower one first"
     if not isinstance(value, (list, tuple)) or len(value) != 2:
@@ -83,15 +100,20 @@ def _bounds(name: str, value: Any) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-FLAG = Kind(parameters.flag)
-NUMBER = Kind(parameters.positive, str, python=_said)
-COLUMN = Kind(_text)
-COLUMNS = Kind(_columns, list, python=_several)
-PERIODS = Kind(_periods, list, python=_several)
-SHARES = Kind(_shares, lambda value: [str(one) for one in value], python=lambda value: _several(value, _said))
-BOUNDS = Kind(
-    _bounds, lambda value: [str(one) for one in value], python=lambda value: f"({_said(value[0])}, {_said(value[1])})"
-)
+def _numbers(values: tuple[Fraction, ...]) -> list[Json]:
+    return [str(one) for one in values]
+
+
+FLAG = Kind(parameters.flag, "FLAG")
+NUMBER = Kind(parameters.positive, "NUMBER", str, python=_said)
+EPSILON = Kind(parameters.epsilon, "EPSILON", str, python=_said)
+DELTA = Kind(lambda name, value: parameters.probability(name, value, zero=True), "DELTA", str, python=_said)
+SHARE = Kind(parameters.share, "SHARE", _share_written, python=lambda value: repr(_share_written(value)))
+COLUMN = Kind(_text, "TEXT")
+COLUMNS = Kind(_columns, "COLUMNS", list, python=_several)
+PERIODS = Kind(_periods, "COLUMNS", list, python=_several)
+SHARES = Kind(_shares, "NUMBERS", _numbers, python=lambda value: _several(value, _said))
+BOUNDS = Kind(_bounds, "PAIR", _numbers, python=lambda value: f"({_said(value[0])}, {_said(value[1])})")
 
 
 # ---- items ------------------------------------------------------------------------------------------------
@@ -175,8 +197,8 @@ def _listed(name: str, value: Any) -> Listed | Column:
     return found
 
 
-DOMAIN = Kind(_domain, items_written, items_read, _in_python)
-LISTED = Kind(_listed, items_written, items_read, _in_python)
+DOMAIN = Kind(_domain, "DOMAIN", items_written, items_read, _in_python)
+LISTED = Kind(_listed, "ITEMS", items_written, items_read, _in_python)
 
 
 def _measures(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001
@@ -188,6 +210,7 @@ def _measures(name: str, value: Any) -> tuple[Any, ...]:  # noqa: ARG001
 
 MEASURES = Kind(
     _measures,
+    "MEASURES",
     lambda value: [str(one) for one in value],
     python=lambda value: _several(tuple(str(one) for one in value)),
 )

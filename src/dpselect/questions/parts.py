@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import methods, parameters
 from dpselect._ground.methods import AUTO
@@ -23,7 +23,6 @@ from dpselect.questions.kinds import (
     whole,
 )
 from dpselect.questions.value import Value, frozen, param
-from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column
@@ -100,7 +99,7 @@ def _name(name: str, value: object) -> str:
     return value
 
 
-POPULAR = Kind(_popular, several_written, items_read, lambda value: repr(list(value)))
+POPULAR = Kind(_popular, "ITEMS", several_written, items_read, lambda value: repr(list(value)))
 
 
 @frozen
@@ -115,7 +114,7 @@ class Method(Value):
 
     said_as: ClassVar[str] = "a method"
 
-    name: str | None = param(Kind(_name), default=None, help="of the method; else the best one", flat="method")
+    name: str | None = param(Kind(_name, "TEXT"), default=None, help="of the method; else the best one", flat="method")
     _: KW_ONLY
     k_bar: int | None = param(whole(), default=None, help="look at so many items with most users")
     in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine")
@@ -125,27 +124,6 @@ class Method(Value):
         """The best method has no name."""
         if self.name == AUTO:
             object.__setattr__(self, "name", None)
-
-    def flat(self) -> dict[str, Any]:
-        """A method that chooses a set leaves the items in no order."""
-        return _unranked(super().flat())
-
-    def flat_json(self) -> dict[str, Json]:
-        """The same as JSON."""
-        return _unranked(super().flat_json())
-
-    @classmethod
-    def flat_names(cls) -> list[str]:
-        """With `ranked`, which is false of what is in no order."""
-        return [*super().flat_names(), "ranked"]
-
-    @classmethod
-    def from_flat(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Self:
-        """`ranked`, where it is false, asks for a set."""
-        if parameters.flag("ranked", given.get("ranked", True)) and "ranked" in given and given.get("method") in _SETS:
-            raise ParameterError("ranked", f"be left out, or False, for {given['method']}", True)
-        more = {} if given.get("method") not in (None, AUTO) or given.get("ranked", True) else {"method": SET}
-        return super().from_flat({**given, **more}, as_json=as_json)
 
 
 def method_of(verb: str, method: Method) -> Method | None:
@@ -176,16 +154,8 @@ def check_name(verb: str, name: object) -> None:
     parameters.one_of("method", name, known, hint=hint if hint.startswith("did you mean") else None)
 
 
-_SETS = [one.name for one in methods.methods("top_k") if not one.ordered]
 _HINTS = {
     "k_bar": "limited domain alone looks at the items with most users",
     "in_engine": "the others need the items of users in memory",
     "popular": "users who give all to one item choose popular ones first: greedy-geometric",
 }
-
-
-def _unranked(flat: dict[str, Any]) -> dict[str, Any]:
-    name = flat.get("method")
-    if name == SET:
-        return {other: value for other, value in flat.items() if other != "method"} | {"ranked": False}
-    return flat | {"ranked": False} if name in _SETS else flat

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, Field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import parameters
@@ -11,11 +11,13 @@ from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
 from dpselect.questions.parts import By, Gain, Method, Total, check_name, method_of
+from dpselect.questions.payment import Payment
 from dpselect.questions.value import Inner, Value, frozen, inner, param
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
+    from dpselect.queries.plan import Plan
 
 Items = Any  # a list, a range, a number of items, or a Column
 BY = inner(By, plain=By)
@@ -42,6 +44,12 @@ class Question(Value):
     """
 
     verb: ClassVar[str]
+    without: ClassVar[tuple[str, ...]] = ()  # flat names of its parts that it has no use for
+
+    @classmethod
+    def flat_fields(cls) -> dict[str, Field[Any]]:
+        """All fields by their flat names, but for those of its parts that it has no use for."""
+        return {name: one for name, one in super().flat_fields().items() if name not in cls.without}
 
     @classmethod
     def called(cls) -> str:
@@ -68,9 +76,34 @@ class Question(Value):
         parameters.refuse_others(given, kind.flat_names(), f"be a parameter of {kind.verb}")
         return kind.from_flat(given, as_json=True)
 
+    def at(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        within: int | None = None,
+        threshold: int | None = None,
+        max_items_per_user: int | None = None,
+    ) -> Plan:
+        """The question at a price, for data of which no more is known than the bound on a user's items.
+
+        `Dataset.plan` makes the same of data, which know their bound, and whose budget may pay.
+
+            >>> TopK(5).at(epsilon=1).method
+            'limited-domain'
+        """
+        from dpselect.queries.at_price import planned
+        from dpselect.queries.facts import Facts
+
+        payment = Payment(epsilon=epsilon, delta=delta, within=within, threshold=threshold)
+        return planned(self, payment, Facts(max_items_per_user=max_items_per_user))
+
     def check(self) -> None:
-        """The method is one of this verb."""
-        method = getattr(self, "method", None)
+        """The method is one of this verb, and groups are asked for what this verb knows of them."""
+        by, method = getattr(self, "by", None), getattr(self, "method", None)
+        if isinstance(by, By) and by.sizes and "users" in self.without:
+            must = f"be left out for {self.verb}: a top k alone shows the number of users of a group"
+            raise ParameterError("sizes", must, came(by.sizes))
         if method is not None:
             object.__setattr__(self, "method", method_of(self.verb, method))
 
@@ -84,6 +117,7 @@ class TopK(Question):
     """
 
     verb: ClassVar[str] = "top_k"
+    without: ClassVar[tuple[str, ...]] = ("popular",)
 
     k: int = param(whole(), default=10, help="how many items at most")
     _: KW_ONLY
@@ -102,6 +136,7 @@ class Union(Question):
     """All items that enough distinct users share: a vocabulary, or the keys of a GROUP BY. They have no ranks."""
 
     verb: ClassVar[str] = "union"
+    without: ClassVar[tuple[str, ...]] = ("k_bar",)
 
     _: KW_ONLY
     by: str | Sequence[str] | None = param(COLUMNS, default=None, help="the items of every group: a column, or several")
@@ -114,6 +149,7 @@ class Choose(Question):
     """The item of a known domain that most distinct users share."""
 
     verb: ClassVar[str] = "choose"
+    without: ClassVar[tuple[str, ...]] = ("k_bar", "in_engine", "popular", "users")
 
     domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
     _: KW_ONLY
@@ -126,6 +162,7 @@ class Quantile(Question):
     """The value below which a share q of all users lies, or several such values; the median by default."""
 
     verb: ClassVar[str] = "quantile"
+    without: ClassVar[tuple[str, ...]] = ("users",)
 
     q: Number | Sequence[Number] = param(SHARES, default="1/2", help="one share between 0 and 1, or several, ascending")
     _: KW_ONLY
@@ -144,6 +181,27 @@ class Histogram(Question):
     verb: ClassVar[str] = "histogram"
 
     domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
+
+
+@frozen
+class Scores(Question):
+    """The best of candidates by scores of the caller's own, of which one user moves each by `sensitivity` at most."""
+
+    verb: ClassVar[str] = "choose"
+    without: ClassVar[tuple[str, ...]] = ("k_bar", "in_engine", "popular")
+
+    _: KW_ONLY
+    sensitivity: Number = param(NUMBER, default=1, help="how far one user can move any score")
+    monotonic: bool = param(FLAG, default=False, help="one more user moves all scores the same way")
+    neighbors: str = param(one_of("add-remove", "replace-one"), default="add-remove", help="whom the promise is about")
+    method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
+
+
+@frozen
+class OneEach(Quantile):
+    """Quantiles of values that the caller holds, of which every user has one."""
+
+    per_user: None = param(one_of(), default=None, help="nobody has several")  # type: ignore[assignment]
 
 
 QUESTIONS: dict[str, type[Question]] = {one.verb: one for one in (TopK, Union, Choose, Quantile, Histogram)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from dpselect._ground.domain import Column
@@ -81,12 +82,12 @@ class Value:
             found |= value.flat_json() if inner else {_flat_name(one): one.metadata["kind"].write(value)}
         return found
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Two values say the same exactly if this is the same text."""
         import json
 
-        return json.dumps([type(self).__name__, [[one.name, _key(one, found)] for one, found in self.said()]])
+        return json.dumps([type(self).__name__, [[one.name, said(one, found)] for one, found in self.said()]])
 
     def __eq__(self, other: object) -> bool:
         """By the key: for Python [1], [True] and [1.0] are equal, and as items they are not."""
@@ -98,14 +99,22 @@ class Value:
     # ---- from flat names ------------------------------------------------------------------------------------
 
     @classmethod
-    def flat_names(cls) -> list[str]:
-        """The flat names of all fields, those of inner values among them."""
-        found: list[str] = []
+    def flat_fields(cls) -> dict[str, Field[Any]]:
+        """All fields by their flat names, those of inner values among them."""
+        found: dict[str, Field[Any]] = {}
         for one in cls.parameters():
             kind = one.metadata["kind"]
-            inner = [name for each in kind.classes for name in each.flat_names()] if isinstance(kind, Inner) else []
-            found += inner or [_flat_name(one)]
-        return list(dict.fromkeys(found))
+            if isinstance(kind, Inner):
+                for each in kind.classes:
+                    found |= each.flat_fields()
+            else:
+                found[_flat_name(one)] = one
+        return found
+
+    @classmethod
+    def flat_names(cls) -> list[str]:
+        """The names of `flat_fields`."""
+        return [*cls.flat_fields()]
 
     @classmethod
     def said_of(cls, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,7 +138,12 @@ class Value:
                 made[one.name] = value
             elif one.default is MISSING:
                 raise ParameterError(name, f"be given for {cls.called()}", "nothing")
-        return cls(**made)
+        try:
+            return cls(**made)
+        except ParameterError as error:  # which names a field, and whoever wrote this has another name for some
+            flat = {one.name: _flat_name(one) for one in cls.parameters()}
+            name = flat.get(error.parameter, error.parameter)
+            raise ParameterError(name, error.must, error.came, error.hint) from None
 
 
 @dataclass(frozen=True)
@@ -166,7 +180,7 @@ def inner(*classes: type[Value], plain: Callable[[Any], Value] | None = None) ->
         alone = plain is not None and len(told) == 1 and told[0][0] is value.parameters()[0]
         return told[0][0].metadata["kind"].python(told[0][1]) if alone else repr(value)
 
-    return Inner(read, python=python, classes=classes)
+    return Inner(read, "TEXT", python=python, classes=classes)
 
 
 def _flat_name(one: Field[Any]) -> str:
@@ -178,7 +192,10 @@ def _is_default(one: Field[Any], found: Any) -> bool:
     return one.default is not None and bool(found == kind.read(one.name, one.default))
 
 
-def _key(one: Field[Any], found: Any) -> Json:
+def said(one: Field[Any], found: Any) -> Json:
+    """What a field says, as JSON that tells it from all else."""
+    if found is None:
+        return None
     if isinstance(found, Value):
         return found.key
     if isinstance(found, Column):

@@ -1,18 +1,21 @@
-"""A question as the body of a request: made and checked here first, so that a mistake costs no round trip."""
+"""A question as the body of a request: planned here first, so that a mistake costs no round trip."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
-from dpselect._ground import parameters
 from dpselect._ground.privacy import warn_if_weak
-from dpselect.errors import ParameterError, came
-from dpselect.queries.at_price import ACCURACIES, unpriced
-from dpselect.queries.query import Query, Rows, kind, with_rows
+from dpselect.errors import ParameterError
+from dpselect.queries.facts import Rows
+from dpselect.queries.plan import Plan, kind, unpriced
+from dpselect.questions.parts import Total
+from dpselect.questions.payment import ACCURACIES, Payment
+from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK
 
 Body = dict[str, Any]
 TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
+BOUND = ("max_items_per_user",)
 
 
 class About(Rows, Protocol):
@@ -24,73 +27,44 @@ class About(Rows, Protocol):
         ...
 
 
-def body_of(query: Query, rows: About) -> Body:
-    """A question that was made beforehand, with all it holds."""
-    query.refuse_inner("asked of a gateway")
-    query = query.of(rows)
-    warn_if_weak(query.ceiling)
-    return query.to_dict() | rows.said
+def body_of_plan(plan: Plan, rows: About) -> Body:
+    """A question that was planned beforehand, with all it holds."""
+    plan = plan.of(rows, BOUND)
+    warn_if_weak(plan.ceiling)
+    return plan.to_dict() | rows.said
 
 
-def body_of_verb(verb: str, given: Mapping[str, Any], rows: About) -> Body:
-    """The question of a verb. What was left out is left to the gateway: the owner may have declared it."""
-    share, given = given.get("share"), {name: value for name, value in given.items() if name != "share"}
-    make = kind(verb)
-    filled = with_rows(make, {**given, **_stand_ins(verb, given)}, rows)
-    near = [name for name in ACCURACIES if name in given]
-    if share is None and all(given.get(name) is None for name in ("epsilon", *near)):
-        raise unpriced(verb, near)
-    if share is None:
-        query = make(**_priced(filled)).of(rows)
-        warn_if_weak(query.ceiling)
-        price: Body = {}
+def body_of(question: Question, payment: Payment, rows: About) -> Body:
+    """A question at a price. What was left out is left to the gateway: the owner may have declared it."""
+    make, filled = kind(question.verb), _filled(question)
+    facts = make.facts_of(rows, question)
+    if payment.share is not None:
+        _some_plan(make, filled, payment, facts).of(rows)
+    elif payment.epsilon is None and payment.accuracy is None:
+        raise unpriced(make.verb, [ACCURACIES[name] for name in make.accuracies])
     else:
-        query, price = _at_some_price(verb, filled, share).of(rows), {"share": _share(share)}
-    of_rows = {"exclude"} if rows.excluded is not None else set()
-    of_rows |= {"max_items_per_user"} if filled.get("max_items_per_user") is not None else set()
-    named = {name for name, value in given.items() if value is not None} | {"verb"} | of_rows
-    kept = {name: value for name, value in query.to_dict().items() if name in named}
-    return {**kept, **price, **rows.said}
+        warn_if_weak(make(question=filled, payment=payment, facts=facts).of(rows).ceiling)
+    return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **rows.said}
 
 
-def _stand_ins(verb: str, given: Mapping[str, Any]) -> Body:
-    """For what the owner may have declared, so that all else can be looked at."""
-    found: Body = {}
-    if verb in ("choose", "histogram") and given.get("domain") is None:
-        found["domain"] = ("a", "b")
-    if verb == "quantile" and given.get("bounds") is None:
-        found["bounds"] = (0, 1 if given.get("step") is None else given["step"])
-    if given.get("by_weight") is not None and given.get("at_most") is None:
-        found["at_most"] = 1 if given.get("weight_unit") is None else given["weight_unit"]
-    return found
+def _filled(question: Question) -> Question:
+    """With something in place of what the owner may have declared, so that all else can be looked at."""
+    if isinstance(question, (Choose, Histogram)) and question.domain is None:
+        return replace(question, domain=("a", "b"))
+    if isinstance(question, Quantile) and question.bounds is None:
+        return replace(question, bounds=(0, 1 if question.step is None else question.step))
+    if isinstance(question, TopK) and isinstance(question.score, Total) and question.score.at_most is None:
+        most = 1 if question.score.unit is None else question.score.unit
+        return replace(question, score=replace(question.score, at_most=most))
+    return question
 
 
-def _priced(given: Mapping[str, Any]) -> Body:
-    """Without a delta that nobody named, which is left to the question."""
-    return {name: value for name, value in given.items() if name != "delta" or value is not None}
-
-
-def _share(share: object) -> str:
-    return str(share) if isinstance(share, str) else str(parameters.share("share", share))
-
-
-def _at_some_price(verb: str, given: Mapping[str, Any], share: object) -> Query:
-    """The question at some epsilon: which one the share comes to is for the gateway to say."""
-    parameters.share("share", share)
-    other = next((name for name in ("epsilon", *ACCURACIES) if given.get(name) is not None), None)
-    if other is not None:
-        raise ParameterError("share", f"be left out where {other} is given", came(share))
+def _some_plan(make: type[Plan], question: Question, payment: Payment, facts: Any) -> Plan:
+    """The plan at some epsilon: which one the share comes to is for the gateway to say."""
     for epsilon in TRIALS[:-1]:
         try:
-            return kind(verb)(**_priced({**given, "epsilon": epsilon}))
+            return make(question=question, payment=Payment(epsilon=epsilon, delta=payment.delta), facts=facts)
         except ParameterError as error:
             if not error.parameter.startswith("epsilon"):
                 raise
-    return kind(verb)(**_priced({**given, "epsilon": TRIALS[-1]}))
-
-
-def checked(verb: object, given: Mapping[str, Any], known_verbs: Sequence[str]) -> str:
-    """The verb of a question of which only parameters are given."""
-    name = parameters.one_of("verb", verb, known_verbs)
-    parameters.refuse_others(given, [*kind(name).parameters(), "share"], f"be a parameter of {name}")
-    return name
+    return make(question=question, payment=Payment(epsilon=TRIALS[-1], delta=payment.delta), facts=facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,17 @@ from dpselect._ground import parameters
 from dpselect._ground.keys import Key, columns_of, key_of
 from dpselect._ground.parameters import Progress, whole
 from dpselect.errors import ParameterError, came
-from dpselect.remote.body import Body, body_of, body_of_verb
+from dpselect.remote.body import Body, body_of, body_of_plan
 from dpselect.remote.waiting import answer
 from dpselect.remote.wire import Wire
-from dpselect.verbs import Verbs
+from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed
     from dpselect.draws import Draws
-    from dpselect.queries.query import Query
+    from dpselect.queries.plan import Plan
+    from dpselect.questions.payment import Payment
+    from dpselect.questions.questions import Question
     from dpselect.release.release import Release
 
 
@@ -93,25 +95,16 @@ class RemoteDataset(Verbs):
         given = {"data": self.name, "item": self.item, "where": self.where, "during": self.during}
         return {name: list(one) if isinstance(one, tuple) else one for name, one in given.items() if one is not None}
 
-    def ask_named(
-        self,
-        verb: str,
-        given: Mapping[str, Any],
-        *,
-        fresh: bool = False,
-        progress: Progress | None = None,
-        draws: Draws | None = None,
+    def _answered(
+        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None, draws: Draws | None
     ) -> Release[Any]:
-        """Ask a question of which parameters and price are given by the names that the command and JSON have.
-
-        What was left out the gateway's owner may have declared.
-        """
         _check(progress, draws, fresh=fresh)
-        return self._answer(verb, body_of_verb(verb, given, self) | _again(fresh=fresh), progress)
+        check_question(question)
+        return self._answer(question.verb, body_of(question, payment, self) | _again(fresh=fresh), progress)
 
-    def _made(self, query: Query, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
         _check(progress, draws, fresh=fresh)
-        return self._answer(query.verb, body_of(query, self) | _again(fresh=fresh), progress)
+        return self._answer(plan.verb, body_of_plan(plan, self) | _again(fresh=fresh), progress)
 
     def _answer(self, verb: str, body: Body, progress: Progress | None) -> Release:
         if "logging" in sys.modules:

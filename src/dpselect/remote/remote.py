@@ -6,16 +6,19 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.parameters import Progress, called, not_negative
+from dpselect._ground.parameters import Progress, called, not_negative, refuse_others
 from dpselect.errors import GatewayError, ParameterError, came
-from dpselect.queries.query import VERBS, Query
+from dpselect.queries.plan import Plan
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Question
 from dpselect.release.formatting import Json
 from dpselect.remote.address import address_of
-from dpselect.remote.body import Body, body_of, body_of_verb, checked
+from dpselect.remote.body import Body, body_of, body_of_plan
 from dpselect.remote.dataset import RemoteDataset
 from dpselect.remote.problems import tidied
 from dpselect.remote.waiting import answer_of, identifier, released
 from dpselect.remote.wire import Wire
+from dpselect.verbs import check_question
 
 if TYPE_CHECKING:
     from dpselect.release.release import Release
@@ -87,17 +90,21 @@ class Remote:
         """The data that may be asked, with all that their owner declared."""
         return _rows(self._wire.get("/v1/data"), "data")
 
-    def plan(self, asked: Query | str, *, data: RemoteDataset | str | None = None, **given: Any) -> dict[str, Json]:
+    def plan(
+        self, question: Question | Plan, *, data: RemoteDataset | str | None = None, **price: Any
+    ) -> dict[str, Json]:
         """What would come back, how sure it would be and what it would cost. It is free, and reads no data.
 
-        `asked` is a query, or a verb whose parameters follow: `plan("top_k", data="listening", k=5, epsilon=0.5)`.
-        `data` is a name, or a RemoteDataset, which also says the item and the filter.
+        The price is said as for `ask`: `plan(dps.TopK(5), data="listening", epsilon=0.5)`. `data` is a name, or a
+        RemoteDataset, which also says the item and the filter.
         """
-        return _object(self._wire.post("/v1/plan", _body(self._about(data), asked, given)))
+        return _object(self._wire.post("/v1/plan", _body(self._about(data), question, price)))
 
-    def price(self, asked: Query | str, *, data: RemoteDataset | str | None = None, **given: Any) -> dict[str, Json]:
+    def price(
+        self, question: Question | Plan, *, data: RemoteDataset | str | None = None, **price: Any
+    ) -> dict[str, Json]:
         """What it would cost, as `plan` says it, without a forecast: that takes no time."""
-        return _object(self._wire.post("/v1/price", _body(self._about(data), asked, given)))
+        return _object(self._wire.post("/v1/price", _body(self._about(data), question, price)))
 
     def budget(self) -> list[dict[str, Json]]:
         """What is promised about each data set, and what is left of it and of one's own part."""
@@ -141,12 +148,14 @@ class Remote:
         raise ParameterError("data", "be a name, or what Remote.data(...) makes", came(data))
 
 
-def _body(rows: RemoteDataset, asked: object, given: dict[str, Any]) -> Body:
-    if isinstance(asked, Query):
-        if given:
-            raise ParameterError(next(iter(given)), "be left out where a query is given", "something")
-        return body_of(asked, rows)
-    return body_of_verb(checked(asked, given, list(VERBS)), given, rows)
+def _body(rows: RemoteDataset, asked: object, price: dict[str, Any]) -> Body:
+    if isinstance(asked, Plan):
+        if price:
+            raise ParameterError(next(iter(price)), "be left out for a Plan, which has a price", "something")
+        return body_of_plan(asked, rows)
+    check_question(asked)
+    refuse_others(price, [one.name for one in Payment.parameters()], "be a part of a price")
+    return body_of(asked, Payment(**price), rows)  # type: ignore[arg-type] # it was checked
 
 
 def _object(found: Any) -> dict[str, Json]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import dpselect as dps
 
-WATCHED = ("ledger/", "dataset.py", "release/archive.py", "ledger/question.py", "queries/query.py")
+WATCHED = ("ledger/", "dataset.py", "release/archive.py", "ledger/question.py", "queries/plan.py")
 COMPUTING = ("account.py", "charge.py", "entry.py", "rows.py", "standing.py", "terms.py")  # these change nothing
 PACKAGE = Path(dps.__file__).parent
 

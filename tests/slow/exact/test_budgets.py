@@ -16,8 +16,9 @@ from dpselect._ground.reals import enclose
 from dpselect.accounting.two_prices import of_outcome
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.ledger.question import Fingerprint
-from dpselect.queries.top_k import TopKQuery
+from dpselect.queries.top_k import TopKPlan
 from dpselect.testing import hockey_stick, law
+from tests.by_names import plan_of
 from tests.exact.grids import added, pairs
 from tests.exact.laws import BITS
 
@@ -51,7 +52,8 @@ def overcharged(left, right, price):
 
 
 def plan(k, k_bar, *, method="limited-domain", counts=False, epsilon=1, delta="0.1"):
-    return TopKQuery(
+    return plan_of(
+        "top_k",
         k=k,
         epsilon=epsilon,
         delta=delta,
@@ -60,7 +62,7 @@ def plan(k, k_bar, *, method="limited-domain", counts=False, epsilon=1, delta="0
         k_bar=k_bar,
         max_items_per_user=None,
         method=method,
-    ).plan
+    ).selection
 
 
 def charged(plan, items):
@@ -124,8 +126,8 @@ UNKNOWN = Fingerprint("{}", repeatable=False)
 class Charged:
     """A question, and how many steps a budget is told that its answer took."""
 
-    query: TopKQuery
-    taken: Callable[[TopKQuery, int], Sequence[Steps]]
+    query: TopKPlan
+    taken: Callable[[TopKPlan, int], Sequence[Steps]]
 
     @property
     def price(self):
@@ -139,7 +141,7 @@ class Charged:
 
 
 def honest(query, items):
-    return query.plan.steps((items,))
+    return query.selection.steps((items,))
 
 
 def bottom_free(query, items):
@@ -154,7 +156,9 @@ def told(promise, asked, times, counts):
         for _ in range(times):
             seen = histogram(counts[i] if i in VIEWS[view] else 0 for i in range(len(counts)))
             try:
-                release = budget.pay(asked, UNKNOWN, lambda seen=seen: asked.query.plan.select(seen, draws), fresh=True)
+                release = budget.pay(
+                    asked, UNKNOWN, lambda seen=seen: asked.query.selection.select(seen, draws), fresh=True
+                )
             except dps.BudgetError:
                 said.append("refused")
                 break
@@ -184,7 +188,7 @@ def broken(promise, query, times, taken=honest):
 def test_answers_that_a_budget_paid_by_their_outcomes_keep_its_promise(epsilon):
     """A list of two leaves nothing for a second question, one that ends early does."""
     promise = ApproxDP(Fraction(epsilon), Fraction(1, 1000))
-    query = TopKQuery(k=2, epsilon=promise.epsilon * 2 / 3, delta="1e-4", k_bar=2, method="limited-domain")
+    query = plan_of("top_k", k=2, epsilon=promise.epsilon * 2 / 3, delta="1e-4", k_bar=2, method="limited-domain")
     found = told(promise, Charged(query, honest), 2, (6, 3, 0))
     assert {answers[1] == "refused" for answers in found} == {True, False}
     assert not broken(promise, query, 2)
@@ -192,6 +196,6 @@ def test_answers_that_a_budget_paid_by_their_outcomes_keep_its_promise(epsilon):
 
 def test_a_twin_that_charges_nothing_for_bottom_is_refused():
     promise = ApproxDP(Fraction(2), Fraction(1, 100))
-    query = TopKQuery(k=1, epsilon=2, delta="0.001", k_bar=2, method="limited-domain")
+    query = plan_of("top_k", k=1, epsilon=2, delta="0.001", k_bar=2, method="limited-domain")
     assert not broken(promise, query, 4)
     assert broken(promise, query, 4, bottom_free)

@@ -18,8 +18,8 @@ from dpselect.accounting.two_prices import ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped
 from dpselect.mechanisms.top_k.discover import UNION_SHARE, picks
-from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws, law
+from tests.by_names import plan_of
 from tests.exact.laws import BITS, at_most, delta_between, peeled, same
 from tests.exact.test_grouped import DATABASE, Kept
 from tests.exact.union_laws import sets_of
@@ -106,9 +106,9 @@ def test_a_twin_that_tells_more_is_refused(twin, pair):
 
 def asked(in_engine):
     """A plan for users of so many items that nobody has more."""
-    return TopKQuery(
-        k=2, epsilon=1, delta=DELTA, method="discover", max_items_per_user=3, in_engine=in_engine, counts=False
-    ).plan
+    return plan_of(
+        "top_k", k=2, epsilon=1, delta=DELTA, method="discover", max_items_per_user=3, in_engine=in_engine, counts=False
+    ).selection
 
 
 class OneItemCounts(Kept):
@@ -210,12 +210,12 @@ def test_a_ranking_that_is_free_is_refused():
 
 
 def test_whoever_chose_the_bound_is_charged_for_it_and_for_what_it_came_to():
-    query = TopKQuery(k=30, epsilon="0.5", delta="1e-6", method="discover")
-    known = TopKQuery(k=30, epsilon="0.475", delta="1e-6", method="discover", max_items_per_user=2)
-    release = query.plan.select(UserSets.of(["a", "b"] * 50), SeededDraws(3))
+    query = plan_of("top_k", k=30, epsilon="0.5", delta="1e-6", method="discover")
+    known = plan_of("top_k", k=30, epsilon="0.475", delta="1e-6", method="discover", max_items_per_user=2)
+    release = query.selection.select(UserSets.of(["a", "b"] * 50), SeededDraws(3))
     most = release.privacy.parameters["max_items_per_user"]
     bound = divergence(BoundedRange(Fraction(1, 40)), 23)
-    for_items = query.plan.selector.mechanism(most).divergence(23)
+    for_items = query.selection.selector.mechanism(most).divergence(23)
     price, found = query.price_at(23), query.cost_at(release, 23)
     assert most > 1
     assert bound + for_items <= found.renyi < bound + for_items + Fraction(1, 2**99)
@@ -230,7 +230,7 @@ def test_whoever_chose_the_bound_is_charged_for_it_and_for_what_it_came_to():
 
 def test_what_top_k_runs_is_the_mechanism():
     """Labels, in rank order, by the same law; counts are noise on items already told."""
-    plan = TopKQuery(k=2, epsilon=EPSILON, delta=DELTA, method="discover", max_items_per_user=2).plan
+    plan = plan_of("top_k", k=2, epsilon=EPSILON, delta=DELTA, method="discover", max_items_per_user=2).selection
     sets = UserSets.of(BASES[3].split())
     ran = law(lambda draws: "".join(plan.select(sets, draws).labels))
     m = made(2, 2, str(UNION_SHARE))

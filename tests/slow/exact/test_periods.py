@@ -19,9 +19,10 @@ from dpselect._ground.periods import Periods, periods_of
 from dpselect.engines.port import Engine, PerUser
 from dpselect.engines.registry import open_engine
 from dpselect.engines.row_periods import RowPeriods
-from dpselect.queries.choose import ChooseQuery
-from dpselect.queries.quantile import QuantileQuery
+from dpselect.queries.choose import ChoosePlan
+from dpselect.queries.quantile import QuantilePlan
 from dpselect.testing import Law, law
+from tests.by_names import plan_of
 from tests.engines.test_conformance import pairs
 from tests.exact.laws import at_most, log_range, max_log_ratio
 
@@ -61,7 +62,7 @@ def numbers_of(data: Data) -> dict[str, list[object]]:
 class Laws:
     """The law of a question's answer for rows. The key is known, so nothing but the draws is random."""
 
-    def __init__(self, query: ChooseQuery | QuantileQuery, most: int | None = None) -> None:
+    def __init__(self, query: ChoosePlan | QuantilePlan, most: int | None = None) -> None:
         self.query, self.most = query, most
         self._known: dict[tuple[object, ...], Law] = {}
 
@@ -76,7 +77,7 @@ class Laws:
             return self._known[known]
 
     def _counted(self, engine: Engine) -> tuple[Any, tuple[object, ...]]:
-        if isinstance(self.query, QuantileQuery):
+        if isinstance(self.query, QuantilePlan):
             at = engine.users_at(self.query.mechanism.grid, PerUser(str(self.query.per_user)))
             return at, (*at.places.tolist(), *at.users.tolist())
         groups = engine.grouped(self.query.domain)  # type: ignore[arg-type]
@@ -85,7 +86,7 @@ class Laws:
 
 def losses(laws: Laws) -> tuple[bool, bool]:
     """Over all neighbours: is the loss within epsilon, and is its range?"""
-    held = numbers_of if isinstance(laws.query, QuantileQuery) else rows_of
+    held = numbers_of if isinstance(laws.query, QuantilePlan) else rows_of
     found = cache(lambda data: laws.of(held(data)))
     both = [(found(one), found(other)) for one, other in neighbours()]
     within = all(
@@ -95,12 +96,12 @@ def losses(laws: Laws) -> tuple[bool, bool]:
 
 
 def test_a_choice() -> None:
-    query = ChooseQuery(domain=ITEMS, epsilon=EPSILON)
+    query = plan_of("choose", domain=ITEMS, epsilon=EPSILON)
     assert losses(Laws(query)) == (True, True)
 
 
 def test_a_bounded_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    query = ChooseQuery(domain=ITEMS, epsilon=EPSILON, max_items_per_user=1)
+    query = plan_of("choose", domain=ITEMS, epsilon=EPSILON, max_items_per_user=1)
     assert losses(Laws(query, most=1)) == (True, True)
     monkeypatch.setattr(RowPeriods, "several", False)  # the twin: a user keeps one item of both months
     assert losses(Laws(query, most=1))[1] is False
@@ -108,7 +109,7 @@ def test_a_bounded_choice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("per_user", [PerUser.MAX, PerUser.RANDOM], ids=str)
 def test_a_median(per_user: PerUser, monkeypatch: pytest.MonkeyPatch) -> None:
-    query = QuantileQuery(bounds=(0, 2), step=1, epsilon=EPSILON, per_user=per_user)
+    query = plan_of("quantile", bounds=(0, 2), step=1, epsilon=EPSILON, per_user=per_user)
     assert losses(Laws(query)) == (True, True)
     monkeypatch.setattr(RowPeriods, "several", False)  # the twin: one value of both months
     assert losses(Laws(query))[1] is False
@@ -120,7 +121,7 @@ def test_a_period_that_other_rows_decide_is_refused() -> None:
         "user": ["a", "b", "c"], "item": ["x", "x", "y"], "at": ["2026-10-05", "2026-10-06", "2026-09-07"]
     }  # fmt: skip
     fewer = {name: column[:2] for name, column in rows.items()}
-    laws = Laws(ChooseQuery(domain=ITEMS, epsilon=EPSILON))
+    laws = Laws(plan_of("choose", domain=ITEMS, epsilon=EPSILON))
 
     def first(held: dict[str, list[object]]) -> Periods:
         return periods_of("at", "month", min(map(str, held["at"]))[:7], "UTC")

@@ -18,11 +18,12 @@ from dpselect.accounting.two_prices import ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
 from dpselect.queries import union, union_terms
-from dpselect.queries.union import Run, UnionQuery
+from dpselect.queries.union import Run
 from dpselect.queries.union_price import union_price
 from dpselect.testing import SeededDraws, law
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
+from tests.by_names import plan_of
 from tests.exact.laws import BITS
 from tests.exact.renyi_laws import call_law, heavy
 from tests.exact.union_laws import sets_of, subsets
@@ -147,7 +148,7 @@ def few_bounds(monkeypatch):
 
 @cache
 def asked(case):
-    return UnionQuery(epsilon=8, delta="0.1", method="renyi-shaped", **CASES[case][0])
+    return plan_of("union", epsilon=8, delta="0.1", method="renyi-shaped", **CASES[case][0])
 
 
 @cache
@@ -217,9 +218,9 @@ def test_counts_cost_what_a_user_moves_of_all_of_them(most, order):
     """The rest of the price is that of the same question without counts; the levels of a text share it."""
     words = Words(Tokenizer("words", True), 1, 2)
     for levels in ({}, {"words": words, "shares": ["1/4", "3/4"]}):
-        query = UnionQuery(epsilon=2, delta="1e-4", max_items_per_user=most, counts=True, **levels)
+        query = plan_of("union", epsilon=2, delta="1e-4", max_items_per_user=most, counts=True, **levels)
         epsilon, delta = query.for_union
-        without = UnionQuery(epsilon=epsilon, delta=delta, max_items_per_user=most, **levels)
+        without = plan_of("union", epsilon=epsilon, delta=delta, max_items_per_user=most, **levels)
         told = sum(most * counted(query.noise(place, most), order) for place in range(len(query.parts)))
         price = float(renyi(query, most, order) - renyi(without, most, order))
         assert 0.999 * price < told <= price * (1 + 1e-9)
@@ -237,7 +238,7 @@ def test_counts_cost_what_a_user_moves_of_all_of_them(most, order):
 )
 def test_no_union_costs_more_than_the_step_that_is_stated(given):
     for counts in (False, True):
-        query = UnionQuery(epsilon=1, delta="1e-6", counts=counts, **given)
+        query = plan_of("union", epsilon=1, delta="1e-6", counts=counts, **given)
         for order in (2, 23, 2**20):
             stated, price = ceiling(query.price, order), query.price_at(order)
             assert (price.whole.epsilon, price.whole.failure) == (stated.whole.epsilon, stated.whole.failure)
@@ -247,7 +248,7 @@ def test_no_union_costs_more_than_the_step_that_is_stated(given):
 
 
 def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
-    query = UnionQuery(epsilon=1, delta="1e-6")
+    query = plan_of("union", epsilon=1, delta="1e-6")
     sets = UserSets.of(["a", "b"] * 200)
     found = {seed: union.union_of(sets, query, SeededDraws(seed), None) for seed in range(6)}
     assert len({one.privacy.parameters["max_items_per_user"] for one in found.values()}) > 1

@@ -15,7 +15,7 @@ UNASKED = {
     "dpselect.engines.row_filter": ["--where", "user <> 'x'"],
     "dpselect.engines.duckdb.domain": ["--domain", "a,b"],
     "dpselect.engines.count_groups": ["--domain", "a,b"],
-    "dpselect.mechanisms.joint.canonical_set": ["--domain", "a,b", "--method", "canonical-set", "--no-ranked"],
+    "dpselect.mechanisms.joint.canonical_set": ["--domain", "a,b", "--method", "canonical-set"],
     "dpselect.mechanisms.published.noisy_limited_domain": [
         *("--method", "limited-domain-laplace", "--max-items-per-user", "2"),
     ],

@@ -28,10 +28,9 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.accounting.optimal_adaptive import adaptive_delta
 from dpselect.checking.finding import Verdict
-from dpselect.queries.top_k import TopKQuery
 from dpselect.release.statement import Ended, Item
 from dpselect.release.statement import Kind as Kinds
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.house.rules import ROOT, imports
 from tests.judge import adaptive, steps, tails
 from tests.judge.balls import told
@@ -74,19 +73,19 @@ TOP = {
     "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
     "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),
     "measures": ({"measures": MEASURES}, FOLLOWS),
-    "measures, joint-set": ({"domain": DOMAIN, "ranked": False, "method": "joint-set", "measures": MEASURES}, FOLLOWS),
+    "measures, joint-set": ({"domain": DOMAIN, "method": "joint-set", "measures": MEASURES}, FOLLOWS),
     "weights": ({"by_weight": "w", "at_most": 3}, FOLLOWS),
     "weights, counts": ({"by_weight": "w", "at_most": 3, "weight_unit": "0.1", "counts": True}, FOLLOWS),
     "weights, peeling": ({"domain": DOMAIN, "by_weight": "w", "at_most": 2, "counts": True}, FOLLOWS),
     "weights, canonical-set": (
-        {"domain": DOMAIN, "by_weight": "w", "at_most": 2, "ranked": False, "method": "canonical-set"},
+        {"domain": DOMAIN, "by_weight": "w", "at_most": 2, "method": "canonical-set"},
         FOLLOWS,
     ),
     "joint-sequence": ({"domain": DOMAIN, "method": "joint-sequence"}, FOLLOWS),
-    "joint-set": ({"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True}, FOLLOWS),
-    "canonical-set": ({"domain": DOMAIN, "ranked": False, "method": "canonical-set"}, FOLLOWS),
+    "joint-set": ({"domain": DOMAIN, "method": "joint-set", "counts": True}, FOLLOWS),
+    "canonical-set": ({"domain": DOMAIN, "method": "canonical-set"}, FOLLOWS),
     "joint-set at a delta": (
-        {"domain": DOMAIN, "ranked": False, "method": "joint-set", "k": 19, "counts": True, "delta": "5e-4"},
+        {"domain": DOMAIN, "method": "joint-set", "k": 19, "counts": True, "delta": "5e-4"},
         FOLLOWS,
     ),
 }
@@ -94,7 +93,7 @@ BOUNDED = {
     "bounded, counts": ({"counts": True}, FOLLOWS),
     "bounded, peeling, counts": ({"domain": DOMAIN, "counts": True, "delta": "1e-6"}, FOLLOWS),
     "bounded, joint-set, counts": (
-        {"domain": DOMAIN, "ranked": False, "method": "joint-set", "counts": True},
+        {"domain": DOMAIN, "method": "joint-set", "counts": True},
         FOLLOWS,
     ),
     "bounded, discover": ({"k": 30, "method": "discover", "counts": True}, STATED),
@@ -807,7 +806,7 @@ def test_no_plan_is_a_false_alarm(method, counts):
         if most is None and method.startswith("limited-domain-"):
             continue
         given = {"k": k, "epsilon": epsilon, "delta": delta, "domain": domain, "max_items_per_user": most}
-        plan = TopKQuery(**given, method=method, counts=counts, k_bar=None).plan
+        plan = plan_of("top_k", **given, method=method, counts=counts, k_bar=None).selection
         statement = plan.statement() if hasattr(plan, "statement") else plan.stated(*plan.said())
         planned = replace(RELEASES["unknown"][0], items=(), counted=False, privacy=statement)
         assert judged(planned) is FOLLOWS, (k, epsilon, delta, most, promised(planned))

@@ -12,9 +12,8 @@ import pytest
 import dpselect as dps
 from dpselect.checking.finding import Verdict
 from dpselect.queries.chosen_groups import BOUNDS
-from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.judge.both import check
 from tests.judge.by_group import FOR_BOUND
 
@@ -59,9 +58,9 @@ def test_users_of_five_groups_count_in_six_and_of_one_in_one(asked, mechanism):
 def test_items_of_two_columns_stay_two_columns():
     """They are asked for behind the columns of groups, where pairs may be discovered."""
     of_two = data(item=["item", "other"])
-    assert TopKQuery(**MANY).of_pairs
-    assert TopKQuery(**FEW | {"k": 9}).of_pairs
-    assert TopKQuery(**FEW | {"k": 9}).chosen.given(1).plan.method == "limited-domain"
+    assert plan_of("top_k", **MANY).of_pairs
+    assert plan_of("top_k", **FEW | {"k": 9}).of_pairs
+    assert plan_of("top_k", **FEW | {"k": 9}).chosen.given(1).selection.method == "limited-domain"
     for asked in (MANY, FEW | {"k": 9}):
         release = by_names(of_two).top_k(**asked, groups=[0, 1], draws=SeededDraws(1))
         assert {item.item for item in release} <= {(n, 10 * n) for n in range(4)}
@@ -83,13 +82,13 @@ def test_items_that_are_left_out_neither_come_back_nor_have_groups(asked):
 
 def test_the_question_of_the_bound_has_what_is_left():
     """The answer is that of the question with the bound, for nineteen twentieths of epsilon."""
-    query = TopKQuery(**FEW)
+    query = plan_of("top_k", **FEW)
     given = query.chosen.given(6)
-    assert given == TopKQuery(**FEW | {"epsilon": Fraction(38, 5), "max_groups_per_user": 6})
+    assert given == plan_of("top_k", **FEW | {"epsilon": Fraction(38, 5), "max_groups_per_user": 6})
     assert query.price.epsilon == 8
     assert query.key["max_groups_per_user"] is None
     assert query.key["epsilon"] == 8
-    assert dps.Query.from_dict(query.to_dict()) == query
+    assert dps.Plan.from_dict(query.to_dict()) == query
 
 
 @pytest.mark.parametrize("asked", [FEW, MANY], ids=["limited domain", "discover"])
@@ -103,7 +102,7 @@ def test_it_is_paid_stored_and_checked(tmp_path, asked):
         order = ledger.data_account("default").promise.order
         assert order is not None
         release = by_names(held).top_k(**asked)
-        query = TopKQuery(**asked)
+        query = plan_of("top_k", **asked)
         cost, ceiling = query.cost_at(release, order), query.price_at(order)
         spent = ledger.balance(dps.Account("default", "ann")).spent
         assert spent.epsilon in (cost.whole.epsilon, cost.without_composition.epsilon)

@@ -34,7 +34,6 @@ from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
 from dpselect.mechanisms.top_k.limited_domain import ChosenKBar
-from dpselect.queries.top_k import TopKQuery
 
 DELTA = Fraction(1, 10**6)
 
@@ -255,7 +254,8 @@ PRICED = [
     lambda k, e, d: NoisyCounts(k=k, epsilon_per_count=e, delta=d).privacy,
     *(
         lambda k, e, d, counts=counts, domain=domain, method=method: (
-            TopKQuery(
+            plan_of(
+                "top_k",
                 k=k,
                 epsilon=e,
                 delta=d,
@@ -264,7 +264,6 @@ PRICED = [
                 k_bar=None,
                 max_items_per_user=2,
                 method=method,
-                ranked=False,
             ).price
         )
         for counts in (False, True)

@@ -90,7 +90,7 @@ def test_plan_price_and_answer_agree(remote: dps.Remote) -> None:
     assert release.charged is not None
     assert release.charged.numbers["share"] <= price["share"]  # type: ignore[operator]
     assert remote.price("top_k", data=data, k=4, epsilon="0.15")["free"] is True
-    assert remote.price(dps.Query.from_dict({"verb": "top_k", "k": 5, "epsilon": "0.15"}), data=data)["free"] is False
+    assert remote.price(dps.Plan.from_dict({"verb": "top_k", "k": 5, "epsilon": "0.15"}), data=data)["free"] is False
     newest = remote.questions()[0]
     assert newest["question"]["where"] == "minutes > 3"  # type: ignore[index, call-overload]
     assert remote.question(str(newest["id"])) == newest

@@ -17,10 +17,9 @@ import pytest
 import dpselect as dps
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.engines.port import PerUser
-from dpselect.queries.quantile import QuantileQuery
 from dpselect.questions.kinds import LISTED
 from dpselect.testing.exact import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, plan_of
 from tests.statistical.judge import tail
 
 LEVEL = 0.05  # of the test that may refute 95 times of 100; draws repeat, so no run is unlucky
@@ -201,7 +200,7 @@ def missed(value: float, users: UsersAt) -> float:
 
 
 def test_no_more_users_lie_between_a_quantile_and_that_of_the_counted_values(key: dict[str, bytes]) -> None:
-    mechanism = QuantileQuery(**OF_VALUES).mechanism
+    mechanism = plan_of("quantile", **OF_VALUES).mechanism
     counted: list[bool] = []
     everybody: list[bool] = []
     run = 0

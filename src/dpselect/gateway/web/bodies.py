@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpselect._ground.privacy import Neighbors
 from dpselect.gateway.asked import OF_TEXTS
-from dpselect.queries.query import VERBS
-from dpselect.queries.schemas import COLUMNS, DECIMAL, ITEM, NUMBER, TEXTS, parameters
+from dpselect.queries.parameters import schemas
+from dpselect.queries.plan import PLANS
+from dpselect.questions.schemas import COLUMNS, ITEM, NUMBER, SHARE, TEXTS, or_null
 
 Schema = dict[str, Any]
 
@@ -32,10 +32,7 @@ BESIDE: dict[str, Schema] = {
         "description": "the names of periods, of data that have them",
     },
     "share": {
-        "type": ["number", "string", "null"],
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "pattern": rf"^\s*({DECIMAL}|[0-9]+/[0-9]+)\s*%?\s*$",
+        **or_null(SHARE),
         "description": 'in place of epsilon: a share of the quota, such as "1%"',
     },
     "fresh": {
@@ -76,9 +73,7 @@ def component(verb: str) -> str:
 
 def question(verb: str) -> Schema:
     """A question of one verb. Only the verb must be there: bounds and domains the owner may have declared."""
-    own = {name: _shared(one) for name, one in parameters(verb).items() if name not in OF_TEXTS}
-    if "neighbors" in own:
-        own["neighbors"] = {**own["neighbors"], "enum": [str(Neighbors.ADD_REMOVE)]}  # a budget is about these
+    own = {name: _shared(one) for name, one in schemas(verb).items() if name not in OF_TEXTS}
     properties = {"verb": {"const": verb}, **own, **BESIDE}
     return {
         "type": "object",
@@ -91,8 +86,8 @@ def question(verb: str) -> Schema:
 
 def questions() -> dict[str, Schema]:
     """The schemas of all questions, and of one of them."""
-    each = {component(verb): question(verb) for verb in VERBS}
-    where = {verb: f"#/components/schemas/{component(verb)}" for verb in VERBS}
+    each = {component(verb): question(verb) for verb in PLANS}
+    where = {verb: f"#/components/schemas/{component(verb)}" for verb in PLANS}
     one = {
         "oneOf": [{"$ref": ref} for ref in where.values()],
         "discriminator": {"propertyName": "verb", "mapping": where},

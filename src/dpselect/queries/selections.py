@@ -13,8 +13,8 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
-from dpselect.queries.query import sampled
-from dpselect.queries.top_k_plan import LimitedTop, PeeledTop, Plan
+from dpselect.queries.plan import sampled
+from dpselect.queries.selection import LimitedTop, PeeledTop, Selection
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
@@ -75,7 +75,7 @@ class Wanted:
     def _of_measures(self) -> int:
         return sum(one.noises for one in self.measures)
 
-    def planned(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
+    def planned(self, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
         """The mechanism, and the price of all of it."""
         bound, why, domain = self.max_items_per_user, "", self.domain
         if domain is not None:
@@ -147,7 +147,7 @@ class Wanted:
         told = self._told(pick * COUNT_SHARE)
         return LimitedTop(method=LIMITED, selector=selector, **told, privacy=privacy, reason=UNKNOWN_DOMAIN)
 
-    def _sparse(self, epsilon: Fraction, delta: Fraction, reason: str) -> Plan:
+    def _sparse(self, epsilon: Fraction, delta: Fraction, reason: str) -> Selection:
         """One noisy threshold, picks, and their noisy numbers, together within epsilon."""
         from dpselect.queries.top_k_sparse import SparseTop
 
@@ -157,7 +157,7 @@ class Wanted:
         told = self._told(selector.epsilon_per_pick * COUNT_SHARE)
         return SparseTop(method=SPARSE, selector=selector, **told, privacy=selector.privacy, reason=reason)
 
-    def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Plan:
+    def _set(self, method: str, epsilon: Fraction, delta: Fraction, why: str) -> Selection:
         """One step for the set; its counts, together, as much epsilon again, and each other noisy number too."""
         from dpselect.queries.top_k_set import SetTop
 
@@ -179,7 +179,7 @@ class Wanted:
         selector = row.make(k=self.k, epsilon=x, sensitivity=self.moves)
         return SetTop(method=method, selector=selector, **self._told(x / moved), privacy=privacy, reason=reason)
 
-    def _noised(self, method: str, epsilon: Fraction, delta: Fraction) -> Plan:
+    def _noised(self, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
         """Noise on the k_bar largest counts once, at a price that grows with the items of a user and not with k."""
         from dpselect.queries.top_k_noisy import NoisyTop
 

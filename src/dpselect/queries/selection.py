@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
     from dpselect.mechanisms.top_k.peeling import Peeling
     from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
-    from dpselect.queries.query import Ready
+    from dpselect.queries.plan import Ready
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(ABC):
+class Selection(ABC):
     """By which method of the menu, what selects, what tells numbers of the winners, the price, and why."""
 
     method: str
@@ -162,7 +162,7 @@ Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picks(Plan):
+class Picks(Selection):
     """One pick for each item."""
 
     @abstractmethod

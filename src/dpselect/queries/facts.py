@@ -1,0 +1,158 @@
+"""What a plan must know of the data, and no question says: bounds, items that are left out, the n-grams of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+from dpselect._ground.domain import Column, Domain, Listed
+from dpselect._ground.parameters import Number
+from dpselect.errors import ParameterError, came
+from dpselect.questions.kinds import FLAG, LISTED, Kind, whole
+from dpselect.questions.value import Value, frozen, param, said
+from dpselect.release.formatting import Json
+
+if TYPE_CHECKING:
+    from dpselect.texts.text import Words
+
+WORDS = "words"
+
+
+class Rows(Protocol):
+    """What a data set says that a plan must know."""
+
+    @property
+    def max_items_per_user(self) -> int | None:
+        """How many items of a user count."""
+        ...
+
+    @property
+    def split(self) -> str | None:
+        """What stands between items in one text."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns of items, where they have several."""
+        ...
+
+    @property
+    def words(self) -> Words | None:
+        """Which n-grams are the items, where they are those of a text."""
+        ...
+
+    @property
+    def level_shares(self) -> Sequence[Fraction] | None:
+        """How the levels of a text share the price, where that was said."""
+        ...
+
+    @property
+    def excluded(self) -> Domain | None:
+        """The items whose rows do not count."""
+        ...
+
+
+def _tokenizer(name: str, value: Any) -> str:  # noqa: ARG001 - it names itself
+    from dpselect.texts.tokenizer import Tokenizer
+
+    Tokenizer(value, lower=True)  # refuses what is none
+    return str(value)
+
+
+def _several(name: str, value: Any) -> Any:  # noqa: ARG001 - what they must be is known with the tokenizer
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _written(value: Any) -> Json:
+    return [str(one) if isinstance(one, Fraction) else one for one in value] if isinstance(value, tuple) else value
+
+
+LEVELS = Kind(_several, "LEVELS", _written)
+PARTS = Kind(_several, "NUMBERS", _written)
+TOKENIZER = Kind(_tokenizer, "TOKENIZER")
+
+
+@frozen
+class Facts(Value):
+    """What is public of the data that a question is about, and decides how it is planned."""
+
+    said_as: ClassVar[str] = "data"
+
+    _: KW_ONLY
+    max_items_per_user: int | None = param(
+        whole(), default=None, help="for how many items a user counts; what the data set says where left out"
+    )
+    exclude: Listed | Column | None = param(
+        LISTED,
+        default=None,
+        help="items that must not come back: [their rows do not count](data.md#items-that-must-not-come-back)",
+    )
+    ngrams: int | Sequence[int] | None = param(
+        LEVELS, default=None, help="for a text: the shortest and the longest; words by themselves by default"
+    )
+    tokenizer: str = param(
+        TOKENIZER, default=WORDS, help="for a text: `words`, `spaces`, `sentences`, or a pattern after `re:`"
+    )
+    lower: bool = param(FLAG, default=True, help="for a text: whether letters become small")
+    shares: Sequence[Number] | None = param(
+        PARTS, default=None, help="for a text: the parts of the price of its levels"
+    )
+
+    def check(self) -> None:
+        """What is about a text goes with n-grams; one word is one, where a tokenizer is all that is said."""
+        cut = self.tokenizer != WORDS or self.lower is not True
+        if self.ngrams is None and not cut:
+            if self.shares is not None:
+                raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
+            return
+        from dpselect.texts.text import level_shares
+        from dpselect.texts.tokenizer import Tokenizer, ngram_levels
+
+        if self.exclude is not None:
+            must = "be left out where the items are those of a text"
+            raise ParameterError("exclude", must, came(self.exclude), "leave them out of the answer")
+        cutter = Tokenizer(self.tokenizer, self.lower)
+        object.__setattr__(self, "ngrams", ngram_levels(1 if self.ngrams is None else self.ngrams, cutter))
+        if self.shares is not None:
+            object.__setattr__(self, "shares", level_shares(self.ngrams[1], self.shares))  # type: ignore[index]
+
+    @classmethod
+    def of(cls, rows: Rows, takes: Sequence[str]) -> Self:
+        """Those of a data set that a plan looks at."""
+        said: dict[str, Any] = {"max_items_per_user": rows.max_items_per_user, "exclude": rows.excluded}
+        if rows.words is not None:
+            words = rows.words
+            said |= {"ngrams": (words.shortest, words.longest), "shares": rows.level_shares}
+            said |= {"tokenizer": words.tokenizer.name, "lower": words.tokenizer.lower}
+        return cls(**{name: value for name, value in said.items() if name in takes})
+
+    def with_own(self, own: Facts, beside: Sequence[str]) -> Self:
+        """These of data, and what a plan says by itself: the same, or of `beside` what the data leave open."""
+        more: dict[str, Any] = {}
+        for one, value in own.said():
+            if getattr(self, one.name) is None and one.name in beside:
+                more[one.name] = value
+            elif said(one, value) != said(one, getattr(self, one.name)):
+                must = (
+                    "be said once, of the data or of the question" if one.name == "exclude" else "be that of the data"
+                )
+                raise ParameterError(one.name, must, came(value), f"say {one.name} of the data set")
+        return replace(self, **more) if more else self
+
+    @property
+    def words(self) -> Words | None:
+        """Which n-grams are the items; None where items are no text."""
+        if self.ngrams is None:
+            return None
+        from dpselect.texts.text import Words
+        from dpselect.texts.tokenizer import Tokenizer
+
+        shortest, longest = self.ngrams  # type: ignore[misc] # check has read it
+        return Words(Tokenizer(self.tokenizer, self.lower), shortest, longest)
+
+    @property
+    def excluded(self) -> Listed | Column | None:
+        """The items whose rows do not count."""
+        return self.exclude

@@ -1,0 +1,401 @@
+"""Plan: a question at a price, of data of which some facts are known. Whatever asks makes one, and it is checked once.
+
+A plan knows what it costs at most, what a ledger knows it by, what it needs of an engine, how it is run and what its
+answer cost. It holds no data and no connection: making one, or comparing two, reads nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence, Sized
+from copy import copy
+from dataclasses import Field, dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from dpselect._ground import parameters
+from dpselect._ground.domain import MOST_COUNTED, MOST_ITEMS, Column, Domain, Listed, Size, Span, most_items
+from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import ApproxDP, Privacy, Steps
+from dpselect.accounting.two_prices import Price, ceiling, of_outcome
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms.port import settle
+from dpselect.queries.facts import Facts, Rows
+from dpselect.questions.payment import ACCURACIES, Payment
+from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
+from dpselect.release.accuracy import said_items
+
+if TYPE_CHECKING:
+    from dpselect.aggregates.measures import Measure
+    from dpselect.aggregates.totals import Totals
+    from dpselect.queries.within import AskedAccuracy
+    from dpselect.release.formatting import Json
+    from dpselect.release.of_rows import OfRows
+    from dpselect.release.release import Release
+
+Ready = Callable[[Draws, Progress | None], "Release"]
+"""Answers a question. Whoever calls it has seen to the price."""
+
+LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
+UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
+ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
+AT_MOST = "at most "
+LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MOST_BITS`
+PLANS = {
+    "top_k": "top_k:TopKPlan",
+    "union": "union:UnionPlan",
+    "choose": "choose:ChoosePlan",
+    "histogram": "histogram:HistogramPlan",
+    "quantile": "quantile:QuantilePlan",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC):
+    """A question at a price, for data of which no more than some facts is known; no row is read to make one.
+
+    `epsilon` and `delta` are what any answer costs at most, `method` is what answers. ParameterError where question,
+    price and facts do not go together.
+    """
+
+    verb: ClassVar[str]
+    takes: ClassVar[tuple[str, ...]] = ()  # the facts of data that it looks at
+    beside: ClassVar[tuple[str, ...]] = ()  # those of them that a question may say by itself
+    accuracies: ClassVar[tuple[str, ...]] = ()  # that may stand in place of epsilon
+    unfit: ClassVar[Mapping[str, str]] = {}  # what the data may not say, and a hint: there is no use for it
+
+    question: Any
+    payment: Payment = Payment()  # noqa: RUF009 - a frozen value
+    facts: Facts = Facts()  # noqa: RUF009
+
+    asked: AskedAccuracy | None = field(
+        init=False, repr=False, compare=False, default=None
+    )  # the accuracy it was priced by
+    totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
+    delta: Fraction = field(init=False, repr=False, compare=False, default=Fraction(0))
+    usual_delta: bool = field(init=False, repr=False, compare=False, default=False)  # needed, and not named
+    period: str | None = field(init=False, repr=False, compare=False, default=None)  # in each of which a user counts
+
+    def __post_init__(self) -> None:
+        for name in ACCURACIES:
+            if getattr(self.payment, name) is not None and name not in self.accuracies:
+                raise ParameterError(name, f"be left out for {self.verb}", getattr(self.payment, name), "give epsilon")
+        if self.payment.share is not None:
+            raise ParameterError("share", "be given with a budget, which it is a share of", came(self.payment.share))
+        for one, value in self.facts.said():
+            if one.name not in self.takes:
+                raise ParameterError(one.name, f"be left out for {self.verb}", came(value))
+        if self.payment.epsilon is None and self.payment.accuracy is None:
+            raise unpriced(self.verb, [ACCURACIES[name] for name in self.accuracies])
+        needed = self.needs_delta(self.question)
+        settle(self, usual_delta=needed and self.payment.delta is None)
+        settle(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
+        if self.payment.delta is None:
+            settle(self, payment=replace(self.payment, delta=self.delta))
+        self.settle()
+
+    @abstractmethod
+    def settle(self) -> None:
+        """The mechanism, and all else that is fixed before data are read."""
+
+    def __repr__(self) -> str:
+        given = {one.name: one.metadata["kind"].python(value) for one, value in self.payment.said()}
+        given |= {one.name: one.metadata["kind"].python(value) for one, value in self.facts.said()}
+        return f"{self.question!r}.at({', '.join(f'{name}={value}' for name, value in given.items())})"
+
+    @property
+    @abstractmethod
+    def price(self) -> Privacy:
+        """What any answer promises, and costs at most."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Mapping[str, object]:
+        """What a ledger knows the question by: what was asked, and which method answers."""
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """What answers."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What any answer costs at most, where one promise is kept account of."""
+        return self.price.epsilon
+
+    @abstractmethod
+    def ready(self, engine: Engine) -> Ready:
+        """How the engine answers it. What the schema of the data does not fit is refused now; no row is read yet."""
+
+    @abstractmethod
+    def like(self, release: Release) -> Release:
+        """The answer with what is planned of one like it: its statement, how good it is, and its kind.
+
+        No data are needed. What depends on an outcome, such as a bound that was chosen, is read from the answer.
+        """
+
+    @property
+    def given_epsilon(self) -> Fraction:
+        """The epsilon that was given, in place of an accuracy."""
+        return self.payment.epsilon  # type: ignore[return-value] # its kind has read it
+
+    @property
+    def most(self) -> int | None:
+        """For how many items a user counts, where the data say so."""
+        return self.facts.max_items_per_user
+
+    @property
+    def of_pairs(self) -> bool:
+        """Is an item a group and an item together? Only where groups are asked for."""
+        return False
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns of groups; none where the question is about all rows together."""
+        by = getattr(self.question, "by", None)
+        return () if by is None else by if isinstance(by, tuple) else by.columns
+
+    @property
+    def groups(self) -> Domain | None:
+        """The groups, where they are listed."""
+        return getattr(getattr(self.question, "by", None), "groups", None)
+
+    @property
+    def domain(self) -> Domain | None:
+        """The items there can be, where they are known."""
+        return getattr(self.question, "domain", None)
+
+    def known_domain(self) -> Domain:
+        """The domain, of a question that has none without."""
+        if self.domain is None:
+            raise ParameterError("domain", f"be given for {self.verb}", "nothing")
+        return self.domain
+
+    @property
+    def measuring(self) -> tuple[Measure, ...]:
+        """The measures of items that come back."""
+        return ()
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The names of periods with which those of the data are compared; the question is about these too."""
+        return ()
+
+    @property
+    def ceiling(self) -> ApproxDP:
+        """The price of any answer, as one (epsilon, delta)."""
+        return self.price.approx
+
+    def steps(self, release: Release) -> Sequence[Steps]:  # noqa: ARG002
+        """The steps that an answer took, read from the answer alone."""
+        return self.price.steps
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order, or one that only adds up."""
+        return ceiling(self.price, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it, read from the answer alone: no more than `price_at` in any of its sums."""
+        return of_outcome(self.price, self.steps(release), order)
+
+    # ---- of data --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def facts_of(cls, rows: Rows, question: Question) -> Facts:  # noqa: ARG003 - of some it matters
+        """What it must know of a data set; what the question has no use for is refused."""
+        if rows.words is not None and "ngrams" not in cls.takes:
+            hint = "for the words of a message use item= and split=' '"
+            raise ParameterError("item", f"be no Text for {cls.verb}, which counts items", "a Text", hint)
+        for name, hint in cls.unfit.items():
+            given = getattr(rows, name)
+            if given is not None and name == "columns":
+                raise ParameterError("item", f"be one column for a {cls.verb}", f"{len(given)} of them", hint)
+            if given is not None:
+                raise ParameterError(name, f"be left out for a {cls.verb}", came(given), hint)
+        if rows.excluded is not None and "exclude" not in cls.takes:
+            raise ParameterError("exclude", f"be left out for {cls.verb}", came(rows.excluded), "where='item <> ...'")
+        return Facts.of(rows, cls.takes)
+
+    def of(self, rows: Rows, beside: Sequence[str] = ()) -> Self:
+        """The plan for a data set; `beside` are more of the facts that it may say where the data do not."""
+        self._refuse_own_values()
+        facts = self.facts_of(rows, self.question).with_own(self.facts, (*self.beside, *beside))
+        return self if facts == self.facts else replace(self, facts=facts)
+
+    def _refuse_own_values(self) -> None:
+        if isinstance(self.question, (Scores, OneEach)):
+            name = "scores" if isinstance(self.question, Scores) else "values"
+            raise ParameterError("question", "be about a data set", f"one about {name} of the caller's")
+
+    def at_delta(self, delta: Fraction) -> Self:
+        """The same at another delta."""
+        return replace(self, payment=replace(self.payment, delta=delta))
+
+    def once_in_each(self, period: str) -> Self:
+        """The same question of several periods, in each of which a user counts once."""
+        found = copy(self)
+        settle(found, period=period)
+        return found
+
+    @classmethod
+    def needs_delta(cls, question: Any) -> bool:
+        """Does the question need a delta, whether or not one was named? To find groups, here."""
+        by = getattr(question, "by", None)
+        return by is not None and by.groups is None
+
+    # ---- as JSON --------------------------------------------------------------------------------------------
+
+    @classmethod
+    def fields(cls) -> dict[str, Field[Any]]:
+        """All parameters by their flat names, as JSON has them."""
+        of_price = ("epsilon", "delta", *(ACCURACIES[name] for name in cls.accuracies))
+        price, facts = Payment.flat_fields(), Facts.flat_fields()
+        found = QUESTIONS[cls.verb].flat_fields() | {name: price[name] for name in of_price}
+        return found | {name: facts[name] for name in cls.takes}
+
+    def to_dict(self) -> dict[str, Json]:
+        """The plan in JSON types: the verb, what is asked, the price, and facts. Numbers are exact, as text."""
+        self._refuse_own_values()
+        return {**self.question.to_dict(), **self.payment.flat_json(), **self.facts.flat_json()}
+
+    @staticmethod
+    def from_dict(found: Mapping[str, Json]) -> Plan:
+        """The plan that `to_dict` wrote, or that somebody else wrote by docs/queries.md: checked as any other."""
+        question, payment, facts = parts_of(found)
+        return kind(question.verb)(question=question, payment=payment, facts=facts)
+
+    def outline(self, rows: OfRows | None = None) -> dict[str, Json]:
+        """What is asked, as a release says it: all that a plan depends on, of lists the length and of no item its name.
+
+        `rows` says whose rows it is about, where they are those of a data set.
+        """
+        said = self.question.flat() | self.payment.flat() | self.facts.flat()
+        written: dict[str, Json] = {"verb": self.verb, **self._unusual}
+        for name, value in said.items():
+            if name not in UNSAID:
+                written[name] = _counted(value) if name in LISTS else _plain(value)
+        return written if rows is None else {**written, "rows": rows.to_dict()}
+
+    @property
+    def _unusual(self) -> dict[str, Json]:
+        """How an outline tells a question about values of the caller's own."""
+        if isinstance(self.question, Scores):
+            return {"of_scores": True}
+        return {"per_user": None} if isinstance(self.question, OneEach) else {}
+
+    @staticmethod
+    def from_outline(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
+        """One that is planned as that of which this is the outline, and whose rows it was about."""
+        from dpselect.release.of_rows import OfRows
+
+        verb = parameters.one_of("verb", found.get("verb"), PLANS)
+        make, what = kind(verb), QUESTIONS[verb]
+        given = {name: _any(name, value) for name, value in found.items() if name not in ("verb", "rows")}
+        if given.pop("of_scores", None) is True and verb == "choose":
+            what = Scores
+        elif "per_user" in given and given["per_user"] is None and verb == "quantile":
+            what = OneEach
+        known = [*what.flat_fields(), *Payment.flat_fields(), *Facts.flat_fields()]
+        parameters.refuse_others(given, known, f"be a parameter of {verb}")
+        plan = make(question=_part(what, given), payment=_part(Payment, given), facts=_part(Facts, given))
+        if "rows" not in found:
+            return plan, None
+        rows = OfRows.from_dict(found["rows"])
+        return (plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)), rows
+
+
+def kind(verb: str) -> type[Plan]:
+    """The class of a verb's plans."""
+    module, _, name = PLANS[verb].partition(":")
+    found: type[Plan] = getattr(importlib.import_module(f"dpselect.queries.{module}"), name)
+    return found
+
+
+def parts_of(found: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
+    """What JSON says: a question, its price, which may be a share, and facts of data."""
+    if not isinstance(found, Mapping):
+        raise ParameterError("question", "be an object with a verb", came(found))
+    make = kind(parameters.one_of("verb", found.get("verb"), PLANS))
+    given = {name: value for name, value in found.items() if name != "verb"}
+    parameters.refuse_others(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
+    question = _part(QUESTIONS[make.verb], given, as_json=True)
+    return question, _part(Payment, given, as_json=True), _part(Facts, given, as_json=True)
+
+
+def by_names(verb: str, given: Mapping[str, Any]) -> tuple[Question, Payment]:
+    """A question and its price, of the flat names that a command has; what is None was left out."""
+    what = QUESTIONS[verb]
+    priced = {"epsilon", "delta", "share", *(ACCURACIES[name] for name in kind(verb).accuracies)}
+    parameters.refuse_others(given, [*what.flat_fields(), *priced], f"be a parameter of {verb}")
+    return _part(what, given), Payment.from_flat({name: value for name, value in given.items() if name in priced})
+
+
+def unpriced(verb: str, instead: Sequence[str]) -> ParameterError:
+    """What to say where neither epsilon nor what may stand in its place was named."""
+    must = f"be given for {verb}" + (f", or {' or '.join(instead)} in its place" if instead else "")
+    return ParameterError("epsilon", must, "nothing", "1 is a common choice; a smaller one reveals less")
+
+
+def asked_with(outline: Mapping[str, Json], release: Release) -> Release:
+    """The answer, which says what was asked."""
+    return replace(release, question=outline)
+
+
+def cut_by(most: int | None, listed: Domain | None) -> int | None:
+    """A bound on what of a user counts; None where there is none, or where no more are listed."""
+    known = None if listed is None else most_items(listed)
+    return most if most is None or known is None or most < known else None
+
+
+def sampled(most: int | None) -> str:
+    """What of a user counts where the data are bounded: a sentence to put behind another."""
+    return "" if most is None else f" Every user counts for at most {said_items(most)}, chosen at random."
+
+
+def _part(what: Any, given: Mapping[str, Any], *, as_json: bool = False) -> Any:
+    known = what.flat_fields()
+    return what.from_flat({name: value for name, value in given.items() if name in known}, as_json=as_json)
+
+
+def _counted(value: object) -> Json:
+    """A list as its length, or what that is at most; a column of another source, which has an unknown one, as its name.
+
+    Some items a column may take for equal: of several types, or numbers that are written in several ways.
+    """
+    if isinstance(value, Column):
+        return {"column": value.column}
+    if isinstance(value, Span):
+        return {"start": value.start, "stop": value.stop}
+    if isinstance(value, Listed):
+        alone = {type(item) for item in value.items if item is not None} in ALONE
+        return most_items(value) if alone else f"{AT_MOST}{most_items(value)}"
+    if isinstance(value, Size):
+        return value.items
+    return len(value) if isinstance(value, Sized) else None
+
+
+def _any(name: str, value: Json) -> object:
+    """A list of any items of the length that an outline names."""
+    if name not in LISTS or value is None:
+        exact = isinstance(value, str) and parameters.LONGEST_TEXT < len(value) <= LONGEST and "/" in value
+        if isinstance(value, dict):
+            raise ParameterError(name, "be a number, a text or a list", "an object")
+        return Fraction(str(value)) if exact else value
+    if isinstance(value, dict):
+        return Column("", str(value["column"])) if set(value) == {"column"} else Span(value["start"], value["stop"])  # type: ignore[arg-type]
+    if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
+        value = int(value.removeprefix(AT_MOST)[:40])
+    if name == "domain":
+        number = parameters.whole(name, value, least=1, most=MOST_ITEMS)
+        return Span(0, number) if number <= MOST_COUNTED else Size(number)
+    return tuple(range(parameters.whole(name, value, least=0, most=MOST_COUNTED)))
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, (bool, int)) else str(value)

@@ -1,0 +1,57 @@
+"""What is offered for an answer: epsilon, a share of the budget, or whatever an accuracy costs."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from fractions import Fraction
+from typing import ClassVar
+
+from dpselect._ground.parameters import Number
+from dpselect.errors import ParameterError, came
+from dpselect.questions.kinds import DELTA, EPSILON, SHARE, whole
+from dpselect.questions.value import Value, frozen, param
+
+AMOUNTS = ("epsilon", "within", "threshold", "share")
+ACCURACIES = {"within": "within", "threshold": "users_for"}  # and their flat names
+
+
+@frozen
+class Payment(Value):
+    """How an answer is paid. Of epsilon, an accuracy and a share one is given; a delta may stand beside each."""
+
+    said_as: ClassVar[str] = "a price"
+
+    _: KW_ONLY
+    epsilon: Number | None = param(EPSILON, default=None, help="the price")
+    delta: Number | None = param(
+        DELTA, default=None, help="1e-6 by default where items or groups are to be found, else 0"
+    )
+    within: int | None = param(
+        whole(),
+        default=None,
+        help="in place of epsilon: the most users by which an item may be below the k-th best, or a rank be missed; "
+        "[the price follows](within.md)",
+    )
+    threshold: int | None = param(
+        whole(),
+        default=None,
+        help="in place of epsilon: of how many users an item is to be found; [the price follows](within.md)",
+        flat="users_for",
+    )
+    share: Number | None = param(SHARE, default=None, help='in place of epsilon: a share of the budget, such as "1%"')
+
+    def check(self) -> None:
+        """One amount at most."""
+        first, *others = [name for name in AMOUNTS if getattr(self, name) is not None] or [""]
+        for name in others:
+            raise ParameterError(name, f"be left out where {first} is given", came(getattr(self, name)))
+
+    @property
+    def accuracy(self) -> str | None:
+        """The name of the accuracy that is asked for, if one is."""
+        return next((name for name in ACCURACIES if getattr(self, name) is not None), None)
+
+    @property
+    def exact_delta(self) -> Fraction | None:
+        """The delta, where one is given."""
+        return self.delta  # type: ignore[return-value] # its kind has read it

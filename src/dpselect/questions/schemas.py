@@ -1,0 +1,75 @@
+"""The JSON that parameters may be, as JSON Schema (2020-12): what a parameter of each kind looks like.
+
+Whether parameters go together, and with the data, the question itself says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpselect._ground.parameters import MOST
+
+Schema = dict[str, Any]
+
+DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"
+NUMBER: Schema = {
+    "type": ["number", "string"],
+    "pattern": rf"^({DECIMAL}|[+-]?[0-9]+/[0-9]*[1-9][0-9]*)$",
+    "maxLength": 1000,
+}
+WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": MOST}
+COLUMNS: Schema = {
+    "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
+}
+PLAIN: Schema = {"type": ["null", "boolean", "number", "string"]}
+KINDS = ("fraction", "decimal", "datetime", "date", "time", "bytes", "float")
+KIND: Schema = {
+    "type": "array",
+    "prefixItems": [{"enum": [*KINDS]}, {"type": "string"}],
+    "minItems": 2,
+    "maxItems": 2,
+}
+TUPLE: Schema = {
+    "type": "array",
+    "prefixItems": [{"const": "tuple"}, {"type": "array", "items": {"anyOf": [PLAIN, KIND]}, "minItems": 2}],
+    "minItems": 2,
+    "maxItems": 2,
+}
+ITEM: Schema = {"anyOf": [PLAIN, KIND, TUPLE]}
+ITEMS: Schema = {"type": "array", "items": ITEM, "minItems": 1}
+SPAN: Schema = {
+    "type": "object",
+    "properties": {"start": {"type": "integer"}, "stop": {"type": "integer"}},
+    "required": ["start", "stop"],
+    "additionalProperties": False,
+}
+NULL: Schema = {"type": "null"}
+DOMAIN: Schema = {"anyOf": [ITEMS, SPAN, {"type": "integer", "minimum": 1}]}
+TEXTS: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+LEVELS: Schema = {"anyOf": [WHOLE, {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": 2}]}
+MEASURES: Schema = {"anyOf": [{"type": "string"}, TEXTS]}
+NUMBERS: Schema = {"anyOf": [NUMBER, {"type": "array", "items": NUMBER, "minItems": 1}]}
+EPSILON: Schema = {**NUMBER, "exclusiveMinimum": 0}
+DELTA: Schema = {**NUMBER, "minimum": 0, "exclusiveMaximum": 1}
+SHARE: Schema = {
+    "type": ["number", "string"],
+    "exclusiveMinimum": 0,
+    "exclusiveMaximum": 1,
+    "pattern": rf"^\s*({DECIMAL}|[0-9]+/[0-9]+)\s*%?\s*$",
+}
+PAIR: Schema = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
+FLAG: Schema = {"type": "boolean"}
+TEXT: Schema = {"type": "string", "minLength": 1}
+TOKENIZER: Schema = {"type": "string", "pattern": "^(words|spaces|sentences|re:.+)$"}
+
+
+def or_null(schema: Schema) -> Schema:
+    """The same of a parameter that may be left out: null says so."""
+    if "enum" in schema:
+        return {**schema, "enum": [*schema["enum"], None]}
+    if "type" in schema:
+        known = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        return {**schema, "type": [*known, "null"]}
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], NULL]}
+    return {"anyOf": [schema, NULL]}
