@@ -123,8 +123,8 @@ PRIVATE = np.array([34.0, 27.0])
     [
         lambda column: dps.quantile([1, 2], q=column, bounds=(0, 9), epsilon=1),
         lambda column: dps.quantile([1, 2], q=0.5, bounds=column, epsilon=1),
-        lambda column: dps.plan("top_k", k=3, users=100, items=10, epsilon=column * -1),
-        lambda column: dps.plan("top_k", k=3, users=100, items=10, epsilon=1, methods=column.astype(str)),
+        lambda column: dps.TopK(3).forecast(dps.Population(100, items=10), epsilon=column * -1),
+        lambda column: dps.TopK(3).forecast(dps.Population(100, items=10), epsilon=1, methods=column.astype(str)),
     ],
     ids=["q", "bounds", "epsilon", "methods"],
 )

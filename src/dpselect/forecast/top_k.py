@@ -15,8 +15,8 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.user_sets import Int64
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
+from dpselect.forecast.crowds import Crowd, expected_counts, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.forecast.population import Population, expected_counts, smallest_likely
 from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
@@ -65,7 +65,7 @@ def applying(*, known: bool, bounded: bool) -> list[str]:
 
 def top_k_rows(
     terms: TopKForecast,
-    population: Population,
+    crowd: Crowd,
     chosen: Sequence[str],
     epsilons: Sequence[Fraction | None],
     draws: Draws,
@@ -73,7 +73,7 @@ def top_k_rows(
     said: list[str],
 ) -> Iterator[ForecastRow]:
     """A row for each method and epsilon, None for what follows from `within`; what that costs is `said`."""
-    counts = np.rint(expected_counts(population, terms.max_items_per_user)).astype(np.int64)
+    counts = np.rint(expected_counts(crowd, terms.max_items_per_user)).astype(np.int64)
     counts = -np.sort(-counts)
     if not terms.known and not counts.any():
         raise ParameterError("users", "be enough for some item to have one", "too few", "raise users or items_per_user")
@@ -83,14 +83,14 @@ def top_k_rows(
         for step, epsilon in enumerate(epsilons):
             tell((place * len(epsilons) + step) / total)
             try:
-                query = terms.query(method, epsilon, population.items)
+                query = terms.query(method, epsilon, crowd.items)
             except ParameterError as error:
                 if error.parameter != "within" or len(chosen) == 1:
                     raise
                 said.append(f"{method} is left out: within must {error.must}.")
                 continue
             said += [] if query.asked is None else [f"By {method}: {query.asked.before}."]
-            candidates = population.items if terms.known else None
+            candidates = crowd.items if terms.known else None
             yield tried(method, query.plan, counts, candidates, histogram, draws)
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dpselect._ground.domain import Listed, Size, Span
+from dpselect._ground.domain import most_items
 from dpselect._ground.parameters import percent, shown
 from dpselect.accounting.two_prices import Price
 from dpselect.errors import ParameterError
-from dpselect.forecast import plan
+from dpselect.forecast import Population
 from dpselect.forecast.forecast import Forecast
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
 from dpselect.queries.query import Query
 from dpselect.queries.union_terms import UnionTerms, chosen_method
+from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release.formatting import Json
 
 HARDLY, HALF = 0.005, 0.5
@@ -128,44 +129,35 @@ def _rounded(number: Fraction) -> Fraction:
 def _planned(asked: AskedQuestion, queries: list[Query]) -> Forecast | None:
     """The forecast of the method that would answer; none where there is no simulation of it."""
     query, sizes = asked.query, asked.settings.sizes
-    said: dict[str, Any] = {"users": sizes.users, "items": sizes.items, "skew": str(sizes.skew)}
-    most = getattr(query, "max_items_per_user", None)
-    said |= {"items_per_user": str(sizes.items_per_user), "max_items_per_user": most if isinstance(most, int) else None}
-    said["delta"] = str(query.ceiling.delta)
-    said["epsilon"] = tuple(str(one.ceiling.epsilon) for one in queries)
     if any(getattr(query, name, None) is not None for name in ("by", "by_weight")) or query.measuring or query.others:
         return None
+    most = getattr(query, "max_items_per_user", None)
+    question: Question
     if query.verb == "top_k":
+        said: Mapping[str, Any] = query.key
         domain = getattr(query, "domain", None)
-        if domain is not None:
-            said |= {"domain_known": True, "items": _size(domain)}
-        said |= {"k": query.key["k"], "counts": bool(query.key.get("counts")), "methods": query.key["method"]}
+        items = None if domain is None else most_items(domain)  # their names are not kept
+        question = TopK(said["k"], domain=items, counts=bool(said.get("counts")), method=said["method"])
     elif isinstance(query, UnionTerms) and isinstance(most, int):
-        said["methods"] = chosen_method(query, most)
+        question = Union(method=chosen_method(query, most))
     else:
         return None
     with _ONE_AT_A_TIME:
-        return _simulated(query.verb, tuple(sorted(said.items(), key=lambda one: one[0])))
-
-
-def _size(domain: object) -> int:
-    match domain:
-        case Listed():
-            return len(domain.items)
-        case Span():
-            return domain.stop - domain.start
-        case Size():
-            return domain.items
-        case _:
-            raise ParameterError("domain", "be a list of items, a span or a number", "something else")
+        return _simulated(
+            question,
+            Population(sizes.users, items=sizes.items, items_per_user=sizes.items_per_user, skew=sizes.skew),
+            tuple(one.ceiling.epsilon for one in queries),
+            query.ceiling.delta,
+            most if isinstance(most, int) else None,
+        )
 
 
 @lru_cache(maxsize=1000)
-def _simulated(verb: str, said: tuple[tuple[str, Any], ...]) -> Forecast | None:
-    """The same parameters have the same forecast."""
-    given = dict(said)
-    given["epsilon"] = list(given["epsilon"])
+def _simulated(
+    question: Question, like: Population, epsilons: tuple[Fraction, ...], delta: Fraction, most: int | None
+) -> Forecast | None:
+    """The same question has the same forecast."""
     try:
-        return plan(verb, **given)
+        return question.forecast(like, epsilon=epsilons, delta=delta, max_items_per_user=most)
     except ParameterError:
         return None
