@@ -32,6 +32,7 @@ from dpselect.release.release import Release
 
 EPSILONS = ("0.1", "0.3", "1", "3")
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10_000), Fraction(100)
+LIKE = "be a Population, a Release with counts, or whole numbers of users that were released before"
 ACCURACIES = {"top_k": "within", "union": "threshold"}  # what stands in place of epsilon
 
 Epsilons = Sequence[Fraction | None]
@@ -253,7 +254,8 @@ def _size(domain: Domain) -> int:
     """How many items a domain has."""
     size = most_items(domain)
     if size is None or size > MOST_ITEMS:
-        raise ParameterError("domain", f"be a list, a range or a number, of {MOST_ITEMS:,} items at most", came(size))
+        must = f"be a list, a range or a number, of {MOST_ITEMS:,} items at most"
+        raise ParameterError("domain", must, "a Column" if size is None else f"{size:,}")
     return size
 
 
@@ -280,18 +282,23 @@ def _groups(people: Population, most: int | None) -> dict[str, Any]:
     return {"groups": groups, "groups_per_user": people.groups_per_user, "max_groups_per_user": compared}
 
 
-def _released(like: Any) -> Floats:
-    """Counts of an earlier release, the largest first; noise may have taken some below 0, which says none."""
-    must = "be a Population, a Release with counts, or whole numbers of users that were released before"
-    if isinstance(like, Release):
-        if not like.counted:
-            raise ParameterError("like", must, "a Release without", "ask for them with counts=True")
-        like = [item.count for item in like]
+def _released(like: object) -> Floats:
+    """Counts of an earlier release."""
+    if not isinstance(like, Release):
+        return _counts(like)
+    if not like.counted:
+        raise ParameterError("like", LIKE, "a Release without", "ask for them with counts=True")
+    return _counts([item.count for item in like])
+
+
+@parameters.unquoted("like", LIKE)
+def _counts(like: Any) -> Floats:
+    """The largest first; noise may have taken some below 0, which says none."""
     if isinstance(like, (str, bytes, dict)) or not isinstance(like, Iterable):
-        raise ParameterError("like", must, came(like))
+        raise ParameterError("like", LIKE, came(like))
     whole = [parameters.whole("like", one, least=-(2**53)) for one in like]
     if not any(one > 0 for one in whole):
-        raise ParameterError("like", must, "none above 0")
+        raise ParameterError("like", LIKE, "none above 0")
     if max(whole) > 2**53:
         raise ParameterError("like", "be at most 2^53", "a larger one")
     return -np.sort(-np.maximum(np.array(whole, dtype=np.float64), 0))

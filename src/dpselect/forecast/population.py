@@ -16,6 +16,7 @@ from dpselect.questions.value import Value, frozen, param
 USERS, ITEMS, ITEMS_PER_USER = 10_000, 2_000, 10
 MOST_USERS, MOST_ITEMS, MOST_GROUPS = 10**12, 10**7, 1000
 STEEPEST = 10
+OF_GROUPS = "be numbers of users of groups, one for each"
 
 
 def _skew(name: str, value: Any) -> Fraction:
@@ -26,18 +27,18 @@ def _skew(name: str, value: Any) -> Fraction:
     return found
 
 
-def _sizes(name: str, value: Any) -> tuple[int, ...]:
-    must = "be numbers of users of groups, one for each"
+@parameters.unquoted("groups", OF_GROUPS)
+def _sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, bytes, dict)):
-        raise ParameterError(name, must, came(value))
-    sizes = [parameters.whole(name, one, least=1) for one in parameters.several(name, value, must)]
+        raise ParameterError("groups", OF_GROUPS, came(value))
+    sizes = [parameters.whole("groups", one, least=1) for one in parameters.several("groups", value, OF_GROUPS)]
     if not 1 <= len(sizes) <= MOST_GROUPS:
-        raise ParameterError(name, f"{must}, and at most {MOST_GROUPS:,}", f"{len(sizes):,}")
+        raise ParameterError("groups", f"{OF_GROUPS}, and at most {MOST_GROUPS:,}", f"{len(sizes):,}")
     return tuple(sizes)
 
 
 SKEW = replace(NUMBER, read=_skew)
-SIZES = replace(COLUMNS, read=_sizes)
+SIZES = replace(COLUMNS, read=lambda _, value: _sizes(value))
 
 
 @frozen

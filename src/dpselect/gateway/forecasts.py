@@ -19,6 +19,7 @@ from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
 from dpselect.queries.query import Query
 from dpselect.queries.union_terms import UnionTerms, chosen_method
+from dpselect.questions.parts import Method
 from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release.formatting import Json
 
@@ -137,7 +138,8 @@ def _planned(asked: AskedQuestion, queries: list[Query]) -> Forecast | None:
         said: Mapping[str, Any] = query.key
         domain = getattr(query, "domain", None)
         items = None if domain is None else most_items(domain)  # their names are not kept
-        question = TopK(said["k"], domain=items, counts=bool(said.get("counts")), method=said["method"])
+        method = Method(said["method"], k_bar=getattr(query, "k_bar", None))
+        question = TopK(said["k"], domain=items, counts=bool(said.get("counts")), method=method)
     elif isinstance(query, UnionTerms) and isinstance(most, int):
         question = Union(method=chosen_method(query, most))
     else:
