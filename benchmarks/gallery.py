@@ -139,7 +139,8 @@ PICTURES = (
         "forecast",
         "A forecast",
         "What each method may be expected to answer at each epsilon: no data is read, and no budget is spent.",
-        'dps.plan("top_k", k=10, users=5_000, items=1_000, max_items_per_user=10, epsilon=["0.1", "0.3", 1]).plot()',
+        "people = dps.Population(5_000, items=1_000)\n"
+        'dps.TopK(10).forecast(people, max_items_per_user=10, epsilon=["0.1", "0.3", 1]).plot()',
     ),
     Picture(
         "ledger",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         ParameterError,
         WeakPromiseWarning,
     )
-    from dpselect.forecast import Forecast, plan
+    from dpselect.forecast import Forecast, Population
     from dpselect.ledger import Account, Ledger
     from dpselect.ledger.budget import Budget
     from dpselect.queries.choose import choose
@@ -71,6 +71,7 @@ _HOMES = {
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
     "Picture": "dpselect.release.picture",
+    "Population": "dpselect.forecast",
     "Prepared": "dpselect.engines.preparation",
     "Plan": "dpselect.queries.plan",
     "Receipt": "dpselect.release.release",
@@ -86,7 +87,6 @@ _HOMES = {
     "connect": "dpselect.remote.remote",
     "inspect": "dpselect.engines.inspection",
     "median": "dpselect.queries.quantile",
-    "plan": "dpselect.forecast",
     "prepare": "dpselect.engines.preparation",
     "quantile": "dpselect.queries.quantile",
 }
@@ -116,6 +116,7 @@ __all__ = [
     "ParameterError",
     "Picture",
     "Plan",
+    "Population",
     "Prepared",
     "Quantile",
     "Question",
@@ -138,7 +139,6 @@ __all__ = [
     "inspect",
     "mechanisms",
     "median",
-    "plan",
     "prepare",
     "quantile",
 ]

@@ -58,7 +58,7 @@ def _integer(value: int) -> str:
 def _fraction(value: Fraction) -> str:
     longest = max(value.numerator, value.denominator, key=int.bit_length)
     small = longest.bit_length() <= LARGEST
-    return Fraction.__repr__(value) if small else f"a fraction of about {_digits(longest)} digits"
+    return Fraction.__str__(value) if small else f"a fraction of about {_digits(longest)} digits"
 
 
 def _digits(value: int) -> int:

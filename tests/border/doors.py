@@ -24,6 +24,7 @@ import dpselect as dps
 from dpselect import mechanisms
 from dpselect._ground.domain import Size, Span
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
+from dpselect.forecast.guide import forecast
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
 from tests.covering import covering_of
@@ -244,18 +245,25 @@ def of_budgets() -> Iterator[Door]:
 
 def of_plans() -> Iterator[Door]:
     """Forecasts."""
-    top = {"question": "top_k", "epsilon": 1, "methods": "limited-domain", "users": 1000, "items": 50}
-    every = ("k", "users", "items", "items_per_user", "skew", "epsilon", "delta", "k_bar", "max_items_per_user")
-    yield Door("plan top_k", lambda **given: dps.plan(draws=draws(), **given), top, (*every, "like"))
-    union = {**top, "question": "union", "methods": "count-laplace", "max_items_per_user": 3}
-    yield Door(
-        "plan union", lambda **given: dps.plan(draws=draws(), **given), union, tuple(e for e in every if e[0] != "k")
-    )
+
+    def of_top(k: Any = 3, k_bar: Any = None, like: Any = None, **given: Any) -> object:
+        people = {name: given.pop(name) for name in dps.Population.flat_names() if name in given}
+        question = dps.TopK(k, method=dps.Method("limited-domain", k_bar=k_bar))
+        return forecast(question, dps.Population(**people) if like is None else like, draws=draws(), **given)
+
+    def of_union(**given: Any) -> object:
+        people = {name: given.pop(name) for name in dps.Population.flat_names() if name in given}
+        return forecast(dps.Union(method="count-laplace"), dps.Population(**people), draws=draws(), **given)
 
     def counts(count: Any) -> object:
-        return dps.plan("top_k", like=[count, 5, 3], epsilon=1, methods="limited-domain", draws=draws())
+        return forecast(dps.TopK(method="limited-domain"), [count, 5, 3], epsilon=1, draws=draws())
 
-    yield Door("plan counts", counts, {"count": 100}, ("count",))
+    usual = {"epsilon": 1, "users": 1000, "items": 50}
+    every = ("users", "items", "items_per_user", "skew", "epsilon", "delta", "max_items_per_user")
+    yield Door("forecast top_k", of_top, usual, (*every, "k", "k_bar", "like"))
+    yield Door("forecast union", of_union, {**usual, "max_items_per_user": 3}, every)
+    yield Door("forecast by group", dps.Population, {"groups": [50, 20]}, ("groups", "groups_per_user"))
+    yield Door("forecast counts", counts, {"count": 100}, ("count",))
 
 
 PARTS: dict[str, Callable[[], Iterator[Door]]] = {

@@ -123,10 +123,12 @@ PRIVATE = np.array([34.0, 27.0])
     [
         lambda column: dps.quantile([1, 2], q=column, bounds=(0, 9), epsilon=1),
         lambda column: dps.quantile([1, 2], q=0.5, bounds=column, epsilon=1),
-        lambda column: dps.plan("top_k", k=3, users=100, items=10, epsilon=column * -1),
-        lambda column: dps.plan("top_k", k=3, users=100, items=10, epsilon=1, methods=column.astype(str)),
+        lambda column: dps.TopK(3).forecast(dps.Population(100, items=10), epsilon=column * -1),
+        lambda column: dps.TopK(3).forecast(column),
+        lambda column: dps.Population(groups=column),
+        lambda column: dps.TopK(3).forecast(dps.Population(100, items=10), epsilon=1, methods=column.astype(str)),
     ],
-    ids=["q", "bounds", "epsilon", "methods"],
+    ids=["q", "bounds", "epsilon", "like", "groups", "methods"],
 )
 def test_a_column_in_the_place_of_a_list_is_told_by_its_type(ask) -> None:
     with pytest.raises(dps.ParameterError, match="got a value of type ndarray") as found:

@@ -76,10 +76,12 @@ def test_counts_of_an_earlier_release(form: str, dpselect: Command, events: Path
 
 
 def test_groups_of_declared_sizes(dpselect: Command) -> None:
-    words = "plan top -k 2 --groups 5000,40 --groups-per-user 1.5 --max-groups-per-user 1,2 --epsilon 8 --format csv"
-    ended = dpselect(*words.split(), "--quiet")
+    words = "plan top -k 2 --groups 5000,40 --groups-per-user 1.5 --epsilon 8 --format csv --quiet"
+    ended = dpselect(*words.split())
     rows = list(csv.DictReader(io.StringIO(ended.out)))
     assert [(row["max_groups_per_user"], row["epsilon"]) for row in rows] == [("1", "8.0"), ("2", "8.0")]
+    [row] = csv.DictReader(io.StringIO(dpselect(*words.split(), "--max-groups-per-user", 2).out))
+    assert row["max_groups_per_user"] == "2"
     assert all(row["smallest_count"] == row["width"] == "" for row in rows)
     ended = dpselect("plan", "top", "--groups", "5000,x", "--quiet")
     assert (ended.status, ended.out) == (2, "")
@@ -108,7 +110,11 @@ def test_a_domain_that_is_known_and_counts_that_will_be_asked(dpselect: Command)
         ([*UNION, "--items-per-user", "many"], 2, "items_per_user must be a positive, finite number, got 'many'"),
         ([*UNION, "-o", "plan.parquet"], 2, "-o must end in .txt, .csv or .json, got plan.parquet"),
         ([*UNION, "-o", "plan.csv", "--format", "json"], 2, "--format must fit the extension of -o, .csv, got json"),
-        ([*TOP, "--like", "nowhere.json"], 3, "nowhere.json cannot be read: No such file or directory"),
+        ([*TOP, "--like", "nowhere.json"], 2, "users must be left out where like is given, got 500"),
+        (["plan", "top", "--like", "nowhere.json", "--groups", "5"], 2, "groups must be left out where like is given"),
+        (["plan", "union", "--like", "nowhere.json", "--items", "5"], 2, "items must be left out where like is given"),
+        (["plan", "top", "--max-groups-per-user", "2"], 2, "groups must be given in a Population where"),
+        (["plan", "top", "--like", "nowhere.json"], 3, "nowhere.json cannot be read: No such file or directory"),
         ([*TOP, "-o", "nowhere/plan.csv"], 4, "the folder of -o does not exist: nowhere"),
         (["plan", "union", "--k", "3"], 2, "dpselect: unrecognized arguments: --k 3"),
         (["plan", "median"], 2, "dpselect plan: argument QUESTION: invalid choice: 'median'"),
@@ -139,7 +145,7 @@ def test_mistakes(
 def test_a_file_without_released_counts(content: str, dpselect: Command, tmp_path: Path) -> None:
     path = tmp_path / "release"
     path.write_bytes(content.encode("latin-1"))
-    ended = dpselect(*TOP, "--like", path)
+    ended = dpselect("plan", "top", "--quiet", "--like", path)
     assert (ended.status, ended.out) == (3, "")
     assert "holds no released counts" in ended.err or "it is not UTF-8" in ended.err
     assert "secret-name" not in ended.err

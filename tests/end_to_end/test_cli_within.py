@@ -105,7 +105,7 @@ def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> 
     asked = "plan union --users 500 --items 60 --max-items-per-user 10 --users-for 3 --quiet --format json"
     told = json.loads(dpselect(*asked.split(), "--methods", "weighted-gaussian,count-gaussian").out)
     assert [row["method"] for row in told["rows"]] == ["weighted-gaussian"]
-    assert "count-gaussian is left out: users_for must be at least 4, which costs epsilon 100." in told["notes"]
+    assert "count-gaussian is left out: threshold must be at least 4, which costs epsilon 100." in told["notes"]
 
 
 @pytest.mark.parametrize(

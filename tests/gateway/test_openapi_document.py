@@ -125,16 +125,16 @@ def test_a_release_with_another_field_would_be_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    ("question", "people", "given"),
     [
-        {"question": "top_k", "k": 3, "counts": True, "within": 50, "users": 300, "items": 20},
-        {"question": "top_k", "k": 3, "groups": [300, 20], "epsilon": 1, "items": 20},
-        {"question": "union", "max_items_per_user": 3, "epsilon": [1, 3], "users": 300, "items": 20},
+        (dps.TopK(3, counts=True), {"users": 300}, {"within": 50}),
+        (dps.TopK(3, by="country"), {"groups": [300, 20]}, {"epsilon": 1}),
+        (dps.Union(), {"users": 300}, {"max_items_per_user": 3, "epsilon": [1, 3]}),
     ],
     ids=str,
 )
-def test_a_forecast_is_described(asked: dict[str, Any]) -> None:
-    found = dps.plan(**asked, items_per_user=3)
+def test_a_forecast_is_described(question: dps.Question, people: dict[str, Any], given: dict[str, Any]) -> None:
+    found = question.forecast(dps.Population(**people, items=20, items_per_user=3), **given)
     validator("Forecast").validate(json.loads(found.to_json()))
 
 

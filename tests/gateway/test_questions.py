@@ -125,6 +125,13 @@ def test_price_and_forecast_read_nothing_and_are_kept(served: Served) -> None:
     assert served.ann.post("/v1/price", body).json()["free"] is True
 
 
+def test_a_forecast_looks_at_as_many_items_as_the_question(served: Served) -> None:
+    method = {"method": "limited-domain"}
+    usual, fewer = (served.ann.post("/v1/plan", {**TOP, **method, **more}).json() for more in ({}, {"k_bar": 20}))
+    assert [one["forecast"]["assumed"]["k_bar"] for one in (usual, fewer)] == [None, 20]
+    assert fewer["forecast"]["rows"][0]["threshold"] != usual["forecast"]["rows"][0]["threshold"]
+
+
 def test_a_union_of_bounded_users_has_a_forecast(served: Served) -> None:
     body = {"verb": "union", "data": "plays", "epsilon": "1/2", "max_items_per_user": 3}
     rows = served.ann.post("/v1/plan", body).json()["rows"]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+import sys
+
 import pytest
 
-from tests.house.rules import APART, FILES, PACKAGE, ROOMS, ROOT, may_import, violations
+from tests.house.rules import APART, DONE_LATER, FILES, PACKAGE, ROOMS, ROOT, imports, may_import, violations
 
 # ---- the project ------------------------------------------------------------------------------------------
 
@@ -53,6 +57,21 @@ REFUSED = {
         "_ground/privacy.py",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dpselect.draws import Draws",
         "_ground/privacy.py:3: ",
+    ),
+    "later room that does it, when the value's module loads": (
+        "questions/questions.py",
+        "from dpselect.forecast.guide import forecast",
+        "forecast stands after questions",
+    ),
+    "later room that does it, for another file": (
+        "questions/parts.py",
+        "def f():\n    from dpselect.forecast.guide import forecast",
+        "forecast stands after questions",
+    ),
+    "later room that does something else": (
+        "questions/questions.py",
+        "def f():\n    from dpselect.gateway import gateway",
+        "gateway stands after questions",
     ),
     "later room by importlib": (
         "aggregates/count_groups.py",
@@ -145,6 +164,7 @@ ALLOWED = {
     "a domain that does not fit": ("engines/sql/engine.py", "raise ParameterError('domain', 'fit', 'something else')"),
     "earlier room": ("mechanisms/top_k/peeling.py", "from dpselect.draws import Draws"),
     "own room": ("draws/secure.py", "from dpselect.draws.port import Draws\nfrom .weights import Weights"),
+    "a later room does it": ("questions/questions.py", "def f():\n    from dpselect.forecast.guide import forecast"),
     "root re-exports": ("__init__.py", "def __getattr__(name):\n    from dpselect.command.main import main"),
     "command uses the root": ("command/main.py", "from dpselect import Budget"),
     "module form of the command": ("__main__.py", "from dpselect.command.main import main"),
@@ -178,6 +198,17 @@ def test_checker_refuses(path: str, source: str, message: str) -> None:
 @pytest.mark.parametrize(("path", "source"), ALLOWED.values(), ids=list(ALLOWED))
 def test_checker_allows(path: str, source: str) -> None:
     assert violations(source, path) == []
+
+
+@pytest.mark.parametrize("path", DONE_LATER)
+def test_what_is_done_later_is_imported_there_and_not_before(path: str) -> None:
+    found = list(imports(ast.parse((PACKAGE / path).read_text("utf-8")), "dpselect." + path.partition("/")[0]))
+    for room in DONE_LATER[path]:
+        assert any(one.within(room) for one in found), f"{path} has no need of {room}: take it out of DONE_LATER"
+    module = f"dpselect.{path.removesuffix('.py').replace('/', '.')}"
+    code = f"import sys, {module}; print([name for name in sys.modules if name.startswith({DONE_LATER[path]!r})])"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
 
 
 def test_order_is_total() -> None:

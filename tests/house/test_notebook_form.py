@@ -251,7 +251,7 @@ def test_hostile_labels_are_text_in_sentences_too(place: int) -> None:
 
 
 def test_it_stands_alone_and_several_stand_on_one_page() -> None:
-    for found in [*kinds().values(), dps.plan("top_k", k=2, users=200, items=20, epsilon=[1])]:
+    for found in [*kinds().values(), dps.TopK(2).forecast(dps.Population(200, items=20), epsilon=[1])]:
         shown = found._repr_html_()
         page = Page(shown)
         assert not re.search(r"https?:|url\(|@import|<script|<link|javascript:", shown)
@@ -287,7 +287,7 @@ def test_what_is_not_secure_is_said_before_the_table_and_not_folded() -> None:
 
 
 def test_a_forecast_looks_alike() -> None:
-    forecast = dps.plan("top_k", k=2, users=200, items=20, epsilon=[1, 2])
+    forecast = dps.TopK(2).forecast(dps.Population(200, items=20), epsilon=[1, 2])
     page = Page(forecast._repr_html_())
     assert page.text.removeprefix(STYLE).startswith("A forecast: no data was read and no budget was spent.")
     assert len(page.of("rect")) == len(forecast)

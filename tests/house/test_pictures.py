@@ -95,7 +95,7 @@ def spent(tmp_path: Path) -> Iterator[dps.Ledger]:
 @pytest.fixture
 def every(spent: dps.Ledger) -> list[Picture]:
     """A picture of each kind, and of nothing."""
-    forecast = dps.plan("top_k", k=2, users=200, items=20, epsilon=[1, 2])
+    forecast = dps.TopK(2).forecast(dps.Population(200, items=20), epsilon=[1, 2])
     releases = (counted(), counted(0), in_groups(5), quantiles(), many(), histogram("a"), ranked("a", "b"))
     return [*(one.plot() for one in releases), forecast.plot(), spent.plot(), spent.plot(data="other")]
 
@@ -364,7 +364,11 @@ def test_no_text_leaves_the_picture_or_lies_on_another(shown: dps.Release) -> No
 
 
 def test_numbers_of_epsilon_that_lie_close_do_not_collide() -> None:
-    picture = dps.plan("union", users=90, items=20, max_items_per_user=2, epsilon=["1", "1.01", "1.02", "9"]).plot()
+    picture = (
+        dps.Union()
+        .forecast(dps.Population(90, items=20), max_items_per_user=2, epsilon=["1", "1.01", "1.02", "9"])
+        .plot()
+    )
     said = [one.text for one in ElementTree.fromstring(picture.svg()).iter(f"{SVG}text")]
     assert (said.count("1"), said.count("1.01"), said.count("9")) == (3, 0, 3)
 

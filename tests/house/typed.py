@@ -69,6 +69,10 @@ RIGHT: list[dps.Question] = [
 assert_type(data.ask(RIGHT[0], epsilon=1), dps.Release[Any])
 data.ask(dps.TopK(), within=50)
 data.exclude(["spam"]).ask(dps.Union(), threshold=50)
+people = dps.Population(5_000, items=300, items_per_user="4.5", groups=[3_000, 500])
+assert_type(dps.TopK(10, by="country").forecast(people, epsilon=[0.1, "1"]), dps.Forecast)
+dps.Union().forecast(data.union(epsilon=1, counts=True), threshold=50, methods="count-laplace")
+dps.TopK().forecast([812, 640, 377], within=50)
 
 # ---- and what does not fit is refused: without its error, the comment beside it would be one --------------
 
@@ -89,6 +93,11 @@ dps.Union(popular=["a"])  # type: ignore[call-arg]
 dps.Union(by=dps.By("country"))  # type: ignore[arg-type]
 dps.Quantile(0.5, within=5)  # type: ignore[call-arg]
 dps.Quantile(bounds=5)  # type: ignore[arg-type]
+dps.Population(5_000, 300)  # type: ignore[call-arg]
+dps.Population(users="many")  # type: ignore[arg-type]
+dps.TopK().forecast(users=5_000)  # type: ignore[call-arg]
+dps.TopK().forecast("release.json")  # type: ignore[arg-type]
+dps.Union().forecast(users_for=50)  # type: ignore[call-arg]
 data.top_k(10, epsilon=1, by_weight="minutes")  # type: ignore[call-arg]
 data.top_k(10, epsilon=1, within=50)  # type: ignore[call-arg]
 data.union(epsilon=1, max_items_per_user=5)  # type: ignore[call-arg]

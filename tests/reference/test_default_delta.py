@@ -42,9 +42,9 @@ def test_none_where_it_is_not(verb):
 
 @pytest.mark.parametrize("known", [False, True])
 def test_a_forecast_too(known):
-    asked = {"users": 500, "items": 20, "k": 2, "epsilon": 1, "domain_known": known}
+    question, people = dps.TopK(2, domain=20 if known else None), dps.Population(500, items=20)
     given = "1e-6" if not known else 0
-    told = [json.loads(dps.plan("top_k", **asked, **more).to_json()) for more in ({}, {"delta": given})]
+    told = [json.loads(question.forecast(people, epsilon=1, **more).to_json()) for more in ({}, {"delta": given})]
     assert told[0]["assumed"] == told[1]["assumed"]
 
 

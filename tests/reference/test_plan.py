@@ -16,8 +16,9 @@ from dpselect._ground.methods import names
 from dpselect._ground.privacy import Neighbors
 from dpselect.forecast import top_k as top
 from dpselect.forecast import union
+from dpselect.forecast.crowds import Released, Zipf, chances, expected_counts, smallest_likely, spread
 from dpselect.forecast.forecast import FREE
-from dpselect.forecast.population import Released, Zipf, chances, expected_counts, smallest_likely, spread
+from dpselect.forecast.guide import forecast
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, geometric
 from dpselect.release.release import Item, Release, Statement
 from dpselect.testing.exact import SeededDraws
@@ -27,12 +28,20 @@ COUNTS = [400, 120, 60, 31, 22, 15, 14, 13, 9, 4, 2, 1, 1]
 CROWD = Zipf(users=3000, items=400, items_per_user=6.0, skew=1.1)
 
 
-def plan(question, **given):
-    return dps.plan(question, draws=SeededDraws(1), **given)
+def plan(question, like=None, **given):
+    return forecast(question, like, draws=SeededDraws(1), **given)
 
 
-def rows(question, **given):
-    return list(plan(question, **given))
+def rows(question, like=None, **given):
+    return list(plan(question, like, **given))
+
+
+def of_counts(has, most, method):
+    """A union's row at epsilon 1, of users of COUNTS who have so many items each."""
+    mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=most).make(method, Fraction(1))
+    counts = np.array(COUNTS, dtype=float)
+    world = union.Averages(Released(counts=counts, items=len(counts), items_per_user=has))
+    return mechanism, union.by_formula(method, Fraction(1), mechanism, world)
 
 
 # ---- unions from counts: formulas written down a second time -----------------------------------------------
@@ -44,7 +53,7 @@ def laplace_tail(gap):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 3])
 def test_a_union_of_counts_is_a_sum_of_tails(epsilon):
-    [row] = rows("union", like=COUNTS, max_items_per_user=1, epsilon=epsilon, methods="count-laplace")
+    [row] = rows(dps.Union(), COUNTS, max_items_per_user=1, epsilon=epsilon, methods="count-laplace")
     threshold = 1 + math.log(1 / (2 * DELTA)) / epsilon
     tails = [laplace_tail(epsilon * (threshold - count)) for count in COUNTS]
     assert row.threshold == pytest.approx(threshold, rel=1e-9)
@@ -56,7 +65,7 @@ def test_a_union_of_counts_is_a_sum_of_tails(epsilon):
 
 
 def test_the_gaussian_one_too():
-    [row] = rows("union", like=COUNTS, max_items_per_user=1, epsilon=1, methods="count-gaussian")
+    [row] = rows(dps.Union(), COUNTS, max_items_per_user=1, epsilon=1, methods="count-gaussian")
     mechanism = mechanisms.CountGaussian(epsilon=1, delta="1e-6", max_items_per_user=1)
     noise = NormalDist(float(mechanism.threshold), float(mechanism.law.deviation))
     assert row.items == pytest.approx(sum(noise.cdf(count) for count in COUNTS), rel=1e-9)
@@ -66,9 +75,7 @@ def test_the_gaussian_one_too():
 @pytest.mark.parametrize("method", union.SUMS)
 def test_the_smallest_count_is_where_the_release_passes_one_half(method, has, most):
     """Of users of `has` items each, who keep `most` of them: found here by trying one count after another."""
-    given = {"like": COUNTS, "items_per_user": has, "max_items_per_user": most, "epsilon": 1, "methods": method}
-    [row] = rows("union", **given)
-    mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=most).make(method, Fraction(1))
+    mechanism, row = of_counts(has, most, method)
     kept = min(has, mechanism.max_items_per_user)
 
     def half(count):
@@ -80,10 +87,8 @@ def test_the_smallest_count_is_where_the_release_passes_one_half(method, has, mo
 
 
 def test_users_who_have_more_than_they_may_keep_give_less():
-    few, many = (
-        rows("union", like=COUNTS, items_per_user=has, max_items_per_user=2, epsilon=1, methods="count-laplace")[0]
-        for has in (2, 8)
-    )
+    few, many = (of_counts(has, 2, "count-laplace")[1] for has in (2, 8))
+    assert [few] == rows(dps.Union(), COUNTS, max_items_per_user=2, epsilon=1, methods="count-laplace")
     assert many.items < few.items
     assert many.smallest_count == math.ceil(4 * few.threshold)
 
@@ -93,7 +98,9 @@ def test_users_who_have_more_than_they_may_keep_give_less():
 
 @pytest.mark.parametrize("method", names("union"))
 def test_more_epsilon_finds_more(method):
-    found = rows("union", users=3000, items=400, max_items_per_user=10, epsilon=[0.3, 1, 3], methods=method)
+    found = rows(
+        dps.Union(), dps.Population(3000, items=400), max_items_per_user=10, epsilon=[0.3, 1, 3], methods=method
+    )
     assert [float(row.epsilon) for row in found] == [0.3, 1, 3]
     items, smallest, lost = zip(*((row.items, row.smallest_count, row.error) for row in found), strict=True)
     assert items[0] < items[1] < items[2]
@@ -129,25 +136,27 @@ def test_formulas_are_near_invented_users():
 
 
 def test_too_many_users_are_not_made_one_by_one():
-    found = plan("union", users=10**8, items=1000, max_items_per_user=10, epsilon=1)
+    found = plan(dps.Union(), dps.Population(10**8, items=1000), max_items_per_user=10, epsilon=1)
     assert {row.method for row in found} == set(union.SUMS)
     assert any("Left out: policy-laplace" in s for s in found.sentences)
     with pytest.raises(dps.ParameterError, match="need invented users"):
-        plan("union", users=10**8, max_items_per_user=10, epsilon=1, methods="renyi-shaped")
+        plan(dps.Union(), dps.Population(10**8), max_items_per_user=10, epsilon=1, methods="renyi-shaped")
 
 
 def test_without_a_bound_only_those_that_need_none():
-    found = plan("union", users=500, items=50, epsilon=1)
+    found = plan(dps.Union(), dps.Population(500, items=50), epsilon=1)
     known = {"truncated-geometric", "greedy-geometric"}
     assert {row.method for row in found} == known
 
 
 def test_an_epsilon_that_is_too_small_for_one_mechanism_is_said():
-    found = plan("union", users=500, items=50, max_items_per_user=5, epsilon=["0.001", 1], methods=["renyi-shaped"])
+    found = plan(
+        dps.Union(), dps.Population(500, items=50), max_items_per_user=5, epsilon=["0.001", 1], methods=["renyi-shaped"]
+    )
     assert [row.epsilon for row in found] == [1]
     assert "renyi-shaped is left out at epsilon 0.001, too small for it." in found.sentences
     with pytest.raises(dps.ParameterError, match="be large enough for renyi-shaped"):
-        plan("union", users=500, items=50, max_items_per_user=5, epsilon="0.001", methods="renyi-shaped")
+        plan(dps.Union(), dps.Population(500, items=50), max_items_per_user=5, epsilon="0.001", methods="renyi-shaped")
 
 
 # ---- the population ----------------------------------------------------------------------------------------------
@@ -240,7 +249,7 @@ EASY = [10_000 * i for i in range(9, 0, -1)]
 
 @pytest.mark.parametrize("known", [True, False])
 def test_where_gaps_are_huge_nothing_is_lost(known):
-    found = plan("top_k", k=3, like=EASY, max_items_per_user=2, epsilon=5, domain_known=known)
+    found = plan(dps.TopK(3, domain=len(EASY) if known else None), EASY, max_items_per_user=2, epsilon=5)
     assert {row.method for row in found} == set(top.applying(known=known, bounded=True))
     for row in found:
         assert (row.items, row.items_spread, row.error, row.error_spread) == (3, 0, 0, 0), row.method
@@ -250,7 +259,7 @@ def test_where_gaps_are_huge_nothing_is_lost(known):
 def test_what_is_lost_has_the_mechanism_s_law(monkeypatch):
     """One of two: peeling takes the second with probability 1 / (1 + e^gap). Half that rate would be refused."""
     monkeypatch.setattr(top, "RUNS", 3000)
-    [row] = rows("top_k", k=1, like=[4, 3], epsilon=1, domain_known=True, methods="peeling")
+    [row] = rows(dps.TopK(1, domain=2), [4, 3], epsilon=1, methods="peeling")
     second, wrong = 1 / (1 + math.exp(1)), 1 / (1 + math.exp(1 / 2))
     error = 5 * math.sqrt(second * (1 - second) / 3000)
     assert abs(4 * row.error - second) < error < abs(wrong - second)
@@ -259,14 +268,14 @@ def test_what_is_lost_has_the_mechanism_s_law(monkeypatch):
 
 
 def test_where_counts_are_tiny_bottom_hides_all():
-    [row] = rows("top_k", k=3, like=[3, 2, 1], epsilon="0.1", methods="limited-domain")
+    [row] = rows(dps.TopK(3), [3, 2, 1], epsilon="0.1", methods="limited-domain")
     assert (row.items, row.error, row.smallest_count) == (0, 1, None)
 
 
 @pytest.mark.parametrize("method", ["limited-domain", "peeling", "canonical-set"])
 def test_more_epsilon_loses_less(method):
-    known = method != "limited-domain"
-    low, high = rows("top_k", users=1500, items=600, epsilon=["0.1", 2], domain_known=known, methods=method)
+    asked = dps.TopK(domain=None if method == "limited-domain" else 600, method=method)
+    low, high = rows(asked, dps.Population(1500, items=600), epsilon=["0.1", 2])
     assert low.error > high.error
     assert low.items <= high.items
     assert low.smallest_count is None or low.smallest_count >= high.smallest_count
@@ -274,7 +283,7 @@ def test_more_epsilon_loses_less(method):
 
 def test_bottom_stands_where_the_mechanism_puts_it():
     counts = [500, 300, 200, 150, 90, 60, 20]
-    [row] = rows("top_k", k=2, k_bar=4, like=counts, epsilon=1, methods="limited-domain")
+    [row] = rows(dps.TopK(2, method=dps.Method(k_bar=4)), counts, epsilon=1, methods="limited-domain")
     terms = mechanisms.LimitedDomain(k=2, k_bar=4, epsilon=1, delta="1e-6").terms
     height = 1 + math.log(4 / terms.delta_threshold) / float(terms.epsilon_per_pick)
     assert row.threshold == pytest.approx(90 + height, rel=1e-9)
@@ -283,16 +292,13 @@ def test_bottom_stands_where_the_mechanism_puts_it():
 
 def test_asking_for_noisy_counts_costs_accuracy():
     without, with_counts = (
-        rows("top_k", k=5, like=COUNTS, epsilon=1, methods="limited-domain", counts=noisy)[0] for noisy in (False, True)
+        rows(dps.TopK(5, counts=noisy), COUNTS, epsilon=1, methods="limited-domain")[0] for noisy in (False, True)
     )
     assert with_counts.threshold > without.threshold
 
 
 def test_a_known_domain_has_items_that_nobody_has():
-    few, many = (
-        rows("top_k", k=3, like=[9, 7, 6], items=items, epsilon=1, domain_known=True, methods="peeling")[0]
-        for items in (3, 10_000)
-    )
+    few, many = (rows(dps.TopK(3, domain=items), [9, 7, 6], epsilon=1, methods="peeling")[0] for items in (3, 10_000))
     assert few.error == 0
     assert many.error > 0.3
 
@@ -308,58 +314,58 @@ def released(counts):
 
 def test_a_release_takes_the_place_of_invented_users():
     given = {"max_items_per_user": 3, "epsilon": 1, "methods": ["count-laplace", "weighted-gaussian"]}
-    one, other = rows("union", like=released(COUNTS), **given), rows("union", like=COUNTS, **given)
+    one, other = rows(dps.Union(), released(COUNTS), **given), rows(dps.Union(), COUNTS, **given)
     assert one == other
-    assert one != rows("union", like=COUNTS[:5], **given)
+    assert one != rows(dps.Union(), COUNTS[:5], **given)
 
 
 def test_noise_below_nothing_is_nothing():
-    given = {"k": 2, "epsilon": 1, "methods": "limited-domain"}
-    assert rows("top_k", like=[90, 60, -4, 0], **given) == rows("top_k", like=[90, 60, 0, 0], **given)
+    asked = dps.TopK(2, method="limited-domain")
+    assert rows(asked, [90, 60, -4, 0], epsilon=1) == rows(asked, [90, 60, 0, 0], epsilon=1)
 
 
 def test_a_release_without_counts_says_so():
     with pytest.raises(dps.ParameterError, match="a Release without"):
-        plan("top_k", like=released([None, None]))
+        plan(dps.TopK(), released([None, None]))
 
 
 # ---- forms ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def forecast():
-    return plan("top_k", k=3, like=EASY, epsilon=["0.5", 5], max_items_per_user=2)
+def found():
+    return plan(dps.TopK(3), EASY, epsilon=["0.5", 5], max_items_per_user=2)
 
 
-def test_it_says_that_nothing_was_spent(forecast):
-    told = json.loads(forecast.to_json())
+def test_it_says_that_nothing_was_spent(found):
+    told = json.loads(found.to_json())
     assert told["data_read"] is False
     assert told["spent"] == {"epsilon": 0, "delta": 0}
     assert told["notes"][0] == FREE == "A forecast: no data was read and no budget was spent."
-    assert FREE in str(forecast)
-    assert FREE in forecast._repr_html_()
+    assert FREE in str(found)
+    assert FREE in found._repr_html_()
     assert told["assumed"]["k"] == 3
     assert told["assumed"]["like"] == len(EASY)
 
 
-def test_every_form_has_every_row(forecast):
-    assert len(forecast) == len(list(forecast)) == len(forecast.rows) == 6
-    names = set(forecast.rows[0].to_dict())
-    frames = forecast.to_polars(), forecast.to_pandas(), forecast.to_arrow()
+def test_every_form_has_every_row(found):
+    assert len(found) == len(list(found)) == len(found.rows) == 6
+    names = set(found.rows[0].to_dict())
+    frames = found.to_polars(), found.to_pandas(), found.to_arrow()
     for frame in frames:
         assert len(frame) == 6
         assert set(getattr(frame, "column_names", frame.columns)) == names
-    assert forecast.to_columns()["epsilon"] == [0.5, 5] * 3
-    assert [row["method"] for row in forecast.to_dict()["rows"]][::2] == [
+    assert found.to_columns()["epsilon"] == [0.5, 5] * 3
+    assert [row["method"] for row in found.to_dict()["rows"]][::2] == [
         "limited-domain",
         "limited-domain-sparse",
         "limited-domain-laplace",
     ]
-    assert len(str(forecast).split("\n\n")[1].splitlines()) == 7
+    assert len(str(found).split("\n\n")[1].splitlines()) == 7
 
 
-def test_the_picture_has_a_line_for_each_method(forecast, tmp_path):
-    picture = forecast.plot()
+def test_the_picture_has_a_line_for_each_method(found, tmp_path):
+    picture = found.plot()
     assert [panel.title for panel in picture.panels] == [
         "items returned",
         "smallest likely count (users)",
@@ -367,7 +373,7 @@ def test_the_picture_has_a_line_for_each_method(forecast, tmp_path):
     ]
     assert [[line.name for line in panel.lines] for panel in picture.panels] == [picture.names] * 3
     assert len(picture.names) == 3
-    first = [(float(row.epsilon), row.items) for row in forecast if row.method == picture.names[0]]
+    first = [(float(row.epsilon), row.items) for row in found if row.method == picture.names[0]]
     assert list(picture.panels[0].lines[0].points) == first
     assert f"{picture.names[0]}: {first[0][1]:.1f} items" in picture.alt
     picture.save(tmp_path / "prospects.svg")
@@ -379,7 +385,12 @@ def test_the_picture_has_a_line_for_each_method(forecast, tmp_path):
 def test_progress_rises_to_one():
     said = []
     plan(
-        "union", users=300, items=40, max_items_per_user=4, epsilon=[1, 2], methods="renyi-shaped", progress=said.append
+        dps.Union(),
+        dps.Population(300, items=40),
+        max_items_per_user=4,
+        epsilon=[1, 2],
+        methods="renyi-shaped",
+        progress=said.append,
     )
     assert said == sorted(said)
     assert said[-1] == 1
@@ -389,70 +400,163 @@ def test_progress_rises_to_one():
 # ---- mistakes -------------------------------------------------------------------------------------------------
 
 
+TOP, UNION = dps.TopK(), dps.Union()
+
+
 @pytest.mark.parametrize(
-    ("question", "given", "message"),
+    ("question", "like", "given", "message"),
     [
-        ("quantile", {}, "question must be one of top_k, union"),
-        ("top_k", {"epsilon": 0}, "epsilon must be a positive"),
-        ("top_k", {"epsilon": []}, "epsilon must be a positive number or several"),
-        ("top_k", {"epsilon": [1, "much"]}, "epsilon must be a positive"),
-        ("top_k", {"epsilon": 1e-9}, "epsilon must be between"),
-        ("top_k", {"epsilon": 101}, "epsilon must be between"),
-        ("top_k", {"delta": 0}, "delta must be between 0 and 1"),
-        ("union", {"delta": 0}, "delta must be between 0 and 1"),
-        ("top_k", {"k": 0}, "k must be a whole number"),
-        ("top_k", {"users": 0}, "users must be a whole number"),
-        ("top_k", {"users": 10**13}, "users must be at most"),
-        ("top_k", {"users": 1, "items_per_user": "0.1"}, "users must be enough"),
-        ("top_k", {"items": 10**8}, "items must be at most"),
-        ("top_k", {"items_per_user": 1999}, "items_per_user must be at most nine tenths"),
-        ("top_k", {"items_per_user": 0}, "items_per_user must be a positive"),
-        ("top_k", {"skew": -1}, "skew must be a number from 0"),
-        ("top_k", {"skew": 11}, "skew must be a number from 0"),
-        ("top_k", {"methods": "peeling"}, "methods must be among limited-domain"),
-        ("top_k", {"methods": []}, "methods must name at least one"),
-        ("top_k", {"methods": 3}, "methods must name at least one"),
-        ("top_k", {"domain_known": True, "methods": "limited-domain"}, "methods must be among peeling"),
-        ("top_k", {"domain_known": 1}, "domain_known must be True or False"),
-        ("top_k", {"domain_known": True, "k": 10, "items": 4}, "k must be at most"),
-        ("top_k", {"k": 10, "k_bar": 3}, "k_bar must be at least"),
-        ("top_k", {"like": "many"}, "like must be a Release"),
-        ("top_k", {"like": [0, -1]}, "none above 0"),
-        ("top_k", {"like": [2.5]}, "like must be a whole number"),
-        ("top_k", {"like": [3], "users": 9}, "users must be left out"),
-        ("top_k", {"like": [3], "skew": 1}, "skew must be left out"),
-        ("top_k", {"like": [3, 2], "items": 1}, "items must be at least"),
-        ("union", {"k": 3}, "k must be left out for a union"),
-        ("union", {"domain_known": True}, "domain_known must be left out for a union"),
-        ("union", {"max_items_per_user": 0}, "max_items_per_user must be a whole number"),
-        ("union", {"methods": "renyi-shaped"}, "most need max_items_per_user"),
-        ("union", {"like": [3], "max_items_per_user": 2, "methods": "renyi-shaped"}, "need invented users"),
+        (TOP, None, {"epsilon": 0}, "epsilon must be a positive"),
+        (TOP, None, {"epsilon": []}, "epsilon must be a positive number or several"),
+        (TOP, None, {"epsilon": [1, "much"]}, "epsilon must be a positive"),
+        (TOP, None, {"epsilon": 1e-9}, "epsilon must be between"),
+        (TOP, None, {"epsilon": 101}, "epsilon must be between"),
+        (TOP, None, {"delta": 0}, "delta must be between 0 and 1"),
+        (UNION, None, {"delta": 0}, "delta must be between 0 and 1"),
+        (dps.TopK(10**8), None, {}, "k must be a whole number from 1 to 10000000"),
+        (TOP, dps.Population(1, items_per_user="0.1"), {}, "users must be enough"),
+        (TOP, None, {"methods": "peeling"}, "methods must be among limited-domain"),
+        (TOP, None, {"methods": []}, "methods must name at least one"),
+        (TOP, None, {"methods": 3}, "methods must name at least one"),
+        (dps.TopK(method="discover"), None, {}, "method must be among limited-domain.*got 'discover'"),
+        (dps.TopK(method="set"), None, {}, "method must be among limited-domain.*got 'set'"),
+        (dps.TopK(domain=20), None, {"methods": "limited-domain"}, "methods must be among peeling"),
+        (dps.TopK(domain=4), dps.Population(items_per_user=2), {}, "k must be at most"),
+        (dps.TopK(domain=4), dps.Population(items_per_user=4), {}, "items_per_user must be at most nine tenths"),
+        (dps.TopK(domain=10**8), None, {}, "domain must be a list, a range or a number, of 10,000,000 items at most"),
+        (dps.TopK(domain=dps.Column("items.csv", "item")), None, {}, "domain must be a list, a range or a number"),
+        (dps.TopK(method=dps.Method(k_bar=3)), None, {}, "k_bar must be at least"),
+        (TOP, "many", {}, "like must be a Population, a Release"),
+        (TOP, [0, -1], {}, "none above 0"),
+        (TOP, [2.5], {}, "like must be a whole number"),
+        (dps.TopK(1, domain=1), [3, 2], {}, "domain must have at least as many items as there are counts, got 1"),
+        (UNION, None, {"max_items_per_user": 0}, "max_items_per_user must be a whole number"),
+        (UNION, None, {"methods": "renyi-shaped"}, "most need max_items_per_user"),
+        (dps.Union(method="renyi-shaped"), None, {}, "method must be among.*\n.*most need max_items_per_user"),
+        (UNION, [3], {"max_items_per_user": 2, "methods": "renyi-shaped"}, "need invented users"),
+        (UNION, dps.Population(groups=[9]), {}, "groups must be left out where the question has no by"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value)),
 )
-def test_mistakes_are_explained(question, given, message):
+def test_mistakes_are_explained(question, like, given, message):
     with pytest.raises(dps.ParameterError, match=message):
-        plan(question, **given)
+        plan(question, like, **given)
+
+
+@pytest.mark.parametrize(
+    ("question", "parameter"),
+    [
+        (dps.TopK(score=dps.Total("minutes")), "score"),
+        (dps.TopK(score=dps.Gain("2026-09")), "score"),
+        (dps.TopK(measures="users"), "measures"),
+        (dps.TopK(method=dps.Method(in_engine=True)), "in_engine"),
+        (dps.TopK(by=dps.By("country", groups=["DE"])), "groups"),
+        (dps.TopK(by=dps.By("country", sizes=True)), "sizes"),
+        (dps.TopK(by="country", domain=9), "domain"),
+        (dps.Union(method=dps.Method(in_engine=True)), "in_engine"),
+        (dps.Union(method=dps.Method(popular=["a"])), "popular"),
+        (dps.Union(by="country"), "by"),
+        (dps.Union(counts=True), "counts"),
+    ],
+    ids=str,
+)
+def test_what_a_question_says_and_no_forecast_knows_is_refused(question, parameter):
+    with pytest.raises(dps.ParameterError, match=f"{parameter} must be left out for a forecast") as refused:
+        question.forecast(dps.Population(groups=[90, 9]))
+    assert refused.value.parameter == parameter
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("question", [dps.Choose(["a"]), dps.Quantile(bounds=(0, 9)), dps.Histogram(["a"])], ids=str)
+def test_the_accuracy_of_other_questions_does_not_depend_on_data(question):
+    with pytest.raises(dps.ParameterError, match=r"question.at\(epsilon=1\).accuracy"):
+        question.forecast()
 
 
 def test_an_accuracy_in_place_of_epsilon_is_for_its_question_alone():
     for question, given, message in (
-        ("top_k", {"within": 5, "epsilon": 1}, "within must be left out where epsilon is given"),
-        ("union", {"users_for": 5, "epsilon": 1}, "users_for must be left out where epsilon is given"),
-        ("top_k", {"users_for": 5}, "users_for must be left out for top_k"),
-        ("union", {"within": 5}, "within must be left out for union"),
-        ("top_k", {"within": "x"}, "within must be a whole number of at least 1"),
+        (TOP, {"within": 5, "epsilon": 1}, "within must be left out where epsilon is given"),
+        (UNION, {"threshold": 5, "epsilon": 1}, "threshold must be left out where epsilon is given"),
+        (TOP, {"threshold": 5}, "threshold must be left out for top_k"),
+        (UNION, {"within": 5}, "within must be left out for union"),
+        (TOP, {"within": "x"}, "within must be a whole number of at least 1"),
+        (UNION, {"threshold": 0}, "threshold must be a whole number of at least 1"),
+        (UNION, {"threshold": 1, "max_items_per_user": 3, "methods": "count-laplace"}, "threshold must be at least 2"),
     ):
         with pytest.raises(dps.ParameterError, match=message):
-            dps.plan(question, **given)
+            question.forecast(**given)
+
+
+def test_the_question_names_its_method_unless_methods_do():
+    people = dps.Population(200, items=30)
+    for question, given, methods in (
+        (dps.TopK(3, domain=30, method="peeling"), {}, ["peeling"]),
+        (dps.TopK(3, domain=30, method="set"), {}, ["joint-set", "canonical-set"]),
+        (dps.TopK(3, domain=30, method="peeling"), {"methods": ["joint-set"]}, ["joint-set"]),
+        (dps.TopK(3, method=dps.Method(k_bar=9)), {}, ["limited-domain", "limited-domain-sparse"]),
+        (dps.Union(method="greedy-geometric"), {}, ["greedy-geometric"]),
+        (dps.Union(), {}, ["truncated-geometric", "greedy-geometric"]),
+    ):
+        found = question.forecast(people, epsilon=2, **given)
+        assert [row.method for row in found] == methods, question
+
+
+def test_items_are_those_of_the_domain():
+    given = {"epsilon": 1, "methods": "peeling"}
+    [small] = rows(dps.TopK(3, domain=30), dps.Population(200), **given)
+    for domain in (list(range(30)), range(30), [*range(30), 7, None]):
+        assert rows(dps.TopK(3, domain=domain), dps.Population(200, items=500), **given) == [small]
+
+
+# ---- the population as a value --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"users": 0}, "users must be a whole number"),
+        ({"users": 10**13}, "users must be a whole number from 1 to 1000000000000"),
+        ({"items": 10**8}, "items must be a whole number from 1 to 10000000"),
+        ({"items_per_user": 1999}, "items_per_user must be at most nine tenths of items, got 1999"),
+        ({"items_per_user": 0}, "items_per_user must be a positive"),
+        ({"skew": -1}, "skew must be a number from 0"),
+        ({"skew": 11}, "skew must be a number from 0"),
+        ({"groups": []}, "groups must be numbers of users"),
+        ({"groups": "DE"}, "groups must be numbers of users"),
+        ({"groups": {5: 6}}, "groups must be numbers of users"),
+        ({"groups": [0]}, "groups must be a whole number"),
+        ({"groups": [5] * 1001}, "at most 1,000, got 1,001"),
+        ({"groups": [5], "users": 5}, "users must be left out where groups are given"),
+        ({"groups": [5], "groups_per_user": 2}, "groups_per_user must be from 1 to the 1 groups"),
+        ({"groups_per_user": 2}, "groups must be given where groups_per_user is"),
+    ],
+    ids=str,
+)
+def test_a_population_is_checked_when_it_is_made(given, message):
+    with pytest.raises(dps.ParameterError, match=message):
+        dps.Population(**given)
+
+
+def test_a_population_is_a_value():
+    for text in (
+        "Population()",
+        "Population(500, items=30, items_per_user=4.5, skew=0)",
+        "Population(groups=7)",
+        "Population(groups=[50, 20], groups_per_user=1.5)",
+    ):
+        value = eval(text, {"Population": dps.Population})
+        assert repr(value) == text
+        assert value == eval(repr(value), {"Population": dps.Population})
+    assert dps.Population(10_000, items=2_000, items_per_user=10) != dps.Population()
+    assert dps.Population(10_000, items=2_000, skew="1.1") == dps.Population()
+    assert [dps.Population(items=items).mean_items for items in (15, 20, 500)] == [7.5, 10, 10]
 
 
 @pytest.mark.parametrize("method", ["peeling", "canonical-set", "joint-sequence", "limited-domain"])
 def test_a_forecast_at_a_price_says_the_accuracy_that_the_price_was_found_for(method):
-    known = method != "limited-domain"
-    given = {"k": 3, "users": 500, "items": 60, "domain_known": known, "methods": method}
-    [near] = rows("top_k", within=20, **given)
-    [same] = rows("top_k", epsilon=near.epsilon, **given)
+    asked = dps.TopK(3, domain=None if method == "limited-domain" else 60, method=method)
+    people = dps.Population(500, items=60)
+    [near] = rows(asked, people, within=20)
+    [same] = rows(asked, people, epsilon=near.epsilon)
     assert near.within == same.within <= 20
-    [less] = rows("top_k", epsilon=near.epsilon * 97 / 100, **given)
+    [less] = rows(asked, people, epsilon=near.epsilon * 97 / 100)
     assert less.within > 20

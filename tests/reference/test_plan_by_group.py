@@ -9,19 +9,23 @@ import pytest
 
 import dpselect as dps
 from dpselect.errors import ParameterError
-from dpselect.forecast import plan
 from dpselect.forecast.by_group import imagined
-from dpselect.forecast.population import Zipf, expected_counts
+from dpselect.forecast.crowds import Zipf, expected_counts
+from dpselect.forecast.guide import forecast
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 
 SIZES = [6000, 2000, 300]
-ASKED = {"k": 3, "groups": SIZES, "items": 40, "items_per_user": 3, "epsilon": [1, 4]}
+
+
+def plan(question, groups_per_user=1):
+    people = dps.Population(items=40, items_per_user=3, groups=SIZES, groups_per_user=groups_per_user)
+    return forecast(question, people, epsilon=[1, 4], draws=SeededDraws(1))
 
 
 @pytest.fixture(scope="module")
-def found() -> dps.forecast.Forecast:
-    return plan("top_k", **ASKED, groups_per_user=2, counts=True, draws=SeededDraws(1))
+def found() -> dps.Forecast:
+    return plan(dps.TopK(3, by="country", counts=True), groups_per_user=2)
 
 
 def test_each_number_of_groups_is_priced_as_the_question(found):
@@ -57,16 +61,17 @@ def test_an_answer_is_as_good_as_its_forecast():
         "g": np.repeat(np.repeat(np.arange(3), 40), list(map(len, users))),
     }
     data = dps.Dataset(rows, user="user", item="item")
-    for row in plan("top_k", **ASKED, max_groups_per_user=1, draws=SeededDraws(1)):
+    for row in plan(dps.TopK(3, by=dps.By("country", max_groups_per_user=1))):
         real = by_names(data).top_k(3, epsilon=row.epsilon, delta="1e-6", by="g", draws=SeededDraws(2))
         assert abs(len(real) - row.items) <= 1
         assert abs(len(real.groups.shown) - row.groups) <= 1
 
 
 def test_it_says_where_auto_would_take_another_way():
-    said = str(plan("top_k", k=40, groups=[50], epsilon=1, max_groups_per_user=1))
-    assert '"auto" takes discover' in said
-    assert "auto" not in str(plan("top_k", k=5, groups=[50], epsilon=1, max_groups_per_user=1))
+    by = dps.By("country", max_groups_per_user=1)
+    for k, discovered in ((40, True), (5, False)):
+        said = str(dps.TopK(k, by=by).forecast(dps.Population(groups=[50]), epsilon=1))
+        assert ('"auto" takes discover' in said) is discovered
 
 
 def test_its_forms(found):
@@ -80,31 +85,27 @@ def test_its_forms(found):
     assert found.plot().names[0] == "limited-domain, 1"
 
 
+GROUPS = dps.Population(groups=[5])
+
+
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("like", "given", "message"),
     [
-        ({"groups": []}, "groups must be numbers of users"),
-        ({"groups": "DE"}, "groups must be numbers of users"),
-        ({"groups": [0]}, "groups must be a whole number"),
-        ({"groups": [5] * 1001}, "at most 1,000, got 1,001"),
-        ({"groups": [5], "users": 5}, "users must be left out where groups are given"),
-        ({"groups": [5], "like": [3]}, "like must be left out where groups are given"),
-        ({"groups": [5], "within": 9, "epsilon": None}, "within must be left out where groups are given"),
-        ({"groups": [5], "domain_known": True}, "domain_known must be left out where groups are given"),
-        ({"groups": [5], "methods": "discover"}, "methods must be left out where groups are given"),
-        ({"groups": [5], "groups_per_user": 2}, "groups_per_user must be from 1 to the 1 groups"),
-        ({"groups": [5], "max_groups_per_user": []}, "max_groups_per_user must be a whole number or several"),
-        ({"groups": [5], "max_groups_per_user": 0}, "max_groups_per_user must be a whole number"),
-        ({"groups_per_user": 2}, "groups must be given where groups_per_user is"),
-        ({"max_groups_per_user": 2}, "groups must be given where max_groups_per_user is"),
+        (None, {}, "groups must be given in a Population where the question has by"),
+        (dps.Population(), {}, "groups must be given in a Population where the question has by"),
+        ([3], {}, "groups must be given in a Population where the question has by"),
+        (GROUPS, {"within": 9}, "within must be left out where the question has by, got 9"),
+        (GROUPS, {"methods": "discover"}, "methods must be among limited-domain here, got 'discover'"),
     ],
 )
-def test_bad_input(given, message):
+def test_bad_input(like, given, message):
     with pytest.raises(ParameterError, match=message):
-        plan("top_k", **{"epsilon": 1, **given})
+        dps.TopK(by="country").forecast(like, **given)
 
 
-def test_a_union_has_no_bound_on_groups():
-    for name in ("groups", "groups_per_user", "max_groups_per_user"):
-        with pytest.raises(ParameterError, match=f"{name} must be left out for a union"):
-            plan("union", epsilon=1, **{name: 2})
+def test_only_limited_domain_is_tried():
+    for asked in (dps.Method("limited-domain", k_bar=20), None):
+        question = dps.TopK(by=dps.By(["country", "city"], max_groups_per_user=7), method=asked)
+        assert [row.max_groups_per_user for row in question.forecast(GROUPS, epsilon=1)] == [7]
+    with pytest.raises(ParameterError, match="method must be among limited-domain here, got 'discover'"):
+        dps.TopK(by="country", method="discover").forecast(GROUPS)

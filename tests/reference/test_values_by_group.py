@@ -275,16 +275,12 @@ def test_bad_input(ages, options, said):
 def test_what_does_not_go_with_groups(ages, options):
     with pytest.raises(ParameterError, match="within must be left out where by is given"):
         by_names(ages).median(bounds=(0, 120), within=50, by="country")
-    with pytest.raises(ParameterError, match="neighbors must be add-remove where by is given"):
-        by_names(options).choose(domain=DOMAIN, epsilon=1, by="country", neighbors="replace-one")
     with pytest.raises(ParameterError, match="domain must say which items there are where by is given"):
         options.choose(domain=10, epsilon=1, by="country")
     with pytest.raises(ParameterError, match="domain must have at most 1,000,000 items"):
         options.choose(domain=range(10**15), epsilon=1, by="country")
     with pytest.raises(ParameterError, match="delta must be left out where by is not given"):
         options.choose(domain=DOMAIN, epsilon=1, delta="1e-6")
-    with pytest.raises(ParameterError, match="by must be left out for scores"):
-        plan_of("choose", epsilon=1, of_scores=True, by="country", delta="1e-6")
 
 
 def test_groups_that_look_alike_are_two_in_a_picture():

@@ -296,7 +296,7 @@ def test_both_or_what_the_price_depends_on_is_refused(votes: dps.Dataset, monkey
     paid = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget(epsilon=1, delta="1e-6"))
     with pytest.raises(dps.ParameterError, match="share must be left out where within is given"):
         by_names(paid).top_k(2, within=5, share="1%")
-    with pytest.raises(dps.ParameterError, match="share must be left out where users_for is given"):
+    with pytest.raises(dps.ParameterError, match="share must be left out where threshold is given"):
         by_names(paid).union(users_for=5, share="1%", max_items_per_user=1)
     with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where users_for is"):
         votes.ask(dps.Union(), threshold=5)

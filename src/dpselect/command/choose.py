@@ -12,6 +12,7 @@ from dpselect.errors import ParameterError
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
+EXPONENTIAL = names("choose")[0]
 EXAMPLES = f"""
 examples:
   dpselect choose models.csv --label model --score correct --epsilon 1
@@ -38,7 +39,7 @@ def options(command: shared.Group) -> None:
     shared.users_and_items(events)
     shared.domain(events)
     shared.price(command)
-    command.add_argument("--method", default="exponential", help=", ".join(names("choose")))
+    command.add_argument("--method", help=", ".join(names("choose")))
     command.add_argument("--delta", help="with --by alone: the small probability that the promise fails (default 1e-6)")
     shared.groups(command, "the option")
     shared.budget(command)
@@ -66,7 +67,7 @@ def _of_scores(args: argparse.Namespace) -> Release:
         sensitivity="1" if args.sensitivity is None else args.sensitivity,
         monotonic=args.monotonic,
         neighbors="add-remove" if args.neighbors is None else args.neighbors,
-        method=args.method,
+        method=args.method or EXPONENTIAL,
         fresh=args.fresh,
         **asking.payment(args),
     )

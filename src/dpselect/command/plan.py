@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpselect.command import shared
-from dpselect.errors import DataError, OutputError, ParameterError
+from dpselect.errors import DataError, OutputError, ParameterError, came, naming
 
 if TYPE_CHECKING:
-    from dpselect.forecast import Forecast
+    from dpselect.forecast import Forecast, Population
+    from dpselect.questions.questions import Question
 
 SHAPE = "a release as JSON whose items have a count each, or a CSV file with a column count of whole numbers"
 
@@ -58,7 +59,7 @@ def options(command: argparse.ArgumentParser) -> None:
     groups.add_argument("--groups", metavar="N,N", help="how many users each group has, in place of --users")
     groups.add_argument("--groups-per-user", metavar="M", help="in how many of them a user is, on average (default 1)")
     groups.add_argument(
-        "--max-groups-per-user", metavar="N,N", help="in how many a user counts, to be compared (default 1,2,5)"
+        "--max-groups-per-user", type=int, metavar="N", help="in how many a user counts (default: 1, 2 and 5 compared)"
     )
     _price(top, "--within", "no item has over N users fewer than the k-th, 95 times of 100")
     _price(union, "--users-for", "an item that N users have, and no other item, is found 95 times of 100")
@@ -125,39 +126,53 @@ def run(args: argparse.Namespace) -> None:
 
 
 def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
-    """`dps.plan` with the words of the command."""
-    from dpselect.forecast import plan
-
-    more: dict[str, Any] = {}
-    if args.question == "top":
-        more = {name: _numbers(getattr(args, name)) for name in ("groups", "max_groups_per_user")}
-        more |= {"groups_per_user": args.groups_per_user}
-        more |= {"k": args.k, "k_bar": args.k_bar, "domain_known": args.domain_known, "counts": args.counts}
-    more |= {"within": args.within} if args.question == "top" else {"users_for": args.users_for}
-    return plan(
-        "top_k" if args.question == "top" else "union",
-        users=args.users,
-        items=args.items,
-        items_per_user=_number(args.items_per_user),
-        skew=args.skew,
-        like=None if args.like is None else released_counts(Path(args.like)),
-        max_items_per_user=args.max_items_per_user,
-        epsilon=None if args.epsilon is None else args.epsilon.split(","),
-        delta=args.delta,
-        methods=None if args.methods is None else args.methods.split(","),
-        progress=progress,
-        **more,
-    )
+    """The forecast of a question, of imagined users or of counts that were released before."""
+    like = _like(args)
+    with naming("users_for", "threshold"):
+        return _question(args, like).forecast(
+            like,
+            epsilon=None if args.epsilon is None else args.epsilon.split(","),
+            delta=args.delta,
+            within=getattr(args, "within", None),
+            threshold=getattr(args, "users_for", None),
+            max_items_per_user=args.max_items_per_user,
+            methods=None if args.methods is None else args.methods.split(","),
+            progress=progress,
+        )
 
 
-def _numbers(text: str | None) -> list[str | int | None] | None:
-    """Whole numbers between commas."""
-    return None if text is None else [_number(one.strip()) for one in text.split(",")]
+def _like(args: argparse.Namespace) -> Population | list[int]:
+    """The users. Beside counts that were released only the size of a known domain may be said."""
+    from dpselect.forecast import Population
+
+    said = {name: getattr(args, name, None) for name in Population.flat_names()}
+    if said["groups"] is not None:
+        said["groups"] = [_number(one.strip()) for one in said["groups"].split(",")]
+    if args.like is None:
+        return Population.from_flat(said)
+    for name, value in said.items():
+        if value is not None and not (name == "items" and getattr(args, "domain_known", False)):
+            raise ParameterError(name, "be left out where like is given", came(value))
+    return released_counts(Path(args.like))
 
 
-def _number(text: str | None) -> str | int | None:
-    """Beside counts it must be a whole number, as an average of imagined users it may have a fraction."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+def _number(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _question(args: argparse.Namespace, like: Population | list[int]) -> Question:
+    """The question. The items of a known domain are those of the users, unless --items says how many they are."""
+    from dpselect.questions.questions import TopK, Union
+
+    if args.question == "union":
+        return Union()
+    said = {name: getattr(args, name) for name in ("k", "counts", "k_bar", "max_groups_per_user")}
+    if args.domain_known:
+        there = len(like) if isinstance(like, list) else like.items
+        said["domain"] = there if args.items is None else args.items
+    if args.groups is not None or args.max_groups_per_user is not None:
+        said["by"] = "group"
+    return TopK.from_flat(said)
 
 
 def rendered(found: Forecast, form: str) -> bytes:

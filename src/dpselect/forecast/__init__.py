@@ -1,6 +1,6 @@
 """What an answer would be like at each budget, shown before anything is spent: no data is read here."""
 
 from dpselect.forecast.forecast import Forecast, ForecastRow
-from dpselect.forecast.guide import plan
+from dpselect.forecast.population import Population
 
-__all__ = ["Forecast", "ForecastRow", "plan"]
+__all__ = ["Forecast", "ForecastRow", "Population"]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from dpselect._ground import parameters
 from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError, came
+from dpselect.forecast.crowds import Floats, Zipf, expected_counts
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.forecast.population import Floats, Zipf, expected_counts
 from dpselect.queries.facts import Facts
 from dpselect.queries.selections import DISCOVER
 from dpselect.queries.top_k import TopKPlan
@@ -25,7 +22,6 @@ from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import BETA
 
 RUNS = 5  # each is an answer of many groups
-MOST_GROUPS = 1000
 COMPARED = (1, 2, 5)
 GROUP = ("country",)  # what groups are called in the question: any name will do
 HOW_TO_READ = (
@@ -37,7 +33,6 @@ HOW_TO_READ = (
     "Threshold: how far bottom stands above the item at rank k_bar + 1 of a group, in users who count.",
 )
 WIDTH = "Width: a noisy count is so near to the true number of users who count, 95 times of 100."
-MUST_BE_SIZES = "be numbers of users of groups, one for each"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,43 +74,6 @@ class ByGroupForecast:
     def assumed(self) -> dict[str, object]:
         """The same as numbers."""
         return {**vars(self), "groups": list(self.groups), "max_groups_per_user": list(self.max_groups_per_user)}
-
-
-def wanted(groups: object, per_user: Any, most: object, **more: Any) -> ByGroupForecast:
-    """The parameters, checked."""
-    sizes = [parameters.whole("groups", one, least=1) for one in _several("groups", groups, MUST_BE_SIZES)]
-    if not 1 <= len(sizes) <= MOST_GROUPS:
-        raise ParameterError("groups", f"{MUST_BE_SIZES}, and at most {MOST_GROUPS:,}", f"{len(sizes):,}")
-    has = parameters.positive("groups_per_user", 1 if per_user is None else per_user)
-    if not 1 <= has <= len(sizes):
-        raise ParameterError("groups_per_user", f"be from 1 to the {len(sizes):,} groups", came(per_user))
-    given = _several("max_groups_per_user", COMPARED if most is None else most, "be a whole number or several")
-    compared = {parameters.whole("max_groups_per_user", one, least=1) for one in given}
-    if most is None:  # of the usual ones those that make sense here
-        compared = {one for one in compared if one <= len(sizes)}
-    if not compared:
-        raise ParameterError("max_groups_per_user", "be a whole number or several", "none")
-    return ByGroupForecast(
-        groups=tuple(sizes), groups_per_user=has, max_groups_per_user=tuple(sorted(compared)), **more
-    )
-
-
-def alone(groups: object, of_groups: Mapping[str, object], others: Mapping[str, object]) -> None:
-    """Refuse what is said of groups where there are none, and what does not go with them."""
-    if groups is None:
-        for name, value in of_groups.items():
-            if value is not None:
-                raise ParameterError("groups", f"be given where {name} is", "nothing")
-        return
-    for name, value in others.items():
-        if value is not None and value is not False:
-            raise ParameterError(name, "be left out where groups are given", came(value))
-
-
-def _several(name: str, value: object, must: str) -> list[object]:
-    if isinstance(value, (str, bytes, Mapping)):
-        raise ParameterError(name, must, came(value))
-    return parameters.several(name, value, must)
 
 
 def by_group_rows(

@@ -15,8 +15,8 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.user_sets import Int64
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
+from dpselect.forecast.crowds import Crowd, expected_counts, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.forecast.population import Population, expected_counts, smallest_likely
 from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
@@ -62,7 +62,7 @@ def applying(*, known: bool, bounded: bool) -> list[str]:
 
 def top_k_rows(
     terms: TopKForecast,
-    population: Population,
+    crowd: Crowd,
     chosen: Sequence[str],
     epsilons: Sequence[Fraction | None],
     draws: Draws,
@@ -70,7 +70,7 @@ def top_k_rows(
     said: list[str],
 ) -> Iterator[ForecastRow]:
     """A row for each method and epsilon, None for what follows from `within`; what that costs is `said`."""
-    counts = np.rint(expected_counts(population, terms.max_items_per_user)).astype(np.int64)
+    counts = np.rint(expected_counts(crowd, terms.max_items_per_user)).astype(np.int64)
     counts = -np.sort(-counts)
     if not terms.known and not counts.any():
         raise ParameterError("users", "be enough for some item to have one", "too few", "raise users or items_per_user")
@@ -80,14 +80,14 @@ def top_k_rows(
         for step, epsilon in enumerate(epsilons):
             tell((place * len(epsilons) + step) / total)
             try:
-                plan = terms.plan(method, epsilon, population.items)
+                plan = terms.plan(method, epsilon, crowd.items)
             except ParameterError as error:
                 if error.parameter != "within" or len(chosen) == 1:
                     raise
                 said.append(f"{method} is left out: within must {error.must}.")
                 continue
             said += [] if plan.asked is None else [f"By {method}: {plan.asked.before}."]
-            candidates = population.items if terms.known else None
+            candidates = crowd.items if terms.known else None
             yield tried(method, plan.selection, counts, candidates, histogram, draws)
 
 

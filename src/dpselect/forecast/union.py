@@ -16,9 +16,9 @@ from dpselect._ground import methods
 from dpselect._ground.methods import NeedsBound, WeightRule
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, naming
+from dpselect.forecast.crowds import Crowd, Floats, chances, expected_counts, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.forecast.population import Floats, Population, chances, expected_counts, smallest_likely
 from dpselect.mechanisms import SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
@@ -45,7 +45,7 @@ class UnionForecast:
 
     delta: Fraction
     max_items_per_user: int | None
-    users_for: int | None = None
+    threshold: int | None = None
 
     def bound(self, method: str) -> dict[str, Any]:
         """The bound on the items of a user, for a method that takes one."""
@@ -58,9 +58,10 @@ class UnionForecast:
         return methods.named("union", method).make(epsilon=epsilon, delta=self.delta, **self.bound(method))
 
     def price(self, method: str) -> Fraction:
-        """The epsilon that follows from `users_for`."""
-        payment = Payment(threshold=self.users_for, delta=self.delta)
-        return UnionPlan(question=Union(method=method), payment=payment, facts=Facts(**self.bound(method))).epsilon
+        """The epsilon that follows from `threshold`."""
+        payment = Payment(threshold=self.threshold, delta=self.delta)
+        with naming("threshold", "users_for"):
+            return UnionPlan(question=Union(method=method), payment=payment, facts=Facts(**self.bound(method))).epsilon
 
 
 def applying(most: int | None, *, users: bool) -> list[str]:
@@ -103,20 +104,20 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """What a population gives on average. For sums it does not depend on epsilon, and is found once a method."""
+    """What a crowd gives on average. For sums it does not depend on epsilon, and is found once a method."""
 
-    population: Population
+    crowd: Crowd
     found: dict[str, Floats] = field(default_factory=dict)
 
     @cached_property
     def users(self) -> Floats:
         """How many users each item has, before any bound."""
-        return expected_counts(self.population, None)
+        return expected_counts(self.crowd, None)
 
     def weights(self, method: str, mechanism: SetUnion, most: int | None) -> Floats:
         """The expected weights."""
         if method not in self.found:
-            weights = self.population.given(most, mechanism.share)
+            weights = self.crowd.given(most, mechanism.share)
             # This law knows whole numbers only, and would round an average down.
             self.found[method] = np.rint(weights) if isinstance(mechanism, TruncatedGeometric) else weights
         return self.found[method]
@@ -131,9 +132,9 @@ def union_rows(
     refused: dict[str, list[Fraction]],
     said: list[str],
 ) -> Iterator[ForecastRow]:
-    """A row for each method and epsilon, None for what follows from `users_for`.
+    """A row for each method and epsilon, None for what follows from `threshold`.
 
-    A method that cannot be had at some epsilon is noted in `refused`, one that cannot promise `users_for` is `said`.
+    A method that cannot be had at some epsilon is noted in `refused`, one that cannot promise `threshold` is `said`.
     """
     total = len(chosen) * len(epsilons)
     for place, method in enumerate(chosen):
@@ -143,9 +144,9 @@ def union_rows(
             try:
                 epsilon = given or terms.price(method)
             except ParameterError as error:
-                if error.parameter != "users_for" or len(chosen) == 1:
+                if error.parameter != "threshold" or len(chosen) == 1:
                     raise
-                said.append(f"{method} is left out: users_for must {error.must}.")
+                said.append(f"{method} is left out: threshold must {error.must}.")
                 continue
             with contextlib.suppress(ParameterError):
                 mechanism = terms.make(method, epsilon) if quick(method, epsilon, terms) else None
@@ -164,8 +165,8 @@ def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, world: Avera
     """Expected weights, and the chances at them."""
     most: int | None = mechanism.max_items_per_user
     likely = chances(mechanism.law, world.weights(method, mechanism, most))
-    if world.population.alike:
-        needed: int | None = users_needed(mechanism, most, world.population.typical)
+    if world.crowd.alike:
+        needed: int | None = users_needed(mechanism, most, world.crowd.typical)
     else:
         needed = smallest_likely(world.users, likely)
     return summed(method, epsilon, [likely], world.users, needed, mechanism.threshold)

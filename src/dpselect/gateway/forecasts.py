@@ -9,18 +9,21 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dpselect._ground.domain import Listed, Size, Span
+from dpselect._ground.domain import most_items
 from dpselect._ground.parameters import percent, shown
 from dpselect.accounting.two_prices import Price
 from dpselect.errors import ParameterError
-from dpselect.forecast import plan
+from dpselect.forecast import Population
 from dpselect.forecast.forecast import Forecast
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
 from dpselect.queries.plan import Plan
+from dpselect.queries.top_k import TopKPlan
 from dpselect.queries.union_terms import UnionTerms, chosen_method
+from dpselect.questions.parts import Method
 from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release.formatting import Json
 
 HARDLY, HALF = 0.005, 0.5
@@ -129,43 +132,33 @@ def _rounded(number: Fraction) -> Fraction:
 def _planned(asked: AskedQuestion, plans: list[Plan]) -> Forecast | None:
     """The forecast of the method that would answer; none where there is no simulation of it."""
     plan, sizes = asked.plan, asked.settings.sizes
-    said: dict[str, Any] = {"users": sizes.users, "items": sizes.items, "skew": str(sizes.skew)}
-    most = plan.most
-    said |= {"items_per_user": str(sizes.items_per_user), "max_items_per_user": most}
-    said["delta"] = str(plan.ceiling.delta)
-    said["epsilon"] = tuple(str(one.ceiling.epsilon) for one in plans)
     if plan.by or plan.totals or plan.measuring or plan.others:
         return None
-    if plan.verb == "top_k":
-        if plan.domain is not None:
-            said |= {"domain_known": True, "items": _size(plan.domain)}
-        said |= {"k": plan.key["k"], "counts": bool(plan.key.get("counts")), "methods": plan.key["method"]}
-    elif isinstance(plan, UnionTerms) and most is not None:
-        said["methods"] = chosen_method(plan, most)
+    question: Question
+    if isinstance(plan, TopKPlan):
+        items = None if plan.domain is None else most_items(plan.domain)  # their names are not kept
+        method = Method(plan.method, k_bar=plan.how.k_bar)
+        question = TopK(plan.question.k, domain=items, counts=plan.counted, method=method)
+    elif isinstance(plan, UnionTerms) and plan.most is not None:
+        question = Union(method=chosen_method(plan, plan.most))
     else:
         return None
     with _ONE_AT_A_TIME:
-        return _simulated(plan.verb, tuple(sorted(said.items(), key=lambda one: one[0])))
-
-
-def _size(domain: object) -> int:
-    match domain:
-        case Listed():
-            return len(domain.items)
-        case Span():
-            return domain.stop - domain.start
-        case Size():
-            return domain.items
-        case _:
-            raise ParameterError("domain", "be a list of items, a span or a number", "something else")
+        return _simulated(
+            question,
+            Population(sizes.users, items=sizes.items, items_per_user=sizes.items_per_user, skew=sizes.skew),
+            tuple(one.ceiling.epsilon for one in plans),
+            plan.ceiling.delta,
+            plan.most,
+        )
 
 
 @lru_cache(maxsize=1000)
-def _simulated(verb: str, said: tuple[tuple[str, Any], ...]) -> Forecast | None:
-    """The same parameters have the same forecast."""
-    given = dict(said)
-    given["epsilon"] = list(given["epsilon"])
+def _simulated(
+    question: Question, like: Population, epsilons: tuple[Fraction, ...], delta: Fraction, most: int | None
+) -> Forecast | None:
+    """The same question has the same forecast."""
     try:
-        return plan(verb, **given)
+        return question.forecast(like, epsilon=epsilons, delta=delta, max_items_per_user=most)
     except ParameterError:
         return None

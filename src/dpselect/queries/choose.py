@@ -114,6 +114,14 @@ class ChoosePlan(OfValues):
         return cast(Privacy, self.mechanism.privacy) if self.table is None else self.table.privacy
 
     @property
+    def accuracy(self) -> Accuracy:
+        """What holds of an answer whatever the data are; nothing where only reading tells how many candidates are."""
+        candidates = None if self.domain is None else most_items(self.domain)
+        if candidates is None:
+            return accuracy.NOTHING
+        return self.near(candidates) if self.table is None else self.table.near(self.near(candidates))
+
+    @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         m = self.mechanism
@@ -172,10 +180,8 @@ class ChoosePlan(OfValues):
     def like(self, release: Release) -> Release:
         """An answer with what is planned of it; where scores, or a column, say how many candidates, it does not."""
         domain = self.domain
-        candidates, good = None if domain is None else most_items(domain), release.accuracy
-        if candidates is not None:
-            good = self.near(candidates) if self.table is None else self.table.near(self.near(candidates))
-        return likeness(release, self.statement(), good)
+        known = domain is not None and most_items(domain) is not None
+        return likeness(release, self.statement(), self.accuracy if known else release.accuracy)
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""

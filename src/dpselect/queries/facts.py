@@ -135,10 +135,7 @@ class Facts(Value):
             if getattr(self, one.name) is None and one.name in beside:
                 more[one.name] = value
             elif said(one, value) != said(one, getattr(self, one.name)):
-                must = (
-                    "be said once, of the data or of the question" if one.name == "exclude" else "be that of the data"
-                )
-                raise ParameterError(one.name, must, came(value), f"say {one.name} of the data set")
+                raise ParameterError(one.name, "be that of the data", came(value), f"say {one.name} of the data set")
         return replace(self, **more) if more else self
 
     @property

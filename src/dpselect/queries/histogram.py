@@ -83,6 +83,12 @@ class HistogramPlan(Plan):
         return self.mechanism.privacy
 
     @property
+    def accuracy(self) -> Accuracy:
+        """What holds of an answer whatever the data are; nothing where only reading tells how many items there are."""
+        items = most_items(self.known)
+        return accuracy.NOTHING if items is None else self._near(items)
+
+    @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         return {

@@ -27,7 +27,8 @@ from dpselect.mechanisms.port import settle
 from dpselect.queries.facts import Facts, Rows
 from dpselect.questions.payment import ACCURACIES, Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
-from dpselect.release.accuracy import said_items
+from dpselect.release import formatting
+from dpselect.release.accuracy import TIMES, Accuracy, said_items
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 Ready = Callable[[Draws, Progress | None], "Release"]
 """Answers a question. Whoever calls it has seen to the price."""
 
+GOOD = f"how good an answer is (each line {TIMES} times of 100):"
 LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
 UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
 ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
@@ -121,6 +123,24 @@ class Plan(ABC):
     @abstractmethod
     def method(self) -> str:
         """What answers."""
+
+    @property
+    @abstractmethod
+    def accuracy(self) -> Accuracy:
+        """What holds of an answer whatever the data are, as far as it is known before there is one."""
+
+    @property
+    def reason(self) -> str:
+        """Why this method; of most questions there is one."""
+        return ""
+
+    def __str__(self) -> str:
+        most = self.ceiling
+        amounts = f"epsilon {formatting.price(most.epsilon)}"
+        amounts += f", delta {formatting.price(most.delta)}" if most.delta else ""
+        said = [f"{self.question!r}: {self.method}, at most {amounts}.", *([self.reason] if self.reason else [])]
+        good = [f"  - {sentence}" for sentence in self.accuracy.sentences]
+        return "\n".join([*said, *([GOOD, *good] if good else [])])
 
     @property
     def epsilon(self) -> Fraction:

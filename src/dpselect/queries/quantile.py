@@ -145,6 +145,11 @@ class QuantilePlan(OfValues):
         return self.mechanism.privacy if self.table is None else self.table.privacy
 
     @property
+    def accuracy(self) -> Accuracy:
+        """What holds of an answer whatever the data are."""
+        return self.near if self.table is None else self.table.near(self.near)
+
+    @property
     def key(self) -> Mapping[str, object]:
         """What a ledger knows the question by."""
         m, within, by = self.mechanism, self.payment.within, self.question.by
@@ -200,8 +205,7 @@ class QuantilePlan(OfValues):
 
     def like(self, release: Release) -> Release:
         """An answer with what is planned of it."""
-        good = self.near if self.table is None else self.table.near(self.near)
-        told = likeness(release, self.statement(), good, kind=Kind.VALUES)
+        told = likeness(release, self.statement(), self.accuracy, kind=Kind.VALUES)
         return told if self.asked is None else self.asked.told(told)
 
     @property

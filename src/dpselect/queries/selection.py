@@ -103,6 +103,10 @@ class Selection(ABC):
     def like(self, release: Release, candidates: int) -> Release:
         """An answer with what this plan says of it, of a domain of so many items where there is one."""
 
+    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
+        """What holds of an answer whatever the data are, as far as it is known before there is one."""
+        return accuracy.NOTHING
+
     def asked_of(self, engine: Engine) -> Ready | None:  # noqa: ARG002 - most ask what the data of all methods have
         """How an engine answers it, where that is a question of its own."""
         return None
@@ -172,6 +176,10 @@ class Picks(Selection):
     @abstractmethod
     def near(self, candidates: int) -> Accuracy:
         """How good the picks are."""
+
+    def before(self, candidates: int | None) -> Accuracy:
+        """How good the picks are, and their counts."""
+        return self.near(candidates or 1) + near_counts(self.counter, self.scale)
 
     def like(self, release: Release, candidates: int) -> Release:
         """An answer with what this plan says of it."""

@@ -24,6 +24,7 @@ from dpselect.queries.selections import DISCOVER, LIMITED, PEELING, Wanted, best
 from dpselect.questions.parts import SET, By, Gain, Method, Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
+from dpselect.release.accuracy import NOTHING, Accuracy
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class TopKPlan(Plan):
             raise ParameterError("in_engine", f"be left out for all but {DISCOVER}", came(True), hint)
         if q.by is not None and not self.ranked:
             must = "be one that ranks where by is given: the items of a group come in order"
-            raise ParameterError("method", must, came(self._method.name), "the order costs nothing more there")
+            raise ParameterError("method", must, came(self.how.name), "the order costs nothing more there")
         for (name, given), (other, beside), (why, hint) in (
             (("within", within), ("by", q.by), ("both would say how near", "give epsilon")),
             (("by", q.by), ("measures", q.measures), ("only one list is measured", ONE_GROUP)),
@@ -100,24 +101,25 @@ class TopKPlan(Plan):
             raise ParameterError("by", must, came(self.by), ONE_GROUP)
 
     @property
-    def _method(self) -> Method:
+    def how(self) -> Method:
+        """The method that was asked for, with its options."""
         return self.question.method if isinstance(self.question.method, Method) else Method()
 
     @property
     def named(self) -> str:
         """The method that was named; auto where it is left to the plan."""
-        name = self._method.name
+        name = self.how.name
         return AUTO if name in (None, SET) else str(name)
 
     @property
     def ranked(self) -> bool:
         """Are the items to come in order?"""
-        name = self._method.name
+        name = self.how.name
         return name != SET and (name is None or methods.named("top_k", name).ordered)
 
     @property
     def _in_engine(self) -> bool:
-        return self._method.in_engine
+        return self.how.in_engine
 
     @property
     def _where(self) -> str:
@@ -154,7 +156,7 @@ class TopKPlan(Plan):
     def of_parts(self) -> Self:
         """Where the items are parts of texts nothing is discovered by group: parts are no pairs."""
         if self.named == AUTO:
-            return replace(self, question=replace(self.question, method=replace(self._method, name=LIMITED)))
+            return replace(self, question=replace(self.question, method=replace(self.how, name=LIMITED)))
         raise ParameterError(
             "split", f"be left out for {DISCOVER} where by is given", "a text that stands between items"
         )
@@ -173,6 +175,19 @@ class TopKPlan(Plan):
     def method(self) -> str:
         """What answers."""
         return self.named if self.chosen is not None and self.chosen.of_pairs else self.selection.method
+
+    @property
+    def reason(self) -> str:
+        """Why this method."""
+        return self.selection.reason
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
+        candidates = None if self.domain is None else most_items(self.domain)
+        if self.chosen is not None or isinstance(self.domain, Column):
+            return NOTHING
+        return self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -321,7 +336,7 @@ class TopKPlan(Plan):
             domain=self.domain,
             counts=self.counted,
             measures=self.measuring,
-            k_bar=self._method.k_bar,
+            k_bar=self.how.k_bar,
             ranked=self.ranked,
             max_items_per_user=self.most,
             moves=1 if self.totals is None else self.totals.most,
@@ -343,10 +358,10 @@ class TopKPlan(Plan):
         groups = self.in_groups
         assert groups is not None
         asked = AskedGroups(by=self.by, groups=groups.listed, counts=self.counted, users=groups.sizes)
-        terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta, "k_bar": self._method.k_bar}
+        terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta, "k_bar": self.how.k_bar}
         terms |= {"max_groups_per_user": groups.most, "max_items_per_user": self.most}
         why, k = "", self.question.k
-        if method == AUTO and self._method.k_bar is None and not groups.sizes and self.totals is None:
+        if method == AUTO and self.how.k_bar is None and not groups.sizes and self.totals is None:
             method = best_by_group(k * (groups.most or 1), epsilon, self.delta, self.most)
             why = LARGE_BY_GROUP if method == DISCOVER else ""
         if method == DISCOVER:

@@ -96,6 +96,10 @@ class TopByGroup(Selection):
             groups=shown,
         )
 
+    def before(self, candidates: int | None) -> accuracy.Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+        """How good the items of a group are, their counts and its number of users."""
+        return self._good()
+
     def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - k_bar of them are looked at
         """An answer with what this plan says of it."""
         of_groups = None if self.of_groups is None else self.of_groups.width(BETA)

@@ -128,6 +128,17 @@ class FoundTop(Selection):
         codes = best(asked.k, found, users_of(sets, found), each, draws)
         return self._released(mechanism, len(found), each, sets.labels(codes), users_of(sets, codes), draws)
 
+    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - they are discovered
+        """From how many users on an item is found, where the bound is known; how many are found is in the answer."""
+        if self.ready is None:
+            return accuracy.NOTHING
+        return found_by(self.ready.union, self.ready.max_items_per_user, among=self._among)
+
+    @property
+    def _among(self) -> str:
+        """Which users those are, if not all."""
+        return " in the periods that are asked about" if self.scale.gains else ""
+
     def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - they are discovered
         """An answer with what this plan says of it; the bound, and how many were found, are parts of the answer."""
         asked, size, mechanism = self.selector, len(release), self._mechanism_of(release)
@@ -208,8 +219,7 @@ class FoundTop(Selection):
 
     def _near(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Accuracy:
         """From how many users on an item is found, and how good the ranking of so many is."""
-        among = " in the periods that are asked about" if self.scale.gains else ""
-        good = found_by(mechanism.union, mechanism.max_items_per_user, among=among)
+        good = found_by(mechanism.union, mechanism.max_items_per_user, among=self._among)
         if found <= 1:
             return good
         gap = whole(gaps.exponential(each, gaps.others(found), gaps.each(BETA, made(self.selector.k, found))))

@@ -114,6 +114,11 @@ class FoundTopByGroup(FoundTop):
         said = self.stated_of(mechanism, found, largest, each)
         return self._like(release, said, self._good(mechanism, largest, each), counter)
 
+    @property
+    def _among(self) -> str:
+        """A user of one group."""
+        return IN_ONE
+
     def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[object, Found]:
         """The pairs found, group by group; codes are in the order of pairs, so groups are in theirs."""
         width = len(self.asked.by)
@@ -146,7 +151,7 @@ class FoundTopByGroup(FoundTop):
 
     def _good(self, mechanism: DiscoverThenPeel, largest: Sequence[int], each: Fraction) -> Accuracy:
         """From how many users on a pair is found, and how good the ranking of a group is."""
-        good, most = found_by(mechanism.union, mechanism.max_items_per_user, among=IN_ONE), max(largest, default=0)
+        good, most = found_by(mechanism.union, mechanism.max_items_per_user, among=self._among), max(largest, default=0)
         if most > 1:
             gap = gaps.exponential(each, gaps.others(most), gaps.each(BETA, made(self.selector.k, most)))
             ranked = accuracy.ranking(whole(gap), what=accuracy.DISCOVERED, scale=self.scale)

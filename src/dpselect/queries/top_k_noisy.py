@@ -64,6 +64,10 @@ class NoisyTop(Selection):
         good += accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
         return good + accuracy.counts_together(self.width(), self.scale) if self.counts else good
 
+    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+        """How good the items are, and their counts."""
+        return self.near()
+
     def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - k_bar of them are looked at
         """An answer with what this plan says of it."""
         width, counted = self.width(), self.counts

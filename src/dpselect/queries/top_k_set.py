@@ -64,6 +64,10 @@ class SetTop(Selection):
             good = accuracy.by_place(gap, ranked=self.kind is Kind.RANKING, scale=self.scale)
         return good + near_counts(self.counter, self.scale)
 
+    def before(self, candidates: int | None) -> Accuracy:
+        """How good the items are, and their counts."""
+        return self.near(candidates or 1)
+
     def like(self, release: Release, candidates: int) -> Release:
         """An answer with what this plan says of it."""
         return likeness(release, self.statement(), self.near(candidates), kind=self.kind, **self.counting)

@@ -48,6 +48,19 @@ ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time
 class UnionPlan(UnionTerms):
     """All items that enough distinct users share, or the n-grams of a text."""
 
+    @property
+    def reason(self) -> str:
+        """Why this method."""
+        return _why(self.method, self)
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
+        if self.chosen:
+            return accuracy.NOTHING
+        found = Run(self, self.most, self.mechanisms(self.most), secure(None), None).accuracy()
+        return found + (accuracy.NOTHING if self.asked is None else self.asked.accuracy)
+
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""
         return union_price(self, self.most, order)
@@ -286,7 +299,7 @@ NEVER = "An item that only a single user has appears with a probability of at mo
 
 
 def _why(name: str, query: UnionTerms) -> str:
-    taken = "It was named." if query.method != AUTO else "It was taken by epsilon, delta and max_items_per_user alone."
+    taken = "It was named." if query.named != AUTO else "It was taken by epsilon, delta and max_items_per_user alone."
     return f"Items that enough users share, by {name}; every decision is one exact coin. {taken}"
 
 
@@ -310,7 +323,7 @@ def _bound(most: int | None, query: UnionTerms) -> str:
 
 def _of_few(most: int | None, query: UnionTerms) -> list[str]:
     """What else may be asked of users of few items: an account that composes pays more for it, so it is not taken."""
-    if query.method != AUTO or query.words is not None or query.in_engine or most is None or not 1 < most <= FEW:
+    if query.named != AUTO or query.words is not None or query.in_engine or most is None or not 1 < most <= FEW:
         return []
     more = "often finds 10 to 50 % more items of such data; an account that composes pays more for it"
     return [f"About nine of ten users have at most {most} items: method={FOR_FEW!r} {more}."]

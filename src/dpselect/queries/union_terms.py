@@ -77,7 +77,7 @@ class UnionTerms(Plan):
             raise ParameterError("by", "be left out where the items are n-grams", "both", hint)
         if self.by and self.popular:
             raise ParameterError("by", "be left out where popular is given", "both", hint)
-        most, chosen = _bound(self.method, super().most, counted=self.counts)
+        most, chosen = _bound(self.named, super().most, counted=self.counts)
         parts = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
         settle(self, bound=most, chosen=chosen, parts=parts)
         self._settle_epsilon()
@@ -115,11 +115,16 @@ class UnionTerms(Plan):
         return self.question.method if isinstance(self.question.method, Method) else Method()
 
     @property
-    def method(self) -> str:
-        """What was named, or auto, which is left to the bound."""
+    def named(self) -> str:
+        """The method that was named, or auto, which is left to the bound."""
         if self._method.name is not None:
             return self._method.name
         return WITH_POPULAR if self.popular else AUTO
+
+    @property
+    def method(self) -> str:
+        """What answers, where the bound is known; where it is to be chosen, what answers for most bounds."""
+        return chosen_method(self, self.most)
 
     @property
     def popular(self) -> tuple[Any, ...]:
@@ -171,7 +176,7 @@ class UnionTerms(Plan):
             "most": self.most,
             "chosen": self.chosen,
             "counts": self.counts,
-            "method": self.method,
+            "method": self.named,
             "shares": self.parts,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
@@ -202,7 +207,7 @@ class UnionTerms(Plan):
     @property
     def counts_decide(self) -> bool:
         """Are the counts those that decided which items are released? They cost nothing more."""
-        return self.counts and self.method == WITH_COUNTS and not self.in_engine
+        return self.counts and self.named == WITH_COUNTS and not self.in_engine
 
     @property
     def for_counts(self) -> tuple[Fraction, Fraction]:
@@ -237,9 +242,9 @@ class UnionTerms(Plan):
         if self.words is not None:
             hint = "texts are cut here, row after row, and what memory does not hold goes to disk"
             raise ParameterError("in_engine", "be left out where the items are those of a text", "True", hint)
-        if self.method != AUTO and self.method not in able:
+        if self.named != AUTO and self.named not in able:
             hint = "in the others users look at what others gave, so their pairs must be in memory"
-            raise ParameterError("method", f"be auto, {', '.join(able)} where in_engine is given", self.method, hint)
+            raise ParameterError("method", f"be auto, {', '.join(able)} where in_engine is given", self.named, hint)
         if self.most is not None and self.most > MOST_SHARES:
             raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} where in_engine is given", self.most)
 
@@ -247,12 +252,12 @@ class UnionTerms(Plan):
         """Now, and not when the bound is known: by then the ceiling is reserved."""
         if not self.chosen:
             self.mechanisms(self.most)
-        elif self.method == "renyi-shaped":
+        elif self.named == "renyi-shaped":
             epsilon, delta = self.for_union
             if not has_curve(epsilon, delta, MOST_ITEMS):
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
                 raise without_curve(self.total, epsilon, delta, None, "renyi-shaped", hint)
-        elif self.method != AUTO:
+        elif self.named != AUTO:
             self.mechanisms(1)
             self.mechanisms(MOST_ITEMS)
 
@@ -264,7 +269,7 @@ def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
 
 def chosen_method(plan: UnionTerms, most: int | None) -> str:
     """The name of the method that answers, for users of at most `most` items."""
-    return best_method(*plan.for_union, most) if plan.method == AUTO else plan.method
+    return best_method(*plan.for_union, most) if plan.named == AUTO else plan.named
 
 
 @lru_cache(maxsize=4)

@@ -51,7 +51,11 @@ def one_of(*known: str) -> OneOf:
 
 
 def _said(number: Fraction) -> str:
-    return str(number) if number.denominator == 1 else repr(str(number))
+    """As Python reads it again, exactly: a decimal where that is the number."""
+    if number.denominator == 1:
+        return str(number)
+    decimal = repr(float(number))
+    return decimal if Fraction(decimal) == number else repr(str(number))
 
 
 def _text(name: str, value: object) -> str:

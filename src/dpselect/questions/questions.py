@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, Field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import parameters
-from dpselect._ground.parameters import Number
+from dpselect._ground.parameters import Number, Progress
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
 from dpselect.questions.parts import By, Gain, Method, Total, check_name, method_of
@@ -17,7 +17,9 @@ from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
+    from dpselect.forecast import Forecast, Population
     from dpselect.queries.plan import Plan
+    from dpselect.release.release import Release
 
 Items = Any  # a list, a range, a number of items, or a Column
 BY = inner(By, plain=By)
@@ -97,6 +99,45 @@ class Question(Value):
 
         payment = Payment(epsilon=epsilon, delta=delta, within=within, threshold=threshold)
         return planned(self, payment, Facts(max_items_per_user=max_items_per_user))
+
+    def forecast(
+        self,
+        like: Population | Release | Sequence[int] | None = None,
+        *,
+        epsilon: Number | Sequence[Number] | None = None,
+        delta: Number | None = None,
+        within: int | None = None,
+        threshold: int | None = None,
+        max_items_per_user: int | None = None,
+        methods: str | Sequence[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Forecast:
+        """What to expect of a top k or a union at each epsilon, by each method, before any budget is spent.
+
+        No data is read. `like` is a `Population` that is imagined, a Release with counts, or the counts that somebody
+        published before; `max_items_per_user` bounds its users, as in a Dataset. `epsilon` is one value or several
+        (0.1, 0.3, 1 and 3); in its place a top k takes `within` and a union `threshold`, as in `ask`: each method is
+        then shown at the price that follows (docs/within.md). `methods` are compared, or all that apply; a question
+        that names its method has the forecast of that one. Of a top k by group, a Population has the `groups`
+        (docs/plan.md).
+
+            >>> found = Union(method="count-laplace").forecast([812, 640, 12, 3], max_items_per_user=1, epsilon=1)
+            >>> [(row.method, round(row.items), row.smallest_count) for row in found]
+            [('count-laplace', 2, 15)]
+        """
+        from dpselect.forecast.guide import forecast
+
+        return forecast(
+            self,
+            like,
+            epsilon=epsilon,
+            delta=delta,
+            within=within,
+            threshold=threshold,
+            max_items_per_user=max_items_per_user,
+            methods=methods,
+            progress=progress,
+        )
 
     def check(self) -> None:
         """The method is one of this verb, and groups are asked for what this verb knows of them."""

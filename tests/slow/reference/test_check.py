@@ -165,7 +165,7 @@ def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
             partial(by_names(words).union, epsilon=2, max_items_per_user=3, method="weighted-gaussian", counts=True),
             FOLLOWS,
         ),
-        "replace-one": (partial(by_names(free).choose, domain=DOMAIN, epsilon=1, neighbors="replace-one"), STATED),
+        "replace-one": (partial(dps.choose, {"a": 3, "b": 9}, epsilon=1, neighbors="replace-one"), STATED),
         "histogram": (partial(by_names(free).histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
         "histogram, bounded": (partial(by_names(bounded).histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
         "histogram, Gaussian": (partial(by_names(free).histogram, domain=DOMAIN, epsilon=1, delta="1e-6"), FOLLOWS),
