@@ -60,7 +60,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "choose": (dps.choose, {"scores": {"a": 3, "b": 9}, "epsilon": 1, "sensitivity": 1, "monotonic": False,
         "neighbors": "add-remove", "method": "exponential"}),
     "quantile": (dps.quantile, {"values": [1, 2, 3], "q": 0.5, "bounds": (0, 9), "epsilon": 1, "delta": 0, "step": 1}),
-    "median": (dps.median, {"values": [1, 2, 3], "bounds": (0, 9), "epsilon": 1, "step": 1}),
     "forecast": (dps.TopK(3).forecast, {"like": dps.Population(500, items=50, items_per_user=2), "epsilon": "1",
         "delta": "1e-6", "within": None, "threshold": None, "max_items_per_user": 3, "methods": None}),
     "Population": (dps.Population, {"users": 500, "items": 50, "items_per_user": 2, "skew": 1, "groups": None,

@@ -13,6 +13,9 @@ import dpselect as dps
 from dpselect.queries import plan
 from dpselect.queries.at_price import planned
 from dpselect.queries.facts import Facts
+from dpselect.queries.paid import paid
+from dpselect.questions.payment import Payment
+from dpselect.testing import drawing
 from dpselect.verbs import Verbs
 
 OF_ASKING: dict[str, Any] = {"fresh": False, "progress": None, "draws": None}
@@ -58,7 +61,16 @@ def asked(data: Any, verb: str, given: Mapping[str, Any]) -> dps.Release[Any]:
     if own.pop("shares", None) is not None:
         data = replace(data, item=replace(data.item, level_shares=given["shares"]))
     question, price = noun_of(verb, own)
-    return data.ask(question, **price, **asking)  # type: ignore[no-any-return]
+    draws = asking.pop("draws")
+    return drawn(draws, lambda: data.ask(question, **price, **asking))
+
+
+def drawn(draws: Any, ask: Callable[[], Any]) -> Any:
+    """What is answered with these draws, or with real ones where there are none."""
+    if draws is None:
+        return ask()
+    with drawing(draws):
+        return ask()
 
 
 def plan_of(verb: str, *, paying: Any = None, **given: Any) -> Any:
@@ -70,3 +82,8 @@ def plan_of(verb: str, *, paying: Any = None, **given: Any) -> Any:
     facts = {name: given.pop(name) for name in Facts.flat_fields() if name in given}
     question, payment = plan.by_names(verb, given)
     return planned(question, payment, Facts.from_flat(facts), paying)
+
+
+def of_values(question: dps.Question, values: object, **price: Any) -> dps.Release[Any]:
+    """The answer for values of the caller's own, also at a price that the public verbs do not take."""
+    return paid(question, Payment(**price), values, budget=None, fresh=False)

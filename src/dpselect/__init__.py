@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.budget import Budget
     from dpselect.queries.choose import choose
     from dpselect.queries.plan import Plan
-    from dpselect.queries.quantile import median, quantile
+    from dpselect.queries.quantile import quantile
     from dpselect.questions.parts import By, Gain, Method, Total
     from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union
     from dpselect.release.picture import Picture
@@ -86,7 +86,6 @@ _HOMES = {
     "choose": "dpselect.queries.choose",
     "connect": "dpselect.remote.remote",
     "inspect": "dpselect.engines.inspection",
-    "median": "dpselect.queries.quantile",
     "prepare": "dpselect.engines.preparation",
     "quantile": "dpselect.queries.quantile",
 }
@@ -138,7 +137,6 @@ __all__ = [
     "connect",
     "inspect",
     "mechanisms",
-    "median",
     "prepare",
     "quantile",
 ]

@@ -13,12 +13,12 @@ from dpselect._ground import parameters
 from dpselect._ground.keys import Key, columns_of, key_of, names, refuse_shared, text_of
 from dpselect._ground.parameters import Progress, whole
 from dpselect._ground.privacy import warn_if_weak
-from dpselect.draws import Draws, fresh_key
+from dpselect.draws import fresh_key
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_folder
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import check_call, secure
+from dpselect.mechanisms.port import secure
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
@@ -224,21 +224,21 @@ class Dataset(Verbs):
         return planned(question, payment, facts, self.paying).of(self)
 
     def _answered(
-        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None, draws: Draws | None
+        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        return self._ask(self._planned(question, payment), fresh=fresh, progress=progress, draws=draws)
+        return self._ask(self._planned(question, payment), fresh=fresh, progress=progress)
 
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         if self.paying is not None:
             plan = self.paying.at_usual_delta(plan)
-        return self._ask(plan.of(self), fresh=fresh, progress=progress, draws=draws)
+        return self._ask(plan.of(self), fresh=fresh, progress=progress)
 
-    def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+    def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer as it was planned for these rows, paid if there is a budget."""
-        check_call(draws, progress)
+        parameters.called("progress", progress)
         parameters.flag("fresh", fresh)
         rows = self._compared(plan.others) if plan.others else self
-        return rows._asked(plan, fresh=fresh, progress=progress, draws=draws)
+        return rows._asked(plan, fresh=fresh, progress=progress)
 
     def _compared(self, others: Sequence[str]) -> Dataset:
         """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
@@ -249,7 +249,7 @@ class Dataset(Verbs):
         object.__setattr__(both, "_periods", self._periods.compared_with(others))
         return both
 
-    def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+    def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
         from dpselect.queries.plan import asked_with
         from dpselect.release.of_rows import OfRows
@@ -257,7 +257,7 @@ class Dataset(Verbs):
         rows = OfRows(self.whose, self.columns, self._periods)
         plan = plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)
         warn_if_weak(plan.ceiling)
-        budget = self.paying
+        budget, draws = self.paying, secure()
         if budget is not None:
             budget.check(plan.price.neighbors)
         if "logging" in sys.modules:
@@ -268,10 +268,10 @@ class Dataset(Verbs):
         with self.engine(groups, plan.totals, measures=plan.measuring, of_pairs=of_pairs) as engine:
             answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, plan.outline(rows)))
             if budget is None:
-                return answer(secure(draws), progress)
-            asked = {**plan.key, "secure": draws is None or draws.secure}
+                return answer(draws, progress)
+            asked = {**plan.key, "secure": draws.secure}
             what = self.question(plan.verb, asked, engine, budget.snapshot)
-            return what.told(budget.pay(plan, what, lambda: answer(secure(draws), progress), fresh=fresh))
+            return what.told(budget.pay(plan, what, lambda: answer(draws, progress), fresh=fresh))
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Fingerprint:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed
     from dpselect._ground.parameters import Number, Progress
     from dpselect.aggregates.measures import Measure
-    from dpselect.draws import Draws
     from dpselect.queries.plan import Plan
     from dpselect.questions.parts import By, Gain, Method, Total
     from dpselect.questions.payment import Payment
@@ -186,7 +185,6 @@ class Verbs(ABC):
         threshold: int | None = None,
         fresh: bool = False,
         progress: Progress | None = None,
-        draws: Draws | None = None,
     ) -> Release[Any]:
         """Ask any question, such as `TopK(10, by="country")`, at a price.
 
@@ -208,11 +206,11 @@ class Verbs(ABC):
             "threshold": threshold,
         }
         if not isinstance(given, Plan):
-            return self._answered(given, Payment(**price), fresh=fresh, progress=progress, draws=draws)
+            return self._answered(given, Payment(**price), fresh=fresh, progress=progress)
         for name, value in price.items():
             if value is not None:
                 raise ParameterError(name, "be left out for a Plan, which has a price", came(value))
-        return self._made(given, fresh=fresh, progress=progress, draws=draws)
+        return self._made(given, fresh=fresh, progress=progress)
 
     def exclude(self, items: object) -> Self:
         """The same data without the rows of these items, a list or a `Column`: they do not count for anything.
@@ -238,12 +236,12 @@ class Verbs(ABC):
 
     @abstractmethod
     def _answered(
-        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None, draws: Draws | None
+        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
         """The answer to a question, paid so."""
 
     @abstractmethod
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
+    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to a question that was planned beforehand."""
 
 

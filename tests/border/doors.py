@@ -24,9 +24,8 @@ import dpselect as dps
 from dpselect import mechanisms
 from dpselect._ground.domain import Size, Span
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps
-from dpselect.forecast.guide import forecast
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, drawn
 from tests.covering import covering_of
 from tests.one_duckdb import shared
 
@@ -155,16 +154,15 @@ def of_verbs() -> Iterator[Door]:
     scores = {"a": 3, "b": 90}
 
     def fresh(function: Callable[..., object], *first: object) -> Callable[..., object]:
-        return lambda **given: function(*first, draws=draws(), **given)
+        return lambda **given: drawn(draws(), lambda: function(*first, **given))
 
     yield Door("choose", fresh(dps.choose, scores), {"epsilon": 1}, ("epsilon", "sensitivity"))
     ends = {"bounds": (0, 10), "epsilon": 1}
     values = [1, 2, 3, 4]
     yield Door("quantile", fresh(dps.quantile, values), ends, ("q", "epsilon", "delta", "step", "bounds"))
-    yield Door("median", fresh(dps.median, values), ends, ("epsilon", "step"))
 
     def low(low: Any = 0, high: Any = 10, step: Any = None, q: Any = 0.5) -> object:
-        return dps.quantile(values, [q], bounds=(low, high), step=step, epsilon=1, draws=draws())
+        return drawn(draws(), lambda: dps.quantile(values, [q], bounds=(low, high), step=step, epsilon=1))
 
     yield Door("quantile bounds", low, {}, ("low", "high", "step", "q"))
     data = dps.Dataset(rows(), user="user", item="item")
@@ -249,14 +247,16 @@ def of_plans() -> Iterator[Door]:
     def of_top(k: Any = 3, k_bar: Any = None, like: Any = None, **given: Any) -> object:
         people = {name: given.pop(name) for name in dps.Population.flat_names() if name in given}
         question = dps.TopK(k, method=dps.Method("limited-domain", k_bar=k_bar))
-        return forecast(question, dps.Population(**people) if like is None else like, draws=draws(), **given)
+        crowd = dps.Population(**people) if like is None else like
+        return drawn(draws(), lambda: question.forecast(crowd, **given))
 
     def of_union(**given: Any) -> object:
         people = {name: given.pop(name) for name in dps.Population.flat_names() if name in given}
-        return forecast(dps.Union(method="count-laplace"), dps.Population(**people), draws=draws(), **given)
+        question = dps.Union(method="count-laplace")
+        return drawn(draws(), lambda: question.forecast(dps.Population(**people), **given))
 
     def counts(count: Any) -> object:
-        return forecast(dps.TopK(method="limited-domain"), [count, 5, 3], epsilon=1, draws=draws())
+        return drawn(draws(), lambda: dps.TopK(method="limited-domain").forecast([count, 5, 3], epsilon=1))
 
     usual = {"epsilon": 1, "users": 1000, "items": 50}
     every = ("users", "items", "items_per_user", "skew", "epsilon", "delta", "max_items_per_user")

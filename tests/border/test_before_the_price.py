@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dpselect as dps
-from dpselect.testing import SeededDraws
+from dpselect.testing import SeededDraws, drawing
 from tests.by_names import by_names
 from tests.ledger.amounts import grant
 
@@ -36,7 +37,6 @@ def asked(verb: str, paying: dict[str, Any], **wrong: Any) -> object:
     calls = {
         "choose": lambda **given: dps.choose({"a": 1, "b": 2}, **{"epsilon": 1, **paying, **given}),
         "quantile": lambda **given: dps.quantile([1, 2, 3], **{**ENDS, **paying, **given}),
-        "median": lambda **given: dps.median([1, 2, 3], **{**ENDS, **paying, **given}),
         "Dataset.top_k": lambda **given: by_names(data).top_k(1, **{**PRICE, **given}),
         "Dataset.top_k known": lambda **given: by_names(data).top_k(1, **{**PRICE, "domain": [1, 2], **given}),
         "Dataset.union": lambda **given: by_names(data).union(**{**PRICE, **given}),
@@ -48,14 +48,13 @@ def asked(verb: str, paying: dict[str, Any], **wrong: Any) -> object:
     return calls[verb](**wrong)
 
 
-EVERY = ("choose", "quantile", "median", "Dataset.top_k", "Dataset.top_k known", "Dataset.union", "Dataset.choose",
+EVERY = ("choose", "quantile", "Dataset.top_k", "Dataset.top_k known", "Dataset.union", "Dataset.choose",
          "Dataset.quantile", "Dataset.median", "Dataset.histogram")  # fmt: skip
 WRONG = [
-    *((verb, "draws", value) for verb, value in itertools.product(EVERY, NO_DRAWS)),
-    *((verb, "progress", value) for verb, value in itertools.product(EVERY[3:], NO_PROGRESS)),
-    *((verb, "method", value) for verb, value in itertools.product(("choose", *EVERY[3:7]), NO_NAME)),
+    *((verb, "progress", value) for verb, value in itertools.product(EVERY[2:], NO_PROGRESS)),
+    *((verb, "method", value) for verb, value in itertools.product(("choose", *EVERY[2:6]), NO_NAME)),
     *((verb, "neighbors", value) for verb, value in itertools.product(("choose",), NO_NAME)),
-    *((verb, "per_user", value) for verb, value in itertools.product(EVERY[7:9], NO_NAME)),
+    *((verb, "per_user", value) for verb, value in itertools.product(EVERY[6:8], NO_NAME)),
     *((verb, "fresh", value) for verb, value in itertools.product(EVERY, (1, "yes", None))),
 ]
 
@@ -68,6 +67,25 @@ def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, led
         asked(verb, {"budget": dps.Budget.open(ledger, analyst="ada")}, **{name: value})
     assert len(str(found.value)) < 1000
     assert len(list(ledger.entries())) == 2  # the promise and the grant
+
+
+@pytest.mark.parametrize("value", [*NO_DRAWS, None], ids=str)
+def test_what_are_no_draws_is_refused_before_anything_is_asked(value: object) -> None:
+    with pytest.raises(dps.ParameterError, match="draws must be draws such as those"), drawing(value):  # type: ignore[arg-type]
+        pytest.fail("nothing is asked with these")
+
+
+def test_draws_for_tests_end_with_their_block_and_reach_no_other_thread() -> None:
+    def secure() -> bool:
+        return dps.choose({"a": 1, "b": 2}, epsilon=1).secure
+
+    with drawing(SeededDraws(1)):
+        assert not secure()
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(secure).result()
+    with pytest.raises(ZeroDivisionError), drawing(SeededDraws(1)):
+        raise ZeroDivisionError
+    assert secure()
 
 
 NOTES = {"user": [*range(300)], "note": ["so it goes"] * 300}

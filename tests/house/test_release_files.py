@@ -28,7 +28,7 @@ from dpselect.release.of_rows import UNREADABLE
 from dpselect.release.release import Item, Receipt, Release
 from dpselect.release.saving import csv_text
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, drawn
 from tests.house.test_release import release
 
 LABELS = [
@@ -61,7 +61,7 @@ def kinds() -> dict[str, Release]:
         "union": by_names(data).union(**USUAL, counts=True),
         "quantile": numbers.quantile(("0.25", 0.5), bounds=(0, 10), step="0.5", epsilon=5),
         "empty": by_names(votes(where="item = 'nobody'")).top_k(3, **USUAL),
-        "test draws": dps.choose([1, 2], epsilon=1, draws=SeededDraws(1)),
+        "test draws": drawn(SeededDraws(1), lambda: dps.choose([1, 2], epsilon=1)),
     }
 
 

@@ -24,7 +24,7 @@ assert_type(one[:1], tuple[dps.Item[str], ...])
 assert_type(dps.choose(np.arange(3), epsilon=1), dps.Release[Any])
 assert_type(dps.choose([1, 2, 3], epsilon=1).labels, list[Any])
 assert_type(dps.quantile([1, 2], bounds=(0, 9), epsilon=1), dps.Release[int | float])
-assert_type(dps.median([1, 2], bounds=(0, 9), epsilon=1).labels[0], int | float)
+assert_type(dps.quantile([1, 2], bounds=(0, 9), epsilon=1).labels[0], int | float)
 assert_type(dps.Release.from_json("{}"), dps.Release[Any])
 assert_type(one.to_json(), str)
 

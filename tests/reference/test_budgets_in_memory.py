@@ -24,7 +24,7 @@ from dpselect.queries.paid import NOTHING
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Scores
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names, plan_of
+from tests.by_names import by_names, drawn, plan_of
 from tests.ledger.amounts import Costing, grant
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
@@ -51,7 +51,7 @@ def test_answers_are_summed_in_both_currencies_over_verbs_and_data_sets():
     for asked in (
         lambda: votes(budget).top_k(1, epsilon=1),
         lambda: votes(budget, {"user": [1], "item": ["x"]}).choose(domain=["x", "y"], epsilon=1),
-        lambda: dps.median([1, 2, 3], bounds=(0, 9), epsilon="1/2", budget=budget),
+        lambda: dps.quantile([1, 2, 3], bounds=(0, 9), epsilon="1/2", budget=budget),
         lambda: dps.choose([1, 900], epsilon="1/4", budget=budget),
         lambda: by_names(votes(budget)).union(epsilon="1/8", max_items_per_user=2),
     ):
@@ -68,7 +68,7 @@ def test_many_small_questions_cost_less_than_their_sum():
     query = plan_of("choose", domain=["ant", "bee"], epsilon="1/10")
     many = budget.left_for(query)
     while budget.left_for(query):
-        charged.append(votes(budget).ask(query, draws=SeededDraws(1)).charged)
+        charged.append(drawn(SeededDraws(1), lambda: votes(budget).ask(query)).charged)
         asked += 1
         assert budget.left_for(query) == many - asked == charged[-1].numbers["questions_left"]
     with pytest.raises(

@@ -18,10 +18,10 @@ from dpselect.forecast import top_k as top
 from dpselect.forecast import union
 from dpselect.forecast.crowds import Released, Zipf, chances, expected_counts, smallest_likely, spread
 from dpselect.forecast.forecast import FREE
-from dpselect.forecast.guide import forecast
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, geometric
 from dpselect.release.release import Item, Release, Statement
 from dpselect.testing.exact import SeededDraws
+from tests.by_names import drawn
 
 DELTA = 1e-6
 COUNTS = [400, 120, 60, 31, 22, 15, 14, 13, 9, 4, 2, 1, 1]
@@ -29,7 +29,7 @@ CROWD = Zipf(users=3000, items=400, items_per_user=6.0, skew=1.1)
 
 
 def plan(question, like=None, **given):
-    return forecast(question, like, draws=SeededDraws(1), **given)
+    return drawn(SeededDraws(1), lambda: question.forecast(like, **given))
 
 
 def rows(question, like=None, **given):

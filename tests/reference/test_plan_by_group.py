@@ -11,16 +11,15 @@ import dpselect as dps
 from dpselect.errors import ParameterError
 from dpselect.forecast.by_group import imagined
 from dpselect.forecast.crowds import Zipf, expected_counts
-from dpselect.forecast.guide import forecast
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names, plan_of
+from tests.by_names import by_names, drawn, plan_of
 
 SIZES = [6000, 2000, 300]
 
 
 def plan(question, groups_per_user=1):
     people = dps.Population(items=40, items_per_user=3, groups=SIZES, groups_per_user=groups_per_user)
-    return forecast(question, people, epsilon=[1, 4], draws=SeededDraws(1))
+    return drawn(SeededDraws(1), lambda: question.forecast(people, epsilon=[1, 4]))
 
 
 @pytest.fixture(scope="module")

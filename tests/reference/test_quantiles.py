@@ -18,7 +18,7 @@ import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
 from dpselect.mechanisms import Quantile, RecursiveQuantiles
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names, plan_of
+from tests.by_names import by_names, drawn, plan_of
 from tests.judge.both import check
 
 VALUES = np.random.default_rng(5).normal(40, 12, 20_000)
@@ -88,7 +88,7 @@ def test_bad_parameters_are_refused_before_a_value_is_looked_at(bad, message, pe
 )
 def test_values_that_are_no_numbers_are_refused_by_their_type(values):
     with pytest.raises(dps.ParameterError, match="values must be a one-dimensional array of numbers") as caught:
-        dps.median(values, bounds=(0, 1), epsilon=1)
+        dps.quantile(values, bounds=(0, 1), epsilon=1)
     assert "672" not in str(caught.value)  # the length of the longest text is a row's
 
 
@@ -107,7 +107,7 @@ def test_a_value_that_is_no_number_is_missing_and_changes_no_other(odd):
         for place in sorted(grid.placed(plain).tolist()):
             places.remove(place)
         assert len(places) <= 1
-    assert dps.median([*plain, odd], bounds=(0, 10), epsilon=1, step=1).labels[0] in range(11)
+    assert dps.quantile([*plain, odd], bounds=(0, 10), epsilon=1, step=1).labels[0] in range(11)
 
 
 def test_a_column_of_any_package_is_read_whether_something_is_missing_or_not():
@@ -144,7 +144,7 @@ def test_what_is_missing_does_not_decide_whether_a_column_is_refused(kind):
     said = set()
     for values in ([value, value], [value, None]):
         with pytest.raises(dps.ParameterError, match="values must be a one-dimensional array of numbers") as caught:
-            dps.median(make(values), bounds=(0, 1), epsilon=1)
+            dps.quantile(make(values), bounds=(0, 1), epsilon=1)
         said.add(str(caught.value))
     assert len(said) == 1
 
@@ -204,7 +204,7 @@ def test_the_forms_of_an_array_agree():
     usual = {"q": 0.3, "bounds": (0, 120), "epsilon": 1, "step": "0.5"}
     forms = [VALUES, VALUES.tolist(), tuple(VALUES.tolist()), pandas.Series(VALUES), [Fraction(v) for v in VALUES]]
     forms += [[*map(Decimal, VALUES.tolist()), None, "x", float("nan")], np.append(VALUES, np.nan)]
-    answers = [dps.quantile(form, **usual, draws=SeededDraws(3)).labels for form in forms]
+    answers = [drawn(SeededDraws(3), lambda form=form: dps.quantile(form, **usual)).labels for form in forms]
     assert all(answer == answers[0] for answer in answers)
 
 
@@ -219,25 +219,25 @@ def test_a_dataset_and_an_array_agree(people):
 
 def test_nobody_is_an_outcome():
     for values in ([], [None], [float("nan")] * 3):
-        release = dps.median(values, bounds=(3, 5), epsilon=1, step=1)
+        release = dps.quantile(values, bounds=(3, 5), epsilon=1, step=1)
         assert release.complete
         assert release.labels[0] in (3, 4, 5)
 
 
 def test_the_array_is_left_as_it_was():
     values = VALUES.copy()
-    dps.median(values, bounds=(0, 120), epsilon=1)
+    dps.quantile(values, bounds=(0, 120), epsilon=1)
     integers = np.arange(1000)[::-1].copy()
-    dps.median(integers, bounds=(0, 999), step=1, epsilon=1)
+    dps.quantile(integers, bounds=(0, 999), step=1, epsilon=1)
     assert (values == VALUES).all()
     assert (np.diff(integers) == -1).all()
 
 
 def test_bounds_far_out_and_fine_steps():
     for bounds, values in (((-1e299, 1e299), [1e298]), ((0, "1e-270"), [5e-271]), ((10**15, 10**15 + 1), [10**15])):
-        found = dps.median(values * 500, bounds=bounds, epsilon=5).labels[0]
+        found = dps.quantile(values * 500, bounds=bounds, epsilon=5).labels[0]
         assert float(bounds[0]) <= found <= float(bounds[1])
-    assert dps.median([7] * 500, bounds=(0, 10), step=Fraction(1, 2**46), epsilon=5).labels == [7]
+    assert dps.quantile([7] * 500, bounds=(0, 10), step=Fraction(1, 2**46), epsilon=5).labels == [7]
 
 
 def test_the_release_says_it_all(people):
@@ -308,8 +308,8 @@ def test_values_of_any_size_are_an_outcome():
         Decimal("1e999"),
         Fraction(1, 10**500),
     ):
-        assert dps.median([7] * 300 + [odd], epsilon=50, draws=SeededDraws(1)).labels == [7]
-    assert abs(dps.median([10**400] * 300, epsilon=50).labels[0]) == 10**20
+        assert drawn(SeededDraws(1), lambda odd=odd: dps.quantile([7] * 300 + [odd], epsilon=50)).labels == [7]
+    assert abs(dps.quantile([10**400] * 300, epsilon=50).labels[0]) == 10**20
 
 
 # ---- paid -------------------------------------------------------------------------------------------------
@@ -342,8 +342,8 @@ def test_a_quantile_is_paid_kept_and_refused(ledger):
 def test_an_array_is_paid_for_too(ledger):
     budget = dps.Budget.open(ledger, analyst="ann", snapshot="one")
     paying = {"budget": budget, "bounds": (0, 120), "epsilon": 1}
-    first = dps.median(VALUES, **paying)
-    assert dps.median(VALUES, **paying).items == first.items
+    first = dps.quantile(VALUES, **paying)
+    assert dps.quantile(VALUES, **paying).items == first.items
     dps.quantile(VALUES, 0.5, fresh=True, **paying)
     assert ledger.balance(ANN).spent.epsilon == 2
 

@@ -25,7 +25,7 @@ from dpselect.questions.questions import OneEach, Scores
 from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
-from tests.by_names import by_names, plan_of
+from tests.by_names import by_names, drawn, plan_of
 from tests.ledger.amounts import grant
 
 ROWS = {"user": [u for u in range(900) for _ in range(2)], "item": [n for u in range(900) for n in (u % 3, 5)]}
@@ -65,7 +65,7 @@ def test_json_holds_the_whole_question(query: dps.Plan) -> None:
 def test_a_question_from_json_is_answered_as_one_from_python() -> None:
     data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2)
     query = dps.Plan.from_dict({"verb": "top_k", "k": 2, "epsilon": "4", "counts": True})
-    said = data.ask(query, draws=SeededDraws(1))
+    said = drawn(SeededDraws(1), lambda: data.ask(query))
     assert said.to_dict() == by_names(data).top_k(2, epsilon=4, counts=True, draws=SeededDraws(1)).to_dict()
     assert said.privacy.parameters["max_items_per_user"] == 2  # the data's, which the query had none of
 

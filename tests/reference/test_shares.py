@@ -69,7 +69,7 @@ def test_what_is_no_share_is_refused_in_every_verb_before_anything_is_read(share
         lambda: asked.median(bounds=(0, 1), share=share),
         lambda: dps.choose([1, 2], share=share, budget=dps.Budget(epsilon=1)),
         lambda: dps.quantile([1, 2], bounds=(0, 9), share=share, budget=dps.Budget(epsilon=1)),
-        lambda: dps.median([1, 2], bounds=(0, 9), share=share, budget=dps.Budget(epsilon=1)),
+        lambda: dps.quantile([1, 2], bounds=(0, 9), share=share, budget=dps.Budget(epsilon=1)),
     ):
         with pytest.raises(ParameterError, match=r"^share must be a share above 0") as found:
             ask()

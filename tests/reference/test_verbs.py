@@ -9,7 +9,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names
+from tests.by_names import by_names, drawn
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -108,7 +108,7 @@ def test_a_set_is_not_called_ranked(votes, method):
 
 def test_draws_for_tests_are_told(votes):
     assert by_names(votes).top_k(1, epsilon=8, delta="1e-6", draws=SeededDraws(1)).secure is False
-    assert dps.choose([1, 900], epsilon=1, draws=SeededDraws(1)).secure is False
+    assert drawn(SeededDraws(1), lambda: dps.choose([1, 900], epsilon=1)).secure is False
     assert dps.choose([1, 900], epsilon=1).labels == [1]
 
 

@@ -9,7 +9,7 @@ import pytest
 import dpselect as dps
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names, plan_of
+from tests.by_names import by_names, drawn, plan_of
 from tests.ledger.amounts import grant
 
 USERS = 900
@@ -135,7 +135,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message):
 def test_a_question_as_json_takes_the_bound_of_the_data():
     query = dps.Plan.from_dict({"verb": "top_k", "k": 2, "epsilon": "60", "by_weight": "minutes", "at_most": "60"})
     bounded = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)  # of three items each: it keeps all
-    found = bounded.ask(query, draws=SeededDraws(3))
+    found = drawn(SeededDraws(3), lambda: bounded.ask(query))
     asked = {"epsilon": 60, "by_weight": "minutes", "at_most": 60, "draws": SeededDraws(3)}
     assert found.to_dict() == by_names(bounded).top_k(2, **asked).to_dict()
     assert found.privacy.parameters["max_items_per_user"] == 3

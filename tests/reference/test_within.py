@@ -11,7 +11,8 @@ import pytest
 import dpselect as dps
 from dpselect.queries.by_share import number_at
 from dpselect.queries.within import LOWEST, TOP, best, place, price_for
-from tests.by_names import by_names, plan_of
+from dpselect.questions.questions import OneEach
+from tests.by_names import by_names, of_values, plan_of
 
 ROWS = {
     "user": [*range(300), *range(200), *range(100)],
@@ -128,8 +129,8 @@ def test_quantiles_and_unions_say_it_too(votes: dps.Dataset) -> None:
     for release in (
         by_names(numbers).median(bounds=(0, 1000), within=30, step=1),
         by_names(numbers).quantile([0.2, 0.5], bounds=(0, 1000), within=30, step=1, delta="1e-6"),
-        dps.median(range(900), bounds=(0, 1000), within=30, step=1),
-        dps.quantile(range(900), 0.2, bounds=(0, 1000), within=30, step=1),
+        of_values(OneEach(bounds=(0, 1000), step=1), range(900), within=30),
+        of_values(OneEach(0.2, bounds=(0, 1000), step=1), range(900), within=30),
     ):
         assert "Asked for: within 30 users of the rank" in " ".join(release.privacy.sentences)
         assert release.accuracy.numbers["gap"] <= 30  # type: ignore[operator]
@@ -277,8 +278,7 @@ def test_quantiles_and_unions_refuse_the_same(bad: Any, votes: dps.Dataset, monk
     for ask in (
         lambda: by_names(votes).quantile(bounds=(0, 9), within=bad),
         lambda: by_names(votes).median(bounds=(0, 9), within=bad),
-        lambda: dps.quantile([1], bounds=(0, 9), within=bad),
-        lambda: dps.median([1], bounds=(0, 9), within=bad),
+        lambda: of_values(OneEach(bounds=(0, 9)), [1], within=bad),
         lambda: by_names(votes).top_k(1, within=bad),
     ):
         with pytest.raises(dps.ParameterError, match=f"within {WHOLE}"):

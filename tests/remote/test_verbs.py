@@ -122,11 +122,7 @@ def test_items_that_are_excluded_are_sent_however_it_is_asked(remote: dps.Remote
         data.choose(["ABBA"], epsilon=1)
 
 
-def test_draws_are_the_gateways(remote: dps.Remote, gateway: SmallGateway) -> None:
-    from dpselect.draws import SecureDraws
-
-    with pytest.raises(dps.ParameterError, match="draws must be left out: the gateway draws"):
-        by_names(remote.data()).top_k(epsilon=1, draws=SecureDraws())
+def test_a_column_of_another_source_is_not_sent(remote: dps.Remote, gateway: SmallGateway) -> None:
     with pytest.raises(dps.ParameterError, match="column of another source may be any file"):
         remote.data().top_k(epsilon=1, domain=dps.Column("public.csv", "item"))
     assert gateway.seen == []

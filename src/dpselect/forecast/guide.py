@@ -22,7 +22,7 @@ from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import MOST_ITEMS, Population
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
-from dpselect.mechanisms.port import check_call, secure
+from dpselect.mechanisms.port import secure
 from dpselect.queries.top_k_by import METHOD
 from dpselect.questions.parts import SET, Method
 from dpselect.questions.questions import Question, TopK, Union
@@ -49,16 +49,15 @@ def forecast(
     max_items_per_user: int | None = None,
     methods: str | Iterable[str] | None = None,
     progress: Progress | None = None,
-    draws: Draws | None = None,
 ) -> Forecast:
     """`Question.forecast`, with draws that a test may give."""
-    check_call(draws, progress)
+    parameters.called("progress", progress)
     asked = _known(question)
     near = _accuracy(asked.verb, epsilon, within=within, threshold=threshold)
     epsilons: Epsilons = _epsilons(EPSILONS if epsilon is None else epsilon) if near is None else [None]
     share = parameters.delta_or_default(delta, needed=getattr(asked, "domain", None) is None)
     most = None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
-    trial = Trial(asked, methods, epsilons, secure(draws), progress or (lambda _: None))
+    trial = Trial(asked, methods, epsilons, secure(), progress or (lambda _: None))
     if asked.verb == "union":
         crowd = _crowd(like, None, most)
         found = _union(UnionForecast(delta=share, max_items_per_user=most, threshold=near), crowd, trial)

@@ -228,7 +228,6 @@ def choose(
     method: str = "exponential",
     budget: Budget | Where | None = None,
     fresh: bool = False,
-    draws: Draws | None = None,
 ) -> Release[Label]:
     """Choose the best of some candidates by a private score; one item comes back.
 
@@ -244,4 +243,4 @@ def choose(
         ['right']
     """
     question = Scores(sensitivity=sensitivity, monotonic=monotonic, neighbors=str(neighbors), method=method)
-    return paid(question, Payment(epsilon=epsilon, share=share), scores, budget=budget, fresh=fresh, draws=draws)
+    return paid(question, Payment(epsilon=epsilon, share=share), scores, budget=budget, fresh=fresh)

@@ -13,7 +13,7 @@ from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import Draws
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.ledger.question import question as fingerprint
-from dpselect.mechanisms.port import check_call, secure
+from dpselect.mechanisms.port import secure
 from dpselect.queries.at_price import planned
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Plan, asked_with
@@ -40,25 +40,23 @@ def paid(
     *,
     budget: Budget | Where | None,
     fresh: bool,
-    draws: Draws | None,
 ) -> Release:
     """The answer. Values have no fingerprint: an answer is found again only where the budget names them."""
-    check_call(draws)
     parameters.flag("fresh", fresh)
     paying = budget_of(budget)
     plan: Any = planned(question, payment, NOTHING, paying)
     warn_if_weak(plan.ceiling)
-    said = plan.outline()
+    said, draws = plan.outline(), secure()
     if "logging" in sys.modules:
         from dpselect.queries.logged import log_question
 
         log_question(plan, paying)
     if paying is None:
-        return asked_with(said, plan.select(values, secure(draws)))
+        return asked_with(said, plan.select(values, draws))
     paying.check(plan.price.neighbors)
 
-    asked = {**plan.key, "secure": draws is None or draws.secure}
+    asked = {**plan.key, "secure": draws.secure}
     what = "scores" if isinstance(question, Scores) else "values"
     known = fingerprint(plan.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
     answer = partial(plan.select, values)
-    return known.told(paying.pay(plan, known, lambda: asked_with(said, answer(secure(draws))), fresh=fresh))
+    return known.told(paying.pay(plan, known, lambda: asked_with(said, answer(draws)), fresh=fresh))

@@ -267,17 +267,15 @@ def points_said(points: Points) -> str:
 
 def quantile(
     values: object,
-    q: Number | Sequence[Number] = 0.5,
+    q: Number | Sequence[Number] = "1/2",
     *,
     bounds: Bounds | None = None,
     epsilon: Number | None = None,
     share: Number | None = None,
-    within: int | None = None,
-    delta: Number = 0,
+    delta: Number | None = None,
     step: Number | None = None,
     budget: Budget | Where | None = None,
     fresh: bool = False,
-    draws: Draws | None = None,
 ) -> Release[int | float]:
     """The value below which a share q of all users' values lies, or several such values, ascending.
 
@@ -285,8 +283,7 @@ def quantile(
     two numbers chosen without looking at the data; what lies beyond counts as the bound, and what is missing does not
     count. The answer is a point low + i `step`; without a step the points are very dense. Without bounds it is a number
     of six digits. Several q share the price,
-    and a small delta makes them more accurate. `within`, in place of epsilon, is the most users by which a rank may be
-    missed, 95 times of 100: the price follows (docs/within.md). With `budget` it is paid, as for a Dataset, also by
+    and a small delta makes them more accurate. With `budget` it is paid, as for a Dataset, also by
     `share`; values have no fingerprint, so a stored answer is found again only where the budget's `snapshot` names
     their state. Raises ParameterError before any value is looked at.
 
@@ -294,32 +291,5 @@ def quantile(
         [40]
     """
     question = OneEach(q, bounds=bounds, step=step)
-    payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within)
-    return paid(question, payment, values, budget=budget, fresh=fresh, draws=draws)
-
-
-def median(
-    values: object,
-    *,
-    bounds: Bounds | None = None,
-    epsilon: Number | None = None,
-    share: Number | None = None,
-    within: int | None = None,
-    step: Number | None = None,
-    budget: Budget | Where | None = None,
-    fresh: bool = False,
-    draws: Draws | None = None,
-) -> Release[int | float]:
-    """The middle one of all users' values: `quantile` with q = 1/2, which is epsilon-DP."""
-    return quantile(
-        values,
-        MEDIAN,
-        bounds=bounds,
-        epsilon=epsilon,
-        share=share,
-        within=within,
-        step=step,
-        budget=budget,
-        fresh=fresh,
-        draws=draws,
-    )
+    payment = Payment(epsilon=epsilon, delta=delta, share=share)
+    return paid(question, payment, values, budget=budget, fresh=fresh)

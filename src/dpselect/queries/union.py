@@ -58,7 +58,7 @@ class UnionPlan(UnionTerms):
         """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
         if self.chosen:
             return accuracy.NOTHING
-        found = Run(self, self.most, self.mechanisms(self.most), secure(None), None).accuracy()
+        found = Run(self, self.most, self.mechanisms(self.most), secure(), None).accuracy()
         return found + (accuracy.NOTHING if self.asked is None else self.asked.accuracy)
 
     def price_at(self, order: int | None) -> Price:
@@ -84,7 +84,7 @@ class UnionPlan(UnionTerms):
     def like(self, release: Release) -> Release:
         """An answer with what is planned of it: a bound that was chosen is a part of the answer."""
         most = one_of(BOUNDS, release.privacy.parameters.get("max_items_per_user")) if self.chosen else self.most
-        told = Run(self, most, self.mechanisms(most), secure(None), None).like(release)
+        told = Run(self, most, self.mechanisms(most), secure(), None).like(release)
         told = replace(told, privacy=added_in_engine(told.privacy)) if self.in_engine else told
         if self.facts.excluded is not None:
             from dpselect.queries.left_out import left_out_of

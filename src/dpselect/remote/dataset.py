@@ -18,7 +18,6 @@ from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed
-    from dpselect.draws import Draws
     from dpselect.queries.plan import Plan
     from dpselect.questions.payment import Payment
     from dpselect.questions.questions import Question
@@ -96,14 +95,14 @@ class RemoteDataset(Verbs):
         return {name: list(one) if isinstance(one, tuple) else one for name, one in given.items() if one is not None}
 
     def _answered(
-        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None, draws: Draws | None
+        self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        _check(progress, draws, fresh=fresh)
+        _check(progress, fresh=fresh)
         check_question(question)
         return self._answer(question.verb, body_of(question, payment, self) | _again(fresh=fresh), progress)
 
-    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None, draws: Draws | None) -> Release:
-        _check(progress, draws, fresh=fresh)
+    def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
+        _check(progress, fresh=fresh)
         return self._answer(plan.verb, body_of_plan(plan, self) | _again(fresh=fresh), progress)
 
     def _answer(self, verb: str, body: Body, progress: Progress | None) -> Release:
@@ -114,12 +113,9 @@ class RemoteDataset(Verbs):
         return answer(self.wire, body, progress)
 
 
-def _check(progress: object, draws: object, *, fresh: object) -> None:
+def _check(progress: object, *, fresh: object) -> None:
     parameters.called("progress", progress)
     parameters.flag("fresh", fresh)
-    if draws is not None:
-        must = "be left out: the gateway draws, or whoever asks could choose the noise"
-        raise ParameterError("draws", must, came(draws))
 
 
 def _again(*, fresh: bool) -> Body:

@@ -28,9 +28,10 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.accounting.optimal_adaptive import adaptive_delta
 from dpselect.checking.finding import Verdict
+from dpselect.questions.questions import OneEach
 from dpselect.release.statement import Ended, Item
 from dpselect.release.statement import Kind as Kinds
-from tests.by_names import by_names, plan_of
+from tests.by_names import by_names, of_values, plan_of
 from tests.house.rules import ROOT, imports
 from tests.judge import adaptive, steps, tails
 from tests.judge.balls import told
@@ -672,8 +673,8 @@ def test_answers_about_values_of_the_callers_are_planned_anew():
     releases = [
         dps.choose({"a": 3, "b": 9}, epsilon=1, monotonic=True),
         dps.choose({"a": 3, "b": 9}, epsilon=1, sensitivity="1/3", method="permute-and-flip"),
-        dps.median(list(range(100)), bounds=(0, 99), epsilon=1),
-        dps.quantile(list(range(100)), [0.2, 0.8], bounds=(0, 99), within=30),
+        dps.quantile(list(range(100)), bounds=(0, 99), epsilon=1),
+        of_values(OneEach([0.2, 0.8], bounds=(0, 99)), list(range(100)), within=30),
     ]
     for release in releases:
         assert dps.check(release).verdict is FOLLOWS
