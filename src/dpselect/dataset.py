@@ -13,12 +13,11 @@ from dpselect._ground import parameters
 from dpselect._ground.keys import Key, columns_of, key_of, names, refuse_shared, text_of
 from dpselect._ground.parameters import Progress, whole
 from dpselect._ground.privacy import warn_if_weak
-from dpselect.draws import fresh_key
+from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_folder
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import secure
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:

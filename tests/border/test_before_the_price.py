@@ -69,7 +69,7 @@ def test_a_wrong_argument_costs_nothing(verb: str, name: str, value: object, led
     assert len(list(ledger.entries())) == 2  # the promise and the grant
 
 
-@pytest.mark.parametrize("value", [*NO_DRAWS, None], ids=str)
+@pytest.mark.parametrize("value", [*NO_DRAWS, None], ids=map(str, range(6)))
 def test_what_are_no_draws_is_refused_before_anything_is_asked(value: object) -> None:
     with pytest.raises(dps.ParameterError, match="draws must be draws such as those"), drawing(value):  # type: ignore[arg-type]
         pytest.fail("nothing is asked with these")
@@ -123,8 +123,9 @@ def test_a_budget_in_memory_takes_nothing_for_a_wrong_argument(verb: str, name: 
 
 def test_real_draws_and_callbacks_are_taken() -> None:
     for verb in EVERY:
-        extra = {"progress": lambda _: None} if verb in EVERY[3:] else {}
-        asked(verb, {}, draws=SeededDraws(1), **extra)
+        extra = {"progress": lambda _: None} if verb in EVERY[2:] else {}
+        with drawing(SeededDraws(1)):
+            asked(verb, {}, **extra)
 
 
 # ---- promises that say little ---------------------------------------------------------------------------------

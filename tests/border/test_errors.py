@@ -90,7 +90,7 @@ class SpeakingText(str):
         (np.float32(0.1), "0.1"),
         (float("nan"), "nan"),
         (Decimal("0.1"), "Decimal('0.1')"),
-        (Fraction(1, 3), "Fraction(1, 3)"),
+        (Fraction(1, 3), "1/3"),
         (Fraction(1, 10**5000), "a fraction of about 5001 digits"),
         ("DE", "'DE'"),
         ("x" * 10**5, "'" + "x" * 80 + "'..."),

@@ -25,7 +25,7 @@ from typing import Any
 
 import dpselect as dps
 from dpselect.draws import SecureDraws
-from tests.by_names import drawn
+from dpselect.testing import drawing
 
 TOTAL, QUESTIONS = Fraction(1), 4  # without a delta, so that exactly so many fit
 PRICE = TOTAL / QUESTIONS
@@ -65,7 +65,8 @@ class World:
 
     def ask(self, budget: dps.Budget, meddle: Callable[[], object] = lambda: None) -> None:
         """One question; told only when its answer is out. A copy counts as what it was copied from."""
-        drawn(Meddled(meddle), lambda: dps.choose(SCORES, epsilon=PRICE, budget=budget, fresh=True))
+        with drawing(Meddled(meddle)):
+            dps.choose(SCORES, epsilon=PRICE, budget=budget, fresh=True)
         self.tell(self.names.get(id(budget)) or next(iter(self.names.values())))
 
     def tell(self, name: str) -> None:

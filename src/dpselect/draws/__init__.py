@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpselect.draws.certified import CertifiedDraws, SecureDraws
+    from dpselect.draws.chosen import drawing, secure
     from dpselect.draws.entropy import fresh_key
     from dpselect.draws.loss_levels import Levels
     from dpselect.draws.permutations import distinct
@@ -26,7 +27,9 @@ _HOMES = {
     "SecureDraws": "certified",
     "Weights": "weights",
     "distinct": "permutations",
+    "drawing": "chosen",
     "fresh_key": "entropy",
+    "secure": "chosen",
 }
 
 __all__ = [
@@ -39,7 +42,9 @@ __all__ = [
     "SecureDraws",
     "Weights",
     "distinct",
+    "drawing",
     "fresh_key",
+    "secure",
 ]
 
 __getattr__: Callable[[str], object] = fetched(__name__, _HOMES)

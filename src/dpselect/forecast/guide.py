@@ -13,7 +13,7 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import Domain, most_items
 from dpselect._ground.methods import named, names
 from dpselect._ground.parameters import Number, Progress
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.forecast import by_group, top_k, union
 from dpselect.forecast.by_group import ByGroupForecast
@@ -22,7 +22,6 @@ from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import MOST_ITEMS, Population
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
-from dpselect.mechanisms.port import secure
 from dpselect.queries.top_k_by import METHOD
 from dpselect.questions.parts import SET, Method
 from dpselect.questions.questions import Question, TopK, Union

@@ -12,9 +12,9 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
-from dpselect.mechanisms.port import promise, secure, settle
+from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.top_k.top_rows import whole
 
 

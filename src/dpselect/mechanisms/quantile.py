@@ -19,11 +19,11 @@ from dpselect._ground.reals import Exp
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.aggregates.unbounded import Points, points_of
 from dpselect.aggregates.value_counts import UsersAt
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 
 Integers = npt.NDArray[np.int64]
 

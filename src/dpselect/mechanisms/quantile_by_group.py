@@ -10,9 +10,9 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.accounting.calibration import plan_of, price
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile, shares
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 

@@ -15,9 +15,9 @@ from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.aggregates.unbounded import Points, points_of
 from dpselect.aggregates.value_counts import UsersAt
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile, shares
 from dpselect.mechanisms.rank_tree import Misses, TreePaths, ordered
 from dpselect.mechanisms.spread_users import CellRange, Spread

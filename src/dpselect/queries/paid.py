@@ -10,10 +10,9 @@ from typing import Any
 
 from dpselect._ground import parameters
 from dpselect._ground.privacy import warn_if_weak
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.ledger.question import question as fingerprint
-from dpselect.mechanisms.port import secure
 from dpselect.queries.at_price import planned
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Plan, asked_with

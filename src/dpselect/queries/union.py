@@ -20,10 +20,9 @@ from dpselect.accounting.two_prices import Price
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.aggregates.weight_groups import PairsElsewhere
-from dpselect.draws import Draws, fresh_key
+from dpselect.draws import Draws, fresh_key, secure
 from dpselect.engines.port import Engine
 from dpselect.mechanisms.gaps import gaussian_width
-from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.rounds import bounded, without

@@ -10,10 +10,10 @@ from dpselect._ground import methods, parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, Steps
 from dpselect.accounting.calibration import price
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.choose.port import Choice
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile_by_group import MOST_GROUPS
 
 

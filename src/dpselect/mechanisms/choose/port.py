@@ -10,10 +10,10 @@ from typing import ClassVar
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, neighbors, one_step
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, candidates
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,11 +10,11 @@ from typing import ClassVar
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, neighbors, one_step
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.joint.ranked import Ranked, ranked
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 
 
 @dataclass(frozen=True, kw_only=True)

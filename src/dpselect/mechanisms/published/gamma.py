@@ -12,11 +12,11 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
 from dpselect._ground.reals import enclose, lower
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
 from dpselect.mechanisms.gaps import cube_width
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.top_rows import largest
 
 

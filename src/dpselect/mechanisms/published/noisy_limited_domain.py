@@ -12,11 +12,11 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Privacy
 from dpselect._ground.reals import enclose, upper
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.gaps import laplace_width
-from dpselect.mechanisms.port import promise, secure, settle
+from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar, parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import TopRows, largest, top_rows
 

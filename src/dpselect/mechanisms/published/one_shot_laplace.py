@@ -12,11 +12,11 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
 from dpselect._ground.reals import enclose, upper
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
-from dpselect.mechanisms.port import promise, secure, settle
+from dpselect.mechanisms.port import promise, settle
 
 LARGEST_EPSILON, LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
 DIGITS = Fraction(10**12)  # a scale is rounded up to a multiple of 10^-12

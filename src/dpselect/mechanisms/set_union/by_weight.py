@@ -16,10 +16,9 @@ import numpy as np
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import PairsElsewhere, WeightGroups
-from dpselect.draws import Draws, MonotoneProbability, fresh_key
+from dpselect.draws import Draws, MonotoneProbability, fresh_key, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.joint.ranked import subset
-from dpselect.mechanisms.port import secure
 from dpselect.mechanisms.published.count_laplace import CountLaplace
 from dpselect.mechanisms.published.weighted_laplace import WeightedLaplace
 from dpselect.mechanisms.set_union.count import TruncatedGeometric

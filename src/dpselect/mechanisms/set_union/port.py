@@ -13,9 +13,9 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.user_sets import Int64, S, Sets
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.set_union.kernels.plain import Weights
 from dpselect.mechanisms.set_union.release_laws import ReleaseLaw
 from dpselect.mechanisms.set_union.rounds import bounded

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, offsets_of
-from dpselect.draws import Draws, MonotoneProbability
+from dpselect.draws import Draws, MonotoneProbability, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 
 MOST_USERS = 2**31
 MOST_ITEMS = 2**32

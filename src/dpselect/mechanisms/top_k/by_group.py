@@ -11,9 +11,9 @@ from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Plan, Privacy
 from dpselect.accounting.calibration import DeltaSplit, one_price, plan_of, price, priced, split_delta
 from dpselect.aggregates.grouped_counts import GroupedCounts
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.group_draws import Picked, picked
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain, parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import whole

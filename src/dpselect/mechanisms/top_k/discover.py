@@ -16,9 +16,9 @@ from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_o
 from dpselect.accounting.renyi import renyi_budget
 from dpselect.accounting.renyi_prices import divergence
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import promise, secure, settle
+from dpselect.mechanisms.port import promise, settle
 from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
 from dpselect.mechanisms.set_union.rounds import LEAST_SHARE

@@ -13,12 +13,12 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import MOST, Number
 from dpselect._ground.privacy import Neighbors, Plan, Privacy
 from dpselect.accounting.calibration import one_price, plan_of, price, priced, split_delta
-from dpselect.draws import Draws, Weights
+from dpselect.draws import Draws, Weights, secure
 from dpselect.draws.weights import LARGEST_RATE
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
 
 

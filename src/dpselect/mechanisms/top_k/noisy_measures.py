@@ -11,9 +11,9 @@ from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.composition import frugal
 from dpselect.aggregates.measures import Mean, Measure, Measured, noises
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import laplace_width
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 
 
 @dataclass(frozen=True)

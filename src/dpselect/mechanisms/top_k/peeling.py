@@ -9,10 +9,10 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Privacy, neighbors
 from dpselect.accounting.calibration import plan_of, price
-from dpselect.draws import Draws
+from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, candidates, enough
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,11 +14,11 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, Steps
 from dpselect._ground.reals import Exp, enclose, upper
 from dpselect.accounting.calibration import largest_epsilon, plan_of, priced
 from dpselect.accounting.composition import basic
-from dpselect.draws import Draws, Weights
+from dpselect.draws import Draws, Weights, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
-from dpselect.mechanisms.port import secure, settle
+from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.top_k.limited_domain import parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
 
