@@ -13,6 +13,7 @@ import dpselect as dps
 from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
+from dpselect.dataset import dataset_of
 
 OPTIONS: dict[str, dict[str, object]] = {
     "top_k": {
@@ -53,7 +54,7 @@ def verbs(given: Given) -> object:
         options["bounds"] = (given.chance.choice(NUMBERS), given.chance.choice(NUMBERS))
     asking = {name: options.pop(name) for name in ("fresh", "progress", "draws") if name in options}
     asked = "quantile" if verb == "median" else verb
-    return str(dps.Dataset(rows(), **data).ask_named(asked, options, **asking))  # type: ignore[arg-type]
+    return str(dataset_of(rows(), **data).ask_named(asked, options, **asking))  # type: ignore[arg-type]
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {

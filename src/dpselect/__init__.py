@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dpselect.aggregates.measures import Mean, Sum
     from dpselect.checking.check import Check, check
     from dpselect.dataset import Dataset
-    from dpselect.engines.inspection import Inspection, inspect
-    from dpselect.engines.preparation import Prepared, prepare
     from dpselect.errors import (
         BudgetError,
         DataError,
@@ -38,11 +36,16 @@ if TYPE_CHECKING:
     from dpselect.release.release import Item, Receipt, Release, Statement
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.remote.remote import Remote, connect
+    from dpselect.rows import CSV, Split, Table, Time
     from dpselect.texts.text import Text
 
     __version__: str
 
 _HOMES = {
+    "CSV": "dpselect.rows",
+    "Split": "dpselect.rows",
+    "Table": "dpselect.rows",
+    "Time": "dpselect.rows",
     "By": "dpselect.questions.parts",
     "Choose": "dpselect.questions.questions",
     "Gain": "dpselect.questions.parts",
@@ -62,7 +65,6 @@ _HOMES = {
     "Dataset": "dpselect.dataset",
     "DpselectError": "dpselect.errors",
     "GatewayError": "dpselect.errors",
-    "Inspection": "dpselect.engines.inspection",
     "Item": "dpselect.release.release",
     "Ledger": "dpselect.ledger",
     "LedgerError": "dpselect.errors",
@@ -71,7 +73,6 @@ _HOMES = {
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
     "Picture": "dpselect.release.picture",
-    "Prepared": "dpselect.engines.preparation",
     "Query": "dpselect.queries.query",
     "Receipt": "dpselect.release.release",
     "Release": "dpselect.release.release",
@@ -84,18 +85,17 @@ _HOMES = {
     "check": "dpselect.checking.check",
     "choose": "dpselect.queries.choose",
     "connect": "dpselect.remote.remote",
-    "inspect": "dpselect.engines.inspection",
     "median": "dpselect.queries.quantile",
     "plan": "dpselect.forecast",
-    "prepare": "dpselect.engines.preparation",
     "quantile": "dpselect.queries.quantile",
 }
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - in the order of `dir`
     "Account",
     "Budget",
     "BudgetError",
     "By",
+    "CSV",
     "Check",
     "Choose",
     "Column",
@@ -106,7 +106,6 @@ __all__ = [
     "Gain",
     "GatewayError",
     "Histogram",
-    "Inspection",
     "Item",
     "Ledger",
     "LedgerError",
@@ -115,7 +114,6 @@ __all__ = [
     "OutputError",
     "ParameterError",
     "Picture",
-    "Prepared",
     "Quantile",
     "Query",
     "Question",
@@ -123,9 +121,12 @@ __all__ = [
     "Release",
     "Remote",
     "RemoteDataset",
+    "Split",
     "Statement",
     "Sum",
+    "Table",
     "Text",
+    "Time",
     "TopK",
     "Total",
     "Union",
@@ -135,11 +136,9 @@ __all__ = [
     "check",
     "choose",
     "connect",
-    "inspect",
     "mechanisms",
     "median",
     "plan",
-    "prepare",
     "quantile",
 ]
 

@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
         for name in ("k", "counts", "k_bar", "method", "ranked", "within", "max_groups_per_user", "users", "in_engine")
     }
     given |= {name: getattr(args, name) for name in ("by_weight", "at_most", "weight_unit", "measures")}
-    given["compared_with"] = asking.periods_named(args.compared_with)
+    given["compared_with"] = shared.periods_named(args.compared_with)
     given |= {"by": args.by, "groups": asking.listed(args.groups)}
     given |= {"exclude": asking.excluded(args)}
 
