@@ -436,6 +436,6 @@ def dataset_of(
             item = Split(item[0] if isinstance(item, list) and len(item) == 1 else item, split)
     when = {"time": time, "period": period, "timezone": None if timezone == UTC else timezone}
     with naming("time", "column"):
-        said = Time.from_flat(when) if any(when.values()) else None
+        said = None if [*when.values()] == [None] * len(when) else Time.from_flat(when)
     data = Dataset(source, item=item, time=said, **given)
     return data if during is None else data.during(during)

@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> None:
     from dpselect.rows import UTC
 
     source = asking.source_of(args)
-    said = (args.user, args.item, args.where, args.time, args.period, args.during)
-    if any(said) or args.timezone != UTC or prepared_folder(source) is not None:
+    said = [args.user, args.item, args.where, args.time, args.period, args.during]
+    if said != [None] * len(said) or args.timezone != UTC or prepared_folder(source) is not None:
         found = asking.dataset_here(args).inspect()
     else:
         found = inspect(source, newlines_in_values=args.newlines_in_values)

@@ -60,7 +60,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
 
 def _no_table(table: str | None) -> None:
     if table is not None:
-        hint = "table= belongs to a DuckDB database file or a DuckDB connection"
+        hint = "a table is of a DuckDB file or connection, of PostgreSQL or of Spark"
         raise SourceError("table", "be left out for this kind of source", came(table), hint)
 
 
