@@ -19,8 +19,6 @@ from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_folder
 from dpselect.errors import ParameterError, came, naming
 from dpselect.mechanisms.port import check_call, secure
-from dpselect.questions.value import Value
-from dpselect.rows import CSV, UTC, Split, Table, Time
 from dpselect.verbs import Verbs
 
 if TYPE_CHECKING:
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from dpselect.ledger.question import Fingerprint
     from dpselect.queries.query import Query, Ready
     from dpselect.release.release import Release
+    from dpselect.rows import Split, Time
     from dpselect.texts.text import Text, Words
 
 
@@ -83,20 +82,14 @@ class Dataset(Verbs):
         budget: Budget | Where | None = None,
     ) -> None:
         self._given = source
-        self._source = _place(source)
-        self._table = source.name if isinstance(source, Table) else None
-        self._newlines = source.newlines_in_values if isinstance(source, CSV) else False
+        self._source, self._table, self._newlines = _place(source)
         if user is None or item is None:
             user, item = self._prepared_for(user, item)
         self.whose = key_of("user", user)
-        self._item = item if isinstance(item, Split) or _is_text(item) else key_of("item", item)
+        self._item = item if _is_split(item) or _is_text(item) else key_of("item", item)
         refuse_shared(self.whose, self.column)
         super().__init__(where)
-        when: object = time
-        if when is not None and not isinstance(when, Time):
-            hint = 'time=dps.Time("at", period="month")'
-            raise ParameterError("time", "be a Time, which says what sort of period is meant too", came(when), hint)
-        self._time = time
+        self._time = None if time is None else _time(time)
         self._meant: Periods | None = None
         most = max_items_per_user
         self.max_items_per_user = None if most is None else whole("max_items_per_user", most, least=1)
@@ -127,7 +120,7 @@ class Dataset(Verbs):
     @property
     def split(self) -> str | None:
         """What stands between items in one text."""
-        return self._item.separator if isinstance(self._item, Split) else None
+        return self._item.separator if _is_split(self._item) else None
 
     @property
     def words(self) -> Words | None:
@@ -159,7 +152,7 @@ class Dataset(Verbs):
         self._meant = self._time.periods(names)
 
     def __repr__(self) -> str:
-        given = [repr(self._given) if isinstance(self._given, Value) else shown(self._given)]
+        given = [shown(self._source) if self._given is self._source else repr(self._given)]
         first, *others = self._conditions or (None,)
         said: dict[str, object] = {"user": self.whose, "item": self._item, "where": first, "time": self._time}
         said["max_items_per_user"] = self.max_items_per_user
@@ -396,11 +389,36 @@ def _is_text(item: object) -> TypeGuard[Text]:
     return isinstance(item, Text)
 
 
-def _place(source: object) -> object:
-    """Where the rows are, as engines take it."""
+def _is_split(item: object) -> TypeGuard[Split]:
+    """Is it a Split?"""
+    if isinstance(item, (str, list, tuple)):
+        return False
+    from dpselect.rows import Split
+
+    return isinstance(item, Split)
+
+
+def _time(given: object) -> Time:
+    from dpselect.rows import Time
+
+    if not isinstance(given, Time):
+        hint = 'time=dps.Time("at", period="month")'
+        raise ParameterError("time", "be a Time, which says what sort of period is meant too", came(given), hint)
+    return given
+
+
+def _place(source: object) -> tuple[object, str | None, bool]:
+    """Where the rows are, as engines take it, the name of a table, and whether values run over lines."""
+    if isinstance(source, (str, os.PathLike, list, tuple)):
+        return source, None, False
+    from dpselect.rows import CSV, Table
+
+    if isinstance(source, Table):
+        return source.database, source.name, False
     if isinstance(source, CSV):
-        return list(source.files) if isinstance(source.files, tuple) else source.files
-    return source.database if isinstance(source, Table) else source
+        files = list(source.files) if isinstance(source.files, tuple) else source.files
+        return files, None, source.newlines_in_values
+    return source, None, False
 
 
 def _budget(given: Budget | Where | None) -> Budget | None:
@@ -422,20 +440,23 @@ def dataset_of(
     time: str | None = None,
     period: str | None = None,
     during: str | Sequence[str] | None = None,
-    timezone: str = UTC,
+    timezone: str = "UTC",
     **given: Any,
 ) -> Dataset:
     """Data by the flat names of the command and of a gateway's settings; what is None was left out."""
-    if newlines_in_values:
-        source = CSV(source, newlines_in_values=newlines_in_values)  # type: ignore[arg-type] # it looks for itself
-    if table is not None:
+    when = {"time": time, "period": period, "timezone": None if timezone == "UTC" else timezone}
+    if newlines_in_values or [table, split, *when.values()] != [None] * 5:
+        from dpselect.rows import CSV, Split, Table, Time
+
+        if newlines_in_values:
+            source = CSV(source, newlines_in_values=newlines_in_values)  # type: ignore[arg-type] # it looks for itself
         with naming("table", "name"):
-            source = Table(source, table)
-    if split is not None:
-        with naming("split", "separator"), naming("item", "column"):
-            item = Split(item[0] if isinstance(item, list) and len(item) == 1 else item, split)
-    when = {"time": time, "period": period, "timezone": None if timezone == UTC else timezone}
-    with naming("time", "column"):
-        said = None if [*when.values()] == [None] * len(when) else Time.from_flat(when)
-    data = Dataset(source, item=item, time=said, **given)
+            source = source if table is None else Table(source, table)
+        if split is not None:
+            with naming("split", "separator"), naming("item", "column"):
+                item = Split(item[0] if isinstance(item, list) and len(item) == 1 else item, split)
+        if [*when.values()] != [None] * 3:
+            with naming("time", "column"):
+                given["time"] = Time.from_flat(when)
+    data = Dataset(source, item=item, **given)
     return data if during is None else data.during(during)
