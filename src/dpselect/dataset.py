@@ -85,15 +85,15 @@ class Dataset(Verbs):
         self._source, self._table, self._newlines = _place(source)
         if user is None or item is None:
             user, item = self._prepared_for(user, item)
-        self.whose = key_of("user", user)
+        self.whose: Key = key_of("user", user)
         self._item = item if _is_split(item) or _is_text(item) else key_of("item", item)
         refuse_shared(self.whose, self.column)
         super().__init__(where)
         self._time = None if time is None else _time(time)
         self._meant: Periods | None = None
         most = max_items_per_user
-        self.max_items_per_user = None if most is None else whole("max_items_per_user", most, least=1)
-        self.paying = _budget(budget)
+        self.max_items_per_user: int | None = None if most is None else whole("max_items_per_user", most, least=1)
+        self.paying: Budget | None = _budget(budget)
 
     def _prepared_for(self, user: Any, item: Any) -> tuple[Any, Any]:
         """The columns of users and items that prepared data name. Nobody else can tell."""

@@ -46,10 +46,11 @@ class RemoteDataset(Verbs):
         if item is not None and not isinstance(item, (str, list, tuple)):
             hint = "a gateway counts the values of columns, and no words of texts"
             raise ParameterError("item", "be the name of a column, or a list of several", came(item), hint)
-        self.wire, self.name = wire, name
+        self.wire: Wire = wire
+        self.name: str | None = name
         self.item: Key | None = None if item is None else key_of("item", item)
         most = max_items_per_user
-        self.max_items_per_user = None if most is None else whole("max_items_per_user", most, least=1)
+        self.max_items_per_user: int | None = None if most is None else whole("max_items_per_user", most, least=1)
 
     def __repr__(self) -> str:
         said = {"item": self.item, "max_items_per_user": self.max_items_per_user}
