@@ -13,23 +13,25 @@ import dpselect as dps
 from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
+from dpselect.dataset import dataset_of
+from dpselect.queries.plan import by_names
 
 OPTIONS: dict[str, dict[str, object]] = {
     "top_k": {
         "k": 2, "epsilon": 1, "delta": "1e-6", "domain": None, "counts": False, "k_bar": None, "method": "auto",
-        "ranked": True, "fresh": False, "progress": None, "draws": None,
+        "fresh": False, "progress": None,
     },
     "union": {
-        "epsilon": 1, "delta": "1e-6", "max_items_per_user": 3, "method": "weighted-gaussian", "counts": False,
-        "shares": None, "popular": None, "in_engine": False, "fresh": False, "progress": None, "draws": None,
+        "epsilon": 1, "delta": "1e-6", "method": "weighted-gaussian", "counts": False,
+        "popular": None, "in_engine": False, "fresh": False, "progress": None,
     },
     "choose": {
-        "domain": ["a", "b"], "epsilon": 1, "method": "exponential", "neighbors": "add-remove", "fresh": False,
-        "progress": None, "draws": None,
+        "domain": ["a", "b"], "epsilon": 1, "method": "exponential", "fresh": False,
+        "progress": None,
     },
     "quantile": {
         "q": 0.5, "bounds": (0, 10), "epsilon": 1, "delta": 0, "step": 1, "per_user": "random", "fresh": False,
-        "progress": None, "draws": None,
+        "progress": None,
     },
     "median": {"bounds": (0, 10), "epsilon": 1, "step": None, "per_user": "min"},
 }  # fmt: skip
@@ -51,9 +53,10 @@ def verbs(given: Given) -> object:
     bounds = options.get("bounds")
     if isinstance(bounds, tuple) and len(bounds) == 2 and given.chance.random() < 0.5:
         options["bounds"] = (given.chance.choice(NUMBERS), given.chance.choice(NUMBERS))
-    asking = {name: options.pop(name) for name in ("fresh", "progress", "draws") if name in options}
-    asked = "quantile" if verb == "median" else verb
-    return str(dps.Dataset(rows(), **data).ask_named(asked, options, **asking))  # type: ignore[arg-type]
+    asking = {name: options.pop(name) for name in ("fresh", "progress") if name in options}
+    question, price = by_names("quantile" if verb == "median" else verb, options)
+    amounts = {one.name: getattr(price, one.name) for one in price.parameters()}
+    return str(dataset_of(rows(), **data).ask(question, **amounts, **asking))  # type: ignore[arg-type]
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {

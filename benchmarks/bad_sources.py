@@ -18,6 +18,7 @@ from bad_numbers import NUMBERS, TEXTS, Given, Hostile, rows
 
 import dpselect as dps
 from dpselect.command.main import main
+from dpselect.dataset import dataset_of
 
 ASKED: dict[str, object] = {"epsilon": 1, "delta": "1e-6"}
 
@@ -90,7 +91,7 @@ def files(given: Given) -> object:
 
 
 def _asked(given: Given, source: object, table: str | None = None, item: str = "item", **more: object) -> object:
-    data = dps.Dataset(source, user="user", item=item, table=table, **more)  # type: ignore[arg-type]
+    data = dataset_of(source, table=table, user="user", item=item, **more)  # type: ignore[arg-type]
     verb = given.chance.choice(("top_k", "union", "choose", "quantile"))
     if verb == "quantile":
         return str(data.quantile(0.5, bounds=(0, 9), step=1, epsilon=1))

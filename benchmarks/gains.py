@@ -62,7 +62,7 @@ def gains(rows: dict[str, Any], months: list[str]) -> Counter[object]:
 
 def dataset(rows: dict[str, Any], during: str, **more: Any) -> dps.Dataset:
     """The rows of one month."""
-    return dps.Dataset(rows, user="user", item="item", time="at", period="month", during=during, **more)
+    return dps.Dataset(rows, user="user", item="item", time=dps.Time("at", period="month"), **more).during(during)
 
 
 def subtracted(rows: dict[str, Any], months: list[str], domain: range, k: int, epsilon: float) -> list[object]:

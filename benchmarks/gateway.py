@@ -70,11 +70,11 @@ def prepared(rows: int) -> Path:
     file = rows_file(rows)
     folder = cache() / f"gateway-{rows}.prepared"
     if not folder.exists():
-        import dpselect
+        import dpselect as dps
 
         draft = folder.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
-        dpselect.prepare(str(file), to=str(draft), user="user", item="artist", keep=["country"])
+        dps.Dataset(str(file), user="user", item="artist").prepare(draft, keep=["country"])
         draft.replace(folder)
     return folder
 

@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 from measure import seconds, table
 
-import dpselect as dps
+from dpselect.dataset import dataset_of
 from dpselect.gateway import work
 from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
 from dpselect.queries.plan import Plan
@@ -72,7 +72,7 @@ def took(source: object, tab: str | None, body: dict[str, Any], where: str | Non
     began, cpu = time.perf_counter(), time.process_time()
     query = Plan.from_dict(body)
     most = body.get("max_items_per_user")
-    dps.Dataset(source, user="user", item=item, where=where, table=tab, max_items_per_user=most).ask(query)
+    dataset_of(source, table=tab, user="user", item=item, where=where, max_items_per_user=most).ask(query)
     return time.process_time() - cpu, time.perf_counter() - began
 
 

@@ -35,11 +35,11 @@ SQL = "SELECT item, count(DISTINCT {user}) AS n FROM {rows} GROUP BY item ORDER 
 Question = Callable[[], object]
 
 
-def private(who: str, source: object, **more: str) -> object:
+def private(who: str, source: object) -> object:
     """The private question: limited domain looks at k_bar + 1 items. Whole, or what the engine has to do for it."""
     import dpselect as dps
 
-    data = dps.Dataset(source, user="user", item="item", **more)
+    data = dps.Dataset(source, user="user", item="item")
     if who == "whole":
         return data.top_k(K, epsilon=1, delta="1e-6", method="limited-domain")
     with data.engine() as engine:
@@ -72,7 +72,9 @@ def in_postgres(address: str, rows: str, who: str) -> Question:
     import psycopg
 
     if who != "plain":
-        return partial(private, who, address, table=rows)
+        import dpselect as dps
+
+        return partial(private, who, dps.Table(address, rows))
 
     def ask() -> object:
         with psycopg.connect(address) as connection:

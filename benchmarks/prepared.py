@@ -92,13 +92,13 @@ def ask(name: str, source: str) -> None:
     """One question in this process; its cost as JSON."""
     import duckdb
 
-    import dpselect
+    from dpselect.dataset import dataset_of
 
     if name.removeprefix("counts: ") in QUESTIONS:  # imports what it needs
         few = {name: [name] for name in ("user", "artist", "country", "device")} | {"minutes": [1]}
         few["played_at"] = ["2026-03-01"]
         QUESTIONS[name.removeprefix("counts: ")](
-            lambda **more: dpselect.Dataset(few, **({"user": "user", "item": "artist"} | more))
+            lambda **more: dataset_of(few, **({"user": "user", "item": "artist"} | more))
         )
     wall, before = time.perf_counter(), _used()
     if name.startswith("plain: "):
@@ -113,12 +113,16 @@ def ask(name: str, source: str) -> None:
     elif name == "prepare":
         folder = f"{source}.prepared"
         shutil.rmtree(folder, ignore_errors=True)
-        dpselect.prepare(source, to=folder, memory=os.environ.get("BENCH_MEMORY"), **RULES)
+        from dpselect.engines.preparation import prepare
+
+        prepare(source, to=folder, memory=os.environ.get("BENCH_MEMORY"), **RULES)
     elif name == "add":
-        dpselect.prepare(source.partition("+")[2], to=source.partition("+")[0], add=True)
+        from dpselect.engines.preparation import prepare
+
+        prepare(source.partition("+")[2], to=source.partition("+")[0], add=True)
     else:
         named = {"user": "user", "item": "artist"}
-        QUESTIONS[name](lambda **more: dpselect.Dataset(source, **(named | more)))
+        QUESTIONS[name](lambda **more: dataset_of(source, **(named | more)))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     sys.stdout.write(json.dumps([_used() - before, time.perf_counter() - wall, peak]))
 

@@ -82,7 +82,7 @@ def rows_file(rows: int, skewed: bool = False) -> Path:
 # ---- one question -----------------------------------------------------------------------------------------
 
 
-def asked(verb: str, source: Any, plain: Any, **where: Any) -> int:
+def asked(verb: str, source: Any, plain: Any) -> int:
     """Ask it; how many rows or items came back."""
     import dpselect as dps
 
@@ -90,7 +90,7 @@ def asked(verb: str, source: Any, plain: Any, **where: Any) -> int:
         return len(plain())
     item = "value" if verb == "median" else "item"
     bound = 10 if "bound" in verb or "union" in verb else None
-    data = dps.Dataset(source, user="user", item=item, max_items_per_user=bound, **where)
+    data = dps.Dataset(source, user="user", item=item, max_items_per_user=bound)
     if verb.startswith("top_k"):
         return len(data.top_k(20, epsilon=1, delta="1e-6", method="limited-domain"))
     if verb == "median":
@@ -114,6 +114,8 @@ def on_postgres(verb: str, file: Path) -> dict[str, object]:
     """A server of our own, which the parent filled."""
     import psycopg
 
+    import dpselect as dps
+
     address, pid = os.environ["SCALE_SERVER"], int(os.environ["SCALE_SERVER_PID"])
 
     def plain() -> list[Any]:
@@ -121,7 +123,7 @@ def on_postgres(verb: str, file: Path) -> dict[str, object]:
             return connection.execute(PLAIN.format(f"rows_{rows_of(file)}")).fetchall()
 
     with measured(os.getpid, pid) as cost:
-        cost["rows"] = asked(verb, address, plain, table=f"rows_{rows_of(file)}")
+        cost["rows"] = asked(verb, dps.Table(address, f"rows_{rows_of(file)}"), plain)
     return cost
 
 

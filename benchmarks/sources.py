@@ -35,8 +35,8 @@ FILES = {
 }
 ASK = """
 import dpselect as dps
-more = {{'table': 'events'}} if {table} else {{}}
-data = dps.Dataset(source, user='user', item='item', where={where!r}, max_items_per_user={most}, **more)
+source = dps.Table(source, 'events') if {table} else source
+data = dps.Dataset(source, user='user', item='item', where={where!r}, max_items_per_user={most})
 data.top_k(10, epsilon=1, delta='1e-6')
 """
 PLAIN = """

@@ -80,7 +80,7 @@ def recalls(repeats: int) -> None:
         connection = duckdb.connect()
         rows = f"(SELECT \"user\" AS u, {item} AS i, {weight} AS w FROM '{file.as_posix()}')"
         connection.execute(f"CREATE TABLE rows AS FROM {rows}")
-        data = dps.Dataset(connection, table="rows", user="u", item="i")
+        data = dps.Dataset(dps.Table(connection, "rows"), user="u", item="i")
         raw = Truth.of(connection.execute(RAW.replace("$1", "rows")).fetchall())
         for cap in (None, *caps):
             if cap is None:

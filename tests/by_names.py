@@ -6,6 +6,7 @@ Tests that cross parameters give them so, and also what no question has as a val
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -57,9 +58,11 @@ def asked(data: Any, verb: str, given: Mapping[str, Any]) -> dps.Release[Any]:
     if own.pop("exclude", None) is not None:
         data = data.exclude(given["exclude"])
     if own.pop("max_items_per_user", None) is not None:
-        data = replace(data, max_items_per_user=given["max_items_per_user"])
+        data = copy(data)
+        data.max_items_per_user = given["max_items_per_user"]
     if own.pop("shares", None) is not None:
-        data = replace(data, item=replace(data.item, level_shares=given["shares"]))
+        data = copy(data)
+        data._item = replace(data._item, level_shares=given["shares"])
     question, price = noun_of(verb, own)
     draws = asking.pop("draws")
     return drawn(draws, lambda: data.ask(question, **price, **asking))

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dpselect.aggregates.measures import Mean, Sum
     from dpselect.checking.check import Check, check
     from dpselect.dataset import Dataset
-    from dpselect.engines.inspection import Inspection, inspect
-    from dpselect.engines.preparation import Prepared, prepare
     from dpselect.errors import (
         BudgetError,
         DataError,
@@ -38,11 +36,16 @@ if TYPE_CHECKING:
     from dpselect.release.release import Item, Receipt, Release, Statement
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.remote.remote import Remote, connect
+    from dpselect.rows import CSV, Split, Table, Time
     from dpselect.texts.text import Text
 
     __version__: str
 
 _HOMES = {
+    "CSV": "dpselect.rows",
+    "Split": "dpselect.rows",
+    "Table": "dpselect.rows",
+    "Time": "dpselect.rows",
     "By": "dpselect.questions.parts",
     "Choose": "dpselect.questions.questions",
     "Gain": "dpselect.questions.parts",
@@ -62,7 +65,6 @@ _HOMES = {
     "Dataset": "dpselect.dataset",
     "DpselectError": "dpselect.errors",
     "GatewayError": "dpselect.errors",
-    "Inspection": "dpselect.engines.inspection",
     "Item": "dpselect.release.release",
     "Ledger": "dpselect.ledger",
     "LedgerError": "dpselect.errors",
@@ -71,9 +73,8 @@ _HOMES = {
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
     "Picture": "dpselect.release.picture",
-    "Population": "dpselect.forecast",
-    "Prepared": "dpselect.engines.preparation",
     "Plan": "dpselect.queries.plan",
+    "Population": "dpselect.forecast",
     "Receipt": "dpselect.release.release",
     "Release": "dpselect.release.release",
     "Remote": "dpselect.remote.remote",
@@ -85,16 +86,15 @@ _HOMES = {
     "check": "dpselect.checking.check",
     "choose": "dpselect.queries.choose",
     "connect": "dpselect.remote.remote",
-    "inspect": "dpselect.engines.inspection",
-    "prepare": "dpselect.engines.preparation",
     "quantile": "dpselect.queries.quantile",
 }
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - in the order of `dir`
     "Account",
     "Budget",
     "BudgetError",
     "By",
+    "CSV",
     "Check",
     "Choose",
     "Column",
@@ -105,7 +105,6 @@ __all__ = [
     "Gain",
     "GatewayError",
     "Histogram",
-    "Inspection",
     "Item",
     "Ledger",
     "LedgerError",
@@ -116,16 +115,18 @@ __all__ = [
     "Picture",
     "Plan",
     "Population",
-    "Prepared",
     "Quantile",
     "Question",
     "Receipt",
     "Release",
     "Remote",
     "RemoteDataset",
+    "Split",
     "Statement",
     "Sum",
+    "Table",
     "Text",
+    "Time",
     "TopK",
     "Total",
     "Union",
@@ -135,9 +136,7 @@ __all__ = [
     "check",
     "choose",
     "connect",
-    "inspect",
     "mechanisms",
-    "prepare",
     "quantile",
 ]
 

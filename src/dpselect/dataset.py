@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -17,57 +17,53 @@ from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_folder
-from dpselect.errors import ParameterError, came
+from dpselect.errors import ParameterError, came, naming
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from dpselect._ground.domain import Column, Listed
     from dpselect._ground.parameters import Number
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
+    from dpselect.engines.inspection import Inspection
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Fingerprint
     from dpselect.queries.plan import Plan, Ready
     from dpselect.questions.payment import Payment
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
+    from dpselect.rows import Split, Time
     from dpselect.texts.text import Text, Words
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Verbs):
     """Rows of users and items, wherever they are.
 
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
-    files, a DuckDB database file or connection with `table=`, a DuckDB relation, a pandas or polars frame, a
-    PyArrow table, what narwhals wraps or reads, an object that streams Arrow data, a dict of arrays, a Spark frame,
-    or, with `table=`, a Spark session, a spark: or a postgresql:// address. A folder that `prepare` made
-    is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the column that says
-    whose row it is: the guarantee is for all rows of one user. `item` names the column that is counted, or
-    whose quantiles are asked. Rows without a user or an item do not count. It may be a `Text`, for `union`: then
-    the tokens of a column of text are the items. Each may be a list of columns that say it together: items are then
-    tuples, and with `user=["user", "day"]` the guarantee is for one user on one day (docs/keys.md).
+    files, a DuckDB relation, a pandas or polars frame, a PyArrow table, what narwhals wraps or reads, an object that
+    streams Arrow data, a dict of arrays, a Spark frame, or a `Table` of DuckDB, PostgreSQL or Spark. A folder that
+    `prepare` made is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the
+    column that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is
+    counted, or whose quantiles are asked. Rows without a user or an item do not count. Each may be a list of columns
+    that say it together: items are then tuples, and with `user=["user", "day"]` the guarantee is for one user on one
+    day (docs/keys.md). `item` may be a `Split`, which makes the parts of a text the items, or, for `union`, a `Text`,
+    of which the tokens are.
 
     `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
     which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
-    distinct items of each user, chosen at random anew for every question. `split` makes the parts of a text the
-    items: with `split=" "` the words of a message count, each once for a user who wrote it.
+    distinct items of each user, chosen at random anew for every question.
 
-    With `time`, the column that holds the time of a row, `period` ("day", "week", "month", "quarter" or "year") and
-    `during` the rows of some periods count: "2026-10", "2026-09..2026-11", or a list of such. The guarantee is then for
-    one user in one period: where a question is about several, that pair is the user in every bound and number
-    (docs/periods.md). `timezone` says when days begin.
+    `time` is a `Time`: the column with the time of a row, and a sort of period. The guarantee is then for one user in
+    one period, and `during` names the periods that are asked about: where they are several, a user in a period is the
+    user in every bound and number (docs/periods.md).
 
     Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
-    not fit is left out. `newlines_in_values=True` is for CSV files in which a value in quotes may run over several
-    lines: whoever sets it says that all quotes in the files match, or one row may hide others (docs/data.md).
+    not fit is left out; `CSV` says of files that a value in quotes may run over several lines.
     Nothing is opened here. When a question is asked, its source is opened anew: the schema is checked before anything
-    is paid, and rows are read after.
-
-    The rows of items that are `excluded` do not count: `exclude` says it of data that are there.
+    is paid, and rows are read after. `where`, `during` and `exclude` give the same data with fewer rows, and leave
+    these as they are.
 
     With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
     budget for the data called "default". What does not fit is refused before a row is read. The same question of the
@@ -76,87 +72,47 @@ class Dataset(Verbs):
     ceiling takes no more of it.
     """
 
-    source: object
-    _: KW_ONLY
-    user: str | Sequence[str] | None = None
-    item: str | Sequence[str] | Text | None = None
-    where: str | None = None
-    max_items_per_user: int | None = None
-    split: str | None = None
-    table: str | None = None
-    newlines_in_values: bool = False
-    budget: Budget | Where | None = None
-    time: str | None = None
-    period: str | None = None
-    during: str | Sequence[str] | None = None
-    timezone: str = "UTC"
-    excluded: Listed | Column | None = None
-    _periods: Periods | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        if self.user is None or self.item is None:
-            self._settle_columns()
-        object.__setattr__(self, "user", key_of("user", self.user))
-        if not _is_text(self.item):
-            object.__setattr__(self, "item", key_of("item", self.item))
-        elif self.split is not None:
-            hint = "the tokens of the text are the items; tokenizer= says how it is cut"
-            raise ParameterError("split", "be left out where item is a Text", came(self.split), hint)
+    def __init__(
+        self,
+        source: object,
+        *,
+        user: str | Sequence[str] | None = None,
+        item: str | Sequence[str] | Text | Split | None = None,
+        where: str | None = None,
+        time: Time | None = None,
+        max_items_per_user: int | None = None,
+        budget: Budget | Where | None = None,
+    ) -> None:
+        self._given = source
+        self._source, self._table, self._newlines = _place(source)
+        if user is None or item is None:
+            user, item = self._prepared_for(user, item)
+        self.whose: Key = key_of("user", user)
+        self._item = item if _is_split(item) or _is_text(item) else key_of("item", item)
         refuse_shared(self.whose, self.column)
-        if self.split is not None and self.columns is not None:
-            raise ParameterError("split", "be left out where items have several columns", came(self.split))
-        if self.where is not None:
-            _text("where", self.where, "be an SQL condition on one row")
-        if self.split is not None:
-            _text("split", self.split, "be the text that stands between items", blank=True)
-        if self.table is not None:
-            _text("table", self.table, "be the name of a table")
-        if self.max_items_per_user is not None:
-            most = whole("max_items_per_user", self.max_items_per_user, least=1)
-            object.__setattr__(self, "max_items_per_user", most)
-        parameters.flag("newlines_in_values", self.newlines_in_values)
-        self._settle_excluded()
-        self._settle_periods()
-        if self.budget is not None:
-            self._settle_budget()
+        super().__init__(where)
+        self._time = None if time is None else _time(time)
+        self._meant: Periods | None = None
+        most = max_items_per_user
+        self.max_items_per_user: int | None = None if most is None else whole("max_items_per_user", most, least=1)
+        self.paying: Budget | None = _budget(budget)
 
-    def _settle_columns(self) -> None:
+    def _prepared_for(self, user: Any, item: Any) -> tuple[Any, Any]:
         """The columns of users and items that prepared data name. Nobody else can tell."""
-        folder = prepared_folder(self.source)
+        folder = prepared_folder(self._source)
         if folder is None:
-            name = "user" if self.user is None else "item"
+            name = "user" if user is None else "item"
             hint = "only prepared data name their own: dpselect prepare"
             raise ParameterError(name, "be the name of a column, or a list of several", "nothing", hint)
         from dpselect.engines.prepared.reading import current
 
         rules = current(folder).rules
-        for name, columns in (("user", rules.user), ("item", rules.item)):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, list(columns))
-
-    def _settle_periods(self) -> None:
-        """The periods that are meant. No calendar is imported where time does not matter."""
-        given = (self.time, self.period, self.during)
-        if given != (None, None, None) or self.timezone != "UTC":
-            from dpselect._ground.periods import settled
-
-            object.__setattr__(self, "_periods", settled(*given, self.timezone))
-
-    def _settle_budget(self) -> None:
-        """The budget that is meant. No ledger is imported where nobody pays."""
-        from dpselect.ledger.budget import budget_of
-
-        object.__setattr__(self, "budget", budget_of(self.budget))
-
-    @property
-    def whose(self) -> Key:
-        """The columns that say whose a row is."""
-        return self.user  # type: ignore[return-value] # __post_init__ has read it
+        return list(rules.user) if user is None else user, list(rules.item) if item is None else item
 
     @property
     def column(self) -> Key:
         """The column of items, or of texts; or the columns that say together what an item is."""
-        return self.item.column if _is_text(self.item) else self.item  # type: ignore[return-value] # see whose
+        return self._item if isinstance(self._item, (str, tuple)) else self._item.column
 
     @property
     def columns(self) -> tuple[str, ...] | None:
@@ -164,34 +120,132 @@ class Dataset(Verbs):
         return columns_of(self.column)
 
     @property
+    def split(self) -> str | None:
+        """What stands between items in one text."""
+        return self._item.separator if _is_split(self._item) else None
+
+    @property
     def words(self) -> Words | None:
         """Which n-grams of the text are meant; None where items are."""
-        return self.item.words if _is_text(self.item) else None
+        return self._item.words if _is_text(self._item) else None
 
     @property
     def level_shares(self) -> tuple[Fraction, ...] | None:
         """How the levels of a text share the price, where that was said."""
-        return self.item.level_shares if _is_text(self.item) else None  # type: ignore[return-value] # Text has read it
+        return self._item.level_shares if _is_text(self._item) else None  # type: ignore[return-value] # Text has read it
 
     @property
     def periods(self) -> tuple[str, ...]:
         """The names of the periods that are asked for, in their order; none where time does not matter."""
-        return () if self._periods is None else self._periods.names
+        return () if self._meant is None else self._meant.names
 
     @property
-    def paying(self) -> Budget | None:
-        """The budget that pays; None where nobody keeps account."""
-        return self.budget  # type: ignore[return-value] # __post_init__ has read it
+    def _periods(self) -> Periods | None:
+        """The periods of a question. Data with a time have no rows without them: the promise is for each period."""
+        if self._time is not None and self._meant is None:
+            hint = 'data.during("2026-10"), --during: the promise is for one user in each period by itself'
+            raise ParameterError("during", "be said of data with a time", "nothing", hint)
+        return self._meant
+
+    def _settle_during(self, names: Sequence[str]) -> None:
+        if self._time is None:
+            hint = 'say when rows were written: time=dps.Time("at", period="month"), --time and --period'
+            raise ParameterError("during", "be left out of data without a time", came(names[0]), hint)
+        self._meant = self._time.periods(names)
 
     def __repr__(self) -> str:
-        given = []
-        for name in ("user", "item", "where", "max_items_per_user", "split", "table"):
-            if getattr(self, name) is not None:
-                given.append(f"{name}={getattr(self, name)!r}")
-        given += ["newlines_in_values=True"] if self.newlines_in_values else []
-        if self._periods is not None:
-            given += [f"{name}={value!r}" for name, value in self._periods.said.items()]
-        return f"Dataset({shown(self.source)}, {', '.join(given)}){self._less}"
+        given = [shown(self._source) if self._given is self._source else repr(self._given)]
+        first, *others = self._conditions or (None,)
+        said: dict[str, object] = {"user": self.whose, "item": self._item, "where": first, "time": self._time}
+        said["max_items_per_user"] = self.max_items_per_user
+        given += [f"{name}={value!r}" for name, value in said.items() if value is not None]
+        found = f"Dataset({', '.join(given)})" + "".join(f".where({one!r})" for one in others)
+        if self._meant is not None:
+            runs = self._meant.asked.text.split(", ")
+            found += f".during({runs[0] if len(runs) == 1 else runs!r})"
+        return found + self._less
+
+    # ---- for the owner of the data ---------------------------------------------------------------------------
+
+    def inspect(self) -> Inspection:
+        """Read all rows and say what would be left out, what would make a question fail, and what is in them.
+
+        This is for the owner of the data: it has no privacy and costs no budget. Of files it says which lines are left
+        out, and why, and which columns cannot be read; of rows how many have no user or no item, how many `where`
+        leaves out, how many users and items there are, and how many items a user has. Of data with a time it says how
+        many rows are in none of the periods, and a user is one user in one of them. Of prepared data it says whether
+        all their files are as they were written.
+        """
+        from dpselect.engines.inspection import inspect
+
+        with self.engine() as engine:
+            return inspect(self._source, engine, newlines_in_values=self._newlines)
+
+    def prepare(
+        self,
+        to: str | os.PathLike[str],
+        *,
+        keep: str | Sequence[str] = (),
+        weights: str | Sequence[str] = (),
+        max_rows_per_user: int | None = None,
+        add: bool = False,
+        memory: str | None = None,
+        progress: Progress | None = None,
+    ) -> Dataset:
+        """Put the rows in order once, in the folder `to`; the data that come back answer as these do, and are quick.
+
+        For the owner of the data: what is written is as private as the rows. Only this user may open it, and a folder
+        in which others may write is refused.
+
+        The columns of users and of items are kept; `keep` are others that questions may use, in `where`, in `by` or as
+        items; `weights` are columns of numbers to add up or to take means of. Of the time the period of each row is
+        kept, and the rows lie together by it; `keep` its column too where whole times are asked for. Columns that are
+        not named are not there.
+
+        Of a user with more than `max_rows_per_user` rows (in a period, where there are periods) so many are kept, which
+        are drawn among the distinct ones. So the work that one user makes is bounded; sums and means count what was
+        kept.
+
+        With `add` rows are added to those in the folder, by the rules that were given when it was made, and without
+        reading the earlier sources again. Rows that are there twice count twice in sums and means; a file that was
+        added before is refused. A question sees the folder as it was before or after, never a mixture, also where a
+        process dies. `memory` is how much of it may be used, such as "4GiB"; the rest goes to temporary files.
+
+        Raises ParameterError for a bad parameter, DataError where the source cannot be read, OutputError where the
+        folder cannot be written.
+        """
+        from dpselect.engines.preparation import prepare
+
+        self._refuse_prepared()
+        time = {} if self._time is None else self._time.flat()
+        with naming("weights", "weight"):
+            prepare(
+                self._source,
+                to=to,
+                user=names(self.whose),
+                item=names(self.column),
+                keep=keep,
+                weight=weights,
+                max_rows_per_user=max_rows_per_user,
+                add=add,
+                table=self._table,
+                newlines_in_values=self._newlines,
+                memory=memory,
+                progress=progress,
+                **time,
+            )
+        return Dataset(to, user=self.whose, item=self._item, time=self._time)
+
+    def _refuse_prepared(self) -> None:
+        """All rows are prepared; which of them count is said when they are asked."""
+        said: dict[str, object] = {"where": self._condition, "during": self._during, "exclude": self.excluded}
+        said |= {"max_items_per_user": self.max_items_per_user, "budget": self.paying}
+        for name, value in said.items():
+            if value is not None:
+                hint = "all rows are prepared: say it of the data that come back"
+                raise ParameterError(name, "be left out where data are prepared", "a value", hint)
+
+    # ---- questions -------------------------------------------------------------------------------------------
 
     def plan(
         self,
@@ -243,9 +297,9 @@ class Dataset(Verbs):
         """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
         if self._periods is None:
             hint = "a user is then one user in one period, who can only add to what items gained, or only take off"
-            raise ParameterError("compared_with", "go with data of periods: time, period and during", "none", hint)
+            raise ParameterError("compared_with", "go with data that have a time", "none", hint)
         both = copy(self)
-        object.__setattr__(both, "_periods", self._periods.compared_with(others))
+        both._meant = self._periods.compared_with(others)
         return both
 
     def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
@@ -278,16 +332,15 @@ class Dataset(Verbs):
 
         source, pinned = ["prepared", engine.state], True
         if engine.state is None:
-            source, pinned = source_of(self.source, named=snapshot is not None)
-        names = ["user", "split", "table", "max_items_per_user"]
-        names += ["newlines_in_values"] if self.newlines_in_values else []
-        where = engine.condition
-        data = {"source": source, "snapshot": snapshot, "where": where} | {name: getattr(self, name) for name in names}
-        if _is_text(self.item):
-            data |= {"text": self.item.column} | {name: getattr(self.item, name) for name in ("tokenizer", "lower")}
-            data["ngrams"] = [self.item.words.shortest, self.item.words.longest]
+            source, pinned = source_of(self._source, named=snapshot is not None)
+        data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.whose}
+        data |= {"split": self.split, "table": self._table, "max_items_per_user": self.max_items_per_user}
+        data |= {"newlines_in_values": True} if self._newlines else {}
+        if _is_text(self._item):
+            data |= {"text": self._item.column} | {name: getattr(self._item, name) for name in ("tokenizer", "lower")}
+            data["ngrams"] = [self._item.words.shortest, self._item.words.longest]
         else:
-            data["item"] = self.item
+            data["item"] = self.column
         if self._periods is not None:
             data |= self._periods.said
             if self._periods.compared:
@@ -322,14 +375,14 @@ class Dataset(Verbs):
                 hint = "a number belongs to a row: give each item a row of its own"
                 raise ParameterError("split", f"be left out where {name} is given", came(self.split), hint)
         return open_engine(
-            self.source,
+            self._source,
             user=self.whose,
             item=(*by, *names(self.column)) if of_pairs else self.column,
-            where=self.where,
+            where=self._condition,
             max_items_per_user=self.max_items_per_user,
             split=self.split,
-            table=self.table,
-            newlines_in_values=self.newlines_in_values,
+            table=self._table,
+            newlines_in_values=self._newlines,
             periods=self._periods,
             totals=totals,
             measures=measures,
@@ -351,6 +404,74 @@ def _is_text(item: object) -> TypeGuard[Text]:
     return isinstance(item, Text)
 
 
-def _text(name: str, value: object, must: str, *, blank: bool = False) -> None:
-    if not isinstance(value, str) or not (value if blank else value.strip()):
-        raise ParameterError(name, must, came(value))
+def _is_split(item: object) -> TypeGuard[Split]:
+    """Is it a Split?"""
+    if isinstance(item, (str, list, tuple)):
+        return False
+    from dpselect.rows import Split
+
+    return isinstance(item, Split)
+
+
+def _time(given: object) -> Time:
+    from dpselect.rows import Time
+
+    if not isinstance(given, Time):
+        hint = 'time=dps.Time("at", period="month")'
+        raise ParameterError("time", "be a Time, which says what sort of period is meant too", came(given), hint)
+    return given
+
+
+def _place(source: object) -> tuple[object, str | None, bool]:
+    """Where the rows are, as engines take it, the name of a table, and whether values run over lines."""
+    if isinstance(source, (str, os.PathLike, list, tuple)):
+        return source, None, False
+    from dpselect.rows import CSV, Table
+
+    if isinstance(source, Table):
+        return source.database, source.name, False
+    if isinstance(source, CSV):
+        files = list(source.files) if isinstance(source.files, tuple) else source.files
+        return files, None, source.newlines_in_values
+    return source, None, False
+
+
+def _budget(given: Budget | Where | None) -> Budget | None:
+    """The budget that is meant. No ledger is imported where nobody pays."""
+    if given is None:
+        return None
+    from dpselect.ledger.budget import budget_of
+
+    return budget_of(given)
+
+
+def dataset_of(
+    source: object,
+    *,
+    item: Any = None,
+    split: str | None = None,
+    table: str | None = None,
+    newlines_in_values: bool = False,
+    time: str | None = None,
+    period: str | None = None,
+    during: str | Sequence[str] | None = None,
+    timezone: str = "UTC",
+    **given: Any,
+) -> Dataset:
+    """Data by the flat names of the command and of a gateway's settings; what is None was left out."""
+    when = {"time": time, "period": period, "timezone": None if timezone == "UTC" else timezone}
+    if newlines_in_values or [table, split, *when.values()] != [None] * 5:
+        from dpselect.rows import CSV, Split, Table, Time
+
+        if newlines_in_values:
+            source = CSV(source, newlines_in_values=newlines_in_values)  # type: ignore[arg-type] # it looks for itself
+        with naming("table", "name"):
+            source = source if table is None else Table(source, table)
+        if split is not None:
+            with naming("split", "separator"), naming("item", "column"):
+                item = Split(item[0] if isinstance(item, list) and len(item) == 1 else item, split)
+        if [*when.values()] != [None] * 3:
+            with naming("time", "column"):
+                given["time"] = Time.from_flat(when)
+    data = Dataset(source, item=item, **given)
+    return data if during is None else data.during(during)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.errors import ParameterError, came
@@ -32,7 +32,10 @@ class Verbs(ABC):
     or none that fit, are an outcome: a release without items.
     """
 
-    excluded: Listed | Column | None
+    def __init__(self, where: str | None) -> None:
+        self._conditions: tuple[str, ...] = () if where is None else _narrowed((), where)
+        self._during: tuple[str, ...] | None = None
+        self.excluded: Listed | Column | None = None
 
     def top_k(
         self,
@@ -212,6 +215,23 @@ class Verbs(ABC):
                 raise ParameterError(name, "be left out for a Plan, which has a price", came(value))
         return self._made(given, fresh=fresh, progress=progress)
 
+    def where(self, condition: str) -> Self:
+        """The same data with only the rows for which a condition holds too, as SQL writes it (docs/filters.md)."""
+        found = copy(self)
+        found._conditions = _narrowed(self._conditions, condition)
+        return found
+
+    def during(self, periods: str | Sequence[str]) -> Self:
+        """The same data with only the rows of some periods: "2026-10", "2026-09..2026-11", or a list of such."""
+        from dpselect.questions.kinds import PERIODS
+
+        if self._during is not None:
+            raise ParameterError("during", "be said once", "more periods", "name all of them in one list")
+        found = copy(self)
+        found._during = PERIODS.read("during", periods)
+        found._settle_during(found._during)
+        return found
+
     def exclude(self, items: object) -> Self:
         """The same data without the rows of these items, a list or a `Column`: they do not count for anything.
 
@@ -221,18 +241,29 @@ class Verbs(ABC):
 
         if self.excluded is not None:
             raise ParameterError("exclude", "be said once", "a second list", "join the lists")
-        return replace(self, excluded=LISTED.read("exclude", items))  # type: ignore[type-var] # both are dataclasses
+        found = copy(self)
+        found.excluded = LISTED.read("exclude", items)
+        return found
 
-    def _settle_excluded(self) -> None:
-        if self.excluded is not None:
-            from dpselect.questions.kinds import LISTED
+    @abstractmethod
+    def _settle_during(self, names: Sequence[str]) -> None:
+        """Keep the periods that are meant; refuse what names none of these data."""
 
-            object.__setattr__(self, "excluded", LISTED.read("excluded", self.excluded))
+    @property
+    def _condition(self) -> str | None:
+        """All conditions as one. Each is whole by itself, so brackets keep it apart from the others."""
+        if len(self._conditions) < 2:
+            return next(iter(self._conditions), None)
+        return " AND ".join(f"({one})" for one in self._conditions)
 
     @property
     def _less(self) -> str:
         """What a repr says of items that do not count."""
-        return "" if self.excluded is None else f".exclude({self.excluded!r})"
+        if self.excluded is None:
+            return ""
+        from dpselect.questions.kinds import LISTED
+
+        return f".exclude({LISTED.python(self.excluded)})"
 
     @abstractmethod
     def _answered(
@@ -252,3 +283,13 @@ def check_question(given: object) -> None:
     if not isinstance(given, Question):
         hint = "dps.TopK(10), dps.Question.from_dict(...), or a Plan, which has its price"
         raise ParameterError("question", "be a question", came(given), hint)
+
+
+def _narrowed(conditions: tuple[str, ...], condition: object) -> tuple[str, ...]:
+    """One more condition, which is read alone: a bracket in it cannot let out rows that another one keeps back."""
+    from dpselect.engines.filters import grammar
+
+    if not isinstance(condition, str) or not condition.strip():
+        raise ParameterError("where", "be an SQL condition on one row", came(condition))
+    grammar.parse(condition)
+    return (*conditions, condition)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import dpselect as dps
+from dpselect.dataset import dataset_of
 
 PEOPLE = 40
 MONTHS = ("2026-01", "2026-02", "2026-03")
@@ -68,7 +68,7 @@ def right(question: str, last: int) -> Counts:
 
 def asked(folder: Path, question: str) -> Counts:
     """The same of the prepared data, exactly."""
-    with dps.Dataset(folder, **QUESTIONS[question]).engine() as engine:
+    with dataset_of(folder, **QUESTIONS[question]).engine() as engine:
         found = engine.top(100)
         return {found.label(group, 0): int(count) for group, count in enumerate(found.counts)}
 

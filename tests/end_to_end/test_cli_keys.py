@@ -99,7 +99,7 @@ REFUSED = {
     "triples": ([*ITEM, "--domain", '[["a", "b", "c"]]'], "domain must list tuples of 2 values"),
     "a range": ([*ITEM, "--domain-range", "1..5"], "domain must list tuples of 2 values"),
     "a column of a file": ([*ITEM, "--domain-from", "x.csv:a"], "domain must list tuples of 2 values"),
-    "parts": ([*ITEM, "--split", " "], "split must be left out where items have several columns"),
+    "parts": ([*ITEM, "--split", " "], "item must be one column of texts, whose parts are the items"),
 }
 
 

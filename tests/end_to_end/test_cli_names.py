@@ -11,6 +11,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.command.parser import Parser, parser
+from dpselect.dataset import dataset_of
 from dpselect.demo import write_listening_events
 from dpselect.gateway import demo
 from dpselect.gateway.settings.example import example
@@ -22,19 +23,19 @@ from dpselect.queries.plan import kind
 
 # Whose parameters the options of a command are.
 PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
-    "top": (dps.Dataset, dps.Dataset.ask, dps.Budget.open),
-    "choose": (dps.Dataset, dps.Dataset.ask, dps.choose, dps.Budget.open),
-    "histogram": (dps.Dataset, dps.Dataset.ask, dps.Budget.open),
-    "quantile": (dps.Dataset, dps.Dataset.ask, dps.Budget.open),
-    "union": (dps.Dataset, dps.Dataset.ask, dps.Budget.open, dps.Text),
+    "top": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.Budget.open),
+    "choose": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.choose, dps.Budget.open),
+    "histogram": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.Budget.open),
+    "quantile": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.Budget.open),
+    "union": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.Budget.open, dps.Text),
     "demo": (write_listening_events,),
     "plan top": (dps.TopK, dps.By, dps.Method, dps.Question.forecast, dps.Population),
     "plan union": (dps.Question.forecast, dps.Population),
     "check": (dps.check,),
-    "prepare": (dps.prepare,),
+    "prepare": (dataset_of, dps.Dataset, dps.Dataset.prepare),
     "doctor": (),
     "completion": (),
-    "inspect": (dps.inspect,),
+    "inspect": (dataset_of, dps.Dataset),
     "serve": (demo.make, ServerSettings),
     "gateway check": (read,),
     "gateway token": (fresh_token,),
@@ -59,6 +60,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
         "methods of what comes back",
     ),
     "--output": (ASKING | PLANS | {"ledger export", "ledger report", "prepare"}, "methods of what comes back, or to="),
+    "--weight": ({"prepare"}, "weights="),
     "--plot": (PLANS | {"ledger show", "ledger history"}, "Forecast.plot, Ledger.plot"),
     "--quiet": (ASKING | PLANS | {"demo", "prepare", "serve"}, "in Python nobody hears of progress without progress="),
     "--budget": ({"doctor"}, "it looks at a machine, for whoever sits at it"),

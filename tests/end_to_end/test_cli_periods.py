@@ -68,7 +68,7 @@ def test_a_period_that_has_not_ended(visits: Path, dpselect: Command) -> None:
 
 def test_what_does_not_go_together(visits: Path, dpselect: Command) -> None:
     for more, says in {
-        ("--time", "at"): "period must be given with time",
+        ("--time", "at"): "period must be given for periods",
         ("--time", "at", "--period", "month", "--during", "October"): "during must name a month, got 'October'",
         (
             "--time",

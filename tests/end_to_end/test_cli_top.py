@@ -216,4 +216,4 @@ def test_what_rose_most(dpselect: Command, tmp_path: Path) -> None:
     alone = [one for one in asked if one not in ("--time", "at", "--period", "month", "--during", "2026-10")]
     refused = dpselect("top", str(path), *alone)
     assert refused.status == 2
-    assert "compared_with must go with data of periods" in refused.err
+    assert "compared_with must go with data that have a time" in refused.err

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-import dpselect as dps
 from dpselect.command.progress import Progress, about_left
 from dpselect.engines import waiting
 from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.preparation import prepare
 from tests.end_to_end.prepared_rows import asked, right, write
 
 
@@ -121,6 +121,6 @@ def test_it_never_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     of_statements = itertools.cycle([0.9, 0.5])
     monkeypatch.setattr(waiting, "Event", AskedTwice)
     monkeypatch.setattr(Workspace, "_done", lambda _: next(of_statements))
-    dps.prepare(write(tmp_path, 0), to=tmp_path / "data", user="user", item="item", progress=parts.append)
+    prepare(write(tmp_path, 0), to=tmp_path / "data", user="user", item="item", progress=parts.append)
     assert len(parts) == 10
     assert parts == sorted(parts)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.engines.preparation import prepare
 from tests.end_to_end.prepared_rows import RULES, write
 from tests.ledger.amounts import grant
 
@@ -26,7 +27,7 @@ def ledger(tmp_path: Path) -> Iterator[dps.Ledger]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Prepared data of the first file, in which a has the most users."""
-    dps.prepare(write(tmp_path, 0), to=tmp_path / "data", **RULES)
+    prepare(write(tmp_path, 0), to=tmp_path / "data", **RULES)
     return tmp_path / "data"
 
 
@@ -35,7 +36,7 @@ def add_many_of(item: str, folder: Path) -> None:
     path = folder.parent / f"many-{item}.csv"
     lines = [f"many{one},{item},DE,2026-01-01,1" for one in range(200)]
     path.write_text("\n".join(["user,item,country,day,minutes", *lines]) + "\n", "utf-8")
-    dps.prepare(path, to=folder, add=True)
+    prepare(path, to=folder, add=True)
 
 
 def ask(folder: Path, ledger: dps.Ledger, **more: Any) -> tuple[object, bool]:
@@ -53,7 +54,7 @@ def test_the_same_state_is_asked_once_and_another_anew(folder: Path, ledger: dps
     add_many_of("z", folder)
     assert ask(folder, ledger) == ("z", False)
     assert ask(folder, ledger) == ("z", True)
-    dps.prepare(write(folder.parent, 0), to=folder, **RULES)
+    prepare(write(folder.parent, 0), to=folder, **RULES)
     assert ask(folder, ledger) == ("a", False)
 
 
@@ -90,6 +91,6 @@ def test_a_question_is_known_by_the_state_that_answered(
 
 def test_two_folders_of_the_same_rows_are_two_states(folder: Path, ledger: dps.Ledger) -> None:
     other = folder.parent / "other"
-    dps.prepare(write(folder.parent, 0), to=other, **RULES)
+    prepare(write(folder.parent, 0), to=other, **RULES)
     assert ask(folder, ledger) == ("a", False)
     assert ask(other, ledger) == ("a", False)

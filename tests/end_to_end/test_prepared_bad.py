@@ -14,6 +14,8 @@ import duckdb
 import pytest
 
 import dpselect as dps
+from dpselect.dataset import dataset_of
+from dpselect.engines.preparation import prepare
 from tests.by_names import by_names
 from tests.end_to_end.conftest import Command
 from tests.end_to_end.prepared_rows import RULES, asked, right, write
@@ -28,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the first files, and prepared data of the first, which no test may change."""
     place = tmp_path_factory.mktemp("bad")
     write(place, 1)
-    dps.prepare(write(place, 0), to=place / "data", **RULES)
+    prepare(write(place, 0), to=place / "data", **RULES)
     return place
 
 
@@ -77,13 +79,13 @@ NEW: dict[str, Bad] = {
 def test_what_is_wrong_is_said_before_a_folder_is_made(name: str, made: Path, tmp_path: Path) -> None:
     more, message = NEW[name]
     with pytest.raises(dps.ParameterError, match=f"^{message}"):
-        dps.prepare(made / "0.csv", to=tmp_path / "new", **{**RULES, **more})
+        prepare(made / "0.csv", to=tmp_path / "new", **{**RULES, **more})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_in_spark_are_not_prepared(tmp_path: Path) -> None:
     with pytest.raises(dps.ParameterError, match=r"^source must be files.*, got one of Spark\nhint: save the rows as"):
-        dps.prepare("spark:local", table="plays", to=tmp_path / "new", **RULES)
+        prepare("spark:local", table="plays", to=tmp_path / "new", **RULES)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -130,7 +132,7 @@ def test_a_place_that_will_not_do(name: str, made: Path, tmp_path: Path) -> None
     to = place(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(kind, match=message):
-        dps.prepare(made / "0.csv", to=to, **RULES)
+        prepare(made / "0.csv", to=to, **RULES)
     assert sorted(tmp_path.rglob("*")) == before
     assert not Path("s3:").exists()
 
@@ -139,7 +141,7 @@ def test_a_place_that_will_not_do(name: str, made: Path, tmp_path: Path) -> None
 def test_a_folder_by_a_link_and_an_empty_one_will_do(made: Path, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    dps.prepare(made / "0.csv", to=tmp_path / "link", **RULES)
+    prepare(made / "0.csv", to=tmp_path / "link", **RULES)
     assert asked(tmp_path / "real", "all") == right("all", 0)
 
 
@@ -150,7 +152,7 @@ def test_types_whose_values_cannot_be_told_apart(role: str, sql: str, tmp_path: 
     duckdb.sql(f"SELECT 'u' AS \"user\", 'i' AS item, {sql} AS odd").write_parquet(str(path))
     given = {"user": "user", "item": "item", role: "odd"}
     with pytest.raises(dps.ParameterError, match=rf"^{role} must be .*, got 'odd' of type [A-Z]+\nhint: cast it"):
-        dps.prepare(path, to=tmp_path / "new", **given)
+        prepare(path, to=tmp_path / "new", **given)
     assert not (tmp_path / "new").exists()
 
 
@@ -158,24 +160,24 @@ def test_weights_are_numbers(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     duckdb.sql("SELECT 'u' AS \"user\", 'i' AS item, 'secret' AS w").write_parquet(str(path))
     with pytest.raises(dps.DataError, match="holds no numbers") as found:
-        dps.prepare(path, to=tmp_path / "new", user="user", item="item", weight="w")
+        dps.Dataset(path, user="user", item="item").prepare(tmp_path / "new", weights="w")
     assert "secret" not in str(found.value)
 
 
 def test_prepared_data_are_no_source_to_prepare(made: Path, copy: Path, tmp_path: Path) -> None:
     for more in ({"to": tmp_path / "new", **RULES}, {"to": copy, "add": True}):
         with pytest.raises(dps.ParameterError, match="source must be rows as they come, got prepared data"):
-            dps.prepare(made / "data", **more)
+            prepare(made / "data", **more)
 
 
 @pytest.mark.parametrize("rows", ["", ",a,DE,2026-01-01,1\n"])
 def test_no_rows_and_rows_without_users_are_no_rows(rows: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text(f"user,item,country,day,minutes\n{rows}")
-    done = dps.prepare(path, to=tmp_path / "data", **RULES)
+    done = prepare(path, to=tmp_path / "data", **RULES)
     assert (done.rows, done.users, done.items) == (0, 0, 0)
     assert asked(tmp_path / "data", "all") == asked(tmp_path / "data", "period") == {}
-    dps.prepare(write(tmp_path, 0), to=tmp_path / "data", add=True)
+    prepare(write(tmp_path, 0), to=tmp_path / "data", add=True)
     assert asked(tmp_path / "data", "all") == right("all", 0)
 
 
@@ -193,12 +195,12 @@ ADDED: dict[str, Bad] = {
 def test_rows_are_added_by_the_rules_that_were_given(name: str, made: Path, copy: Path) -> None:
     more, message = ADDED[name]
     with pytest.raises(dps.ParameterError, match=f"^{message}"):
-        dps.prepare(made / "1.csv", to=copy, add=True, **more)
+        prepare(made / "1.csv", to=copy, add=True, **more)
     assert asked(copy, "all") == right("all", 0)
 
 
 def test_the_same_rules_may_be_said_again(made: Path, copy: Path) -> None:
-    dps.prepare(made / "1.csv", to=copy, add=True, **RULES)
+    prepare(made / "1.csv", to=copy, add=True, **RULES)
     assert asked(copy, "all") == right("all", 1)
 
 
@@ -209,35 +211,35 @@ def test_other_columns_and_types_are_refused(copy: Path, tmp_path: Path) -> None
     columns = "'u' AS \"user\", 'i' AS item, 'DE' AS country, DATE '2026-01-01' AS \"day\", 3 AS minutes"
     duckdb.sql(f"SELECT {columns}").write_parquet(str(typed))
     with pytest.raises(dps.ParameterError, match="weight must be a column of the source, got 'minutes'"):
-        dps.prepare(short, to=copy, add=True)
+        prepare(short, to=copy, add=True)
     with pytest.raises(dps.ParameterError, match="source must be text files, as before"):
-        dps.prepare(typed, to=copy, add=True)
-    dps.prepare(typed, to=tmp_path / "typed", **RULES)
+        prepare(typed, to=copy, add=True)
+    prepare(typed, to=tmp_path / "typed", **RULES)
     wide = tmp_path / "wide.parquet"
     duckdb.sql(f"SELECT {columns.replace('3 AS', '3::BIGINT AS')}").write_parquet(str(wide))
     with pytest.raises(dps.ParameterError, match=r"source must have minutes as INTEGER, as before.*BIGINT\nhint: cast"):
-        dps.prepare(wide, to=tmp_path / "typed", add=True)
+        prepare(wide, to=tmp_path / "typed", add=True)
     with pytest.raises(dps.ParameterError, match="source must have columns with types, as before"):
-        dps.prepare(write(tmp_path, 0), to=tmp_path / "typed", add=True)
+        prepare(write(tmp_path, 0), to=tmp_path / "typed", add=True)
 
 
 @posix
 def test_a_file_is_added_once_by_whatever_name(tmp_path: Path) -> None:
     first = write(tmp_path, 0)
-    dps.prepare(first, to=tmp_path / "data", **RULES)
+    prepare(first, to=tmp_path / "data", **RULES)
     (tmp_path / "link.csv").symlink_to(first)
     (tmp_path / "hard.csv").hardlink_to(first)
     for path in (first, tmp_path / "link.csv", tmp_path / "hard.csv", [write(tmp_path, 1), first]):
         with pytest.raises(
             dps.ParameterError, match=r"source must be files that are not in these data yet, got .*csv$"
         ):
-            dps.prepare(path, to=tmp_path / "data", add=True)
+            prepare(path, to=tmp_path / "data", add=True)
     first.chmod(0o640)
     with pytest.raises(dps.ParameterError, match=r"one that was added before, 0\.csv"):
-        dps.prepare(first, to=tmp_path / "data", add=True)
+        prepare(first, to=tmp_path / "data", add=True)
     first.rename(tmp_path / "moved.csv")
     with pytest.raises(dps.ParameterError, match=r"one that was added before, moved\.csv"):
-        dps.prepare(tmp_path / "moved.csv", to=tmp_path / "data", add=True)
+        prepare(tmp_path / "moved.csv", to=tmp_path / "data", add=True)
     assert asked(tmp_path / "data", "all") == right("all", 0)
 
 
@@ -285,7 +287,7 @@ def test_what_was_not_prepared_is_refused_and_costs_nothing(name: str, made: Pat
         before = len(list(ledger.entries()))
         budget = dps.Budget.open(ledger, analyst="ann")
         with pytest.raises(dps.ParameterError, match=f"^{message}"):
-            by_names(dps.Dataset(made / "data", budget=budget, **data)).top_k(1, epsilon=1, delta="1e-6", **question)
+            by_names(dataset_of(made / "data", budget=budget, **data)).top_k(1, epsilon=1, delta="1e-6", **question)
         assert len(list(ledger.entries())) == before
 
 

@@ -76,8 +76,7 @@ def test_in_the_middle_of_a_statement(new_database: Callable[[], str], book: str
     name = f"slow_{time.monotonic_ns()}"
     run(address, f'CREATE VIEW {name} AS SELECT "user", item FROM t, LATERAL pg_sleep(length(item) + 30)')
     data = dps.Dataset(
-        address,
-        table=name,
+        dps.Table(address, name),
         user="user",
         item="item",
         budget=dps.Budget.open(book, analyst="ann", snapshot="monday"),
@@ -110,7 +109,10 @@ def test_in_the_middle_of_a_union(
     """The first time that the union comes to a step, its backend is ended before it."""
     address = filled(new_database(), ROWS)
     data = dps.Dataset(
-        address, table="t", user="user", item="item", budget=dps.Budget.open(book, analyst="ann", snapshot="monday")
+        dps.Table(address, "t"),
+        user="user",
+        item="item",
+        budget=dps.Budget.open(book, analyst="ann", snapshot="monday"),
     )
     right = getattr(SqlPairs, step)
     ended: list[int] = []

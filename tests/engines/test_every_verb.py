@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import dpselect as dps
+from dpselect.dataset import dataset_of
 from dpselect.mechanisms import WeightedLaplace
 from dpselect.mechanisms.set_union.by_weight import rounds_of
 from dpselect.release.release import Release
@@ -34,7 +35,7 @@ LISTED = ["tie a", "popular", "nobody's", "CASE", "space "]
 
 def asked(held: Held, user: str = "user", **more: object) -> dps.Dataset:
     """The rows of an engine for a verb."""
-    return dps.Dataset(held.source, user=user, table=held.table, **more)
+    return dataset_of(held.source, table=held.table, user=user, **more)
 
 
 VERBS: dict[str, Verb] = {

@@ -15,6 +15,7 @@ import dpselect as dps
 from dpselect.command.main import main
 from dpselect.engines.duckdb.inspect import _is_record
 from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.inspection import inspect
 from dpselect.engines.sources.text_cells import cut
 from dpselect.engines.sources.text_faults import csv_judge, faults, json_judge
 from dpselect.engines.sources.text_lines import Header, blocks
@@ -25,9 +26,10 @@ FIRST = "NOT PRIVATE: this reads every row, and what it says is for the owner of
 
 
 def said(source: object, **more: object) -> list[str]:
-    first, *found = str(dps.inspect(source, **more)).splitlines()  # type: ignore[arg-type]
+    found = dps.Dataset(source, **more).inspect() if more else inspect(source)  # type: ignore[arg-type]
+    first, *others = str(found).splitlines()
     assert first == FIRST
-    return found
+    return others
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +58,7 @@ def test_lines_of_a_csv_file():
         "items of a user: at least 1; 25% have at most 1, 50% have at most 1, 75% have at most 1, 90% have at most 1, "
         "99% have at most 1, 100% have at most 1",
     ]
-    assert "not looked at one by one" in said("x.csv", newlines_in_values=True)[0]
+    assert "not looked at one by one" in said(dps.CSV("x.csv", newlines_in_values=True), user="user", item="item")[0]
 
 
 @given(CONTENT)
@@ -112,21 +114,24 @@ def test_columns_of_parquet_that_cannot_be_read():
 
 def test_what_is_no_file():
     assert said({"user": [1, 2], "item": ["a", "a"]}, user="user", item="item")[0] == "rows: 2"
-    for source, more, text in (
-        ({"user": [1]}, {}, "user must be given with item for a source that is no file"),
-        ({"user": [1]}, {"user": "user"}, "item must be given too"),
-        ({"user": [1]}, {"where": "true"}, "user must be given with where"),
-        ({"user": [1]}, {"newlines_in_values": 1}, "newlines_in_values must be"),
-    ):
-        with pytest.raises(dps.ParameterError, match=text):
-            dps.inspect(source, **more)
+    with pytest.raises(dps.ParameterError, match="user must be given with item for a source that is no file"):
+        inspect({"user": [1]})
 
 
 def test_the_command_says_the_same(capsys):
     Path("x.csv").write_text("user,item\n1,a\n")
     command = ["inspect", "x.csv", "--user", "user", "--item", "item"]
     assert main(command) == 0
-    assert capsys.readouterr() == (f"{dps.inspect('x.csv', user='user', item='item')}\n", "")
+    assert capsys.readouterr() == (f"{dps.Dataset('x.csv', user='user', item='item').inspect()}\n", "")
+    assert main(["inspect", "x.csv"]) == 0
+    assert capsys.readouterr() == (f"{inspect('x.csv')}\n", "")
+    for words, text in (
+        (["--user", "user"], "item must be the name of a column, or a list of several, got nothing"),
+        (["--where", "true"], "user must be the name of a column"),
+        ([*command[2:], "--time", "day", "--period", "month"], "during must be said of data with a time"),
+    ):
+        assert main(["inspect", "x.csv", *words]) == 2
+        assert text in capsys.readouterr().err
     assert main(["inspect", "y.csv"]) == 2
     assert capsys.readouterr().out == ""
 

@@ -21,6 +21,7 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect._ground.periods import Periods, periods_of
 from dpselect.aggregates.value_counts import Grid
+from dpselect.dataset import dataset_of
 from dpselect.engines.port import Engine, PerUser
 from dpselect.engines.row_periods import RowPeriods
 from dpselect.errors import ParameterError
@@ -373,7 +374,7 @@ def test_every_verb_takes_periods(hold: Hold) -> None:
             item = "number" if name == "quantile" else "item"
             found.append(
                 ask(
-                    dps.Dataset(
+                    dataset_of(
                         held.source,
                         user="user",
                         item=item,
@@ -401,7 +402,7 @@ def test_a_moment_before_the_first_that_the_engine_converts_makes_no_question_fa
     """Parquet holds any number of microseconds; the last one here is -infinity."""
     moments = pa.array([odd, 1788566400000000], pa.int64()).cast(pa.timestamp("us", "UTC"))
     pq.write_table(pa.table({"user": ["odd", "ann"], "item": ["tea", "tea"], "at": moments}), tmp_path / "x.parquet")
-    with dps.Dataset(tmp_path / "x.parquet", user="user", item="item", **asked).engine() as engine:
+    with dataset_of(tmp_path / "x.parquet", user="user", item="item", **asked).engine() as engine:
         assert engine.top(2).counts.tolist() == [1]
     with dps.Dataset(tmp_path / "x.parquet", user="user", item="item", where="at < '2026-01-01'").engine() as engine:
         before = engine.top(2).counts.tolist()
@@ -422,5 +423,5 @@ def test_moments_of_nanoseconds_with_a_zone(kind: str) -> None:
     source = {"pandas": table.to_pandas, "polars": lambda: pl.from_arrow(table), "arrow": lambda: table}[kind]()
     for during, users in (("2026-10", 1), ("2026-09..2026-10", 2), ("2026-09, 2026-11".split(", "), 2)):
         times = {"time": "at", "period": "month", "during": during, "timezone": BERLIN}
-        with dps.Dataset(source, user="user", item="item", **times).engine() as engine:
+        with dataset_of(source, user="user", item="item", **times).engine() as engine:
             assert engine.top(2).counts.tolist() == [users]

@@ -12,6 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.command.main import main
+from dpselect.dataset import dataset_of
 from dpselect.engines.identity import source_of
 from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError, ParameterError
@@ -32,7 +33,7 @@ def awkward(new_database: NewDatabase) -> str:
 
 
 def dataset(address: str, **more: object) -> dps.Dataset:
-    return dps.Dataset(address, **({"user": "user", "item": "item", "table": "t"} | more))
+    return dataset_of(address, **({"user": "user", "item": "item", "table": "t"} | more))
 
 
 # ---- the verbs --------------------------------------------------------------------------------------------

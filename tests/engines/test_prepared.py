@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect import prepare
 from dpselect._ground.domain import Column, Listed, Size
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
@@ -22,6 +21,7 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.preparing import preparation
 from dpselect.engines.duckdb.questions import UserBound
 from dpselect.engines.port import PerUser
+from dpselect.engines.preparation import prepare
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.errors import DataError, ParameterError
 from tests.engines import timed_rows, typed_rows

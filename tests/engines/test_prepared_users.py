@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect import prepare
 from dpselect.aggregates.value_counts import Grid
 from dpselect.draws import distinct
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.preparing import codes
 from dpselect.engines.port import PerUser
+from dpselect.engines.preparation import prepare
 from dpselect.engines.prepared import users
 from dpselect.engines.prepared.reading import current
 from dpselect.errors import DataError

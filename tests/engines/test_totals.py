@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import dpselect as dps
 from dpselect._ground.domain import Listed, Span
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
+from dpselect.dataset import dataset_of
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, ParameterError
 from dpselect.testing import SeededDraws
@@ -228,7 +228,7 @@ def test_the_whole_way_on_every_engine(hold: Hold) -> None:
         }
     )
     held = hold(rows)
-    data = dps.Dataset(held.source, user="user", item="item", table=held.table)
+    data = dataset_of(held.source, table=held.table, user="user", item="item")
     # Seeded, since an interval of 95 in 100 misses now and then.
     asked = {"epsilon": 20, "delta": "0.01", "by_weight": "w", "at_most": 6, "weight_unit": "0.5"}
     found = by_names(data).top_k(2, **asked, counts=True, draws=SeededDraws(1))

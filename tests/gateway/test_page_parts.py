@@ -140,13 +140,14 @@ def test_python_text_holds_any_value() -> None:
         "https://x.example", {"data": "plays", "verb": "top_k", "k": 3, "where": where, "share": "2%"}
     )
     called: dict[str, object] = {}
-    names = {"where": None, "share": None}
     tree = compile(code, "page", "exec", dont_inherit=True, flags=0x400)
     import ast
 
     for node in ast.walk(tree):  # type: ignore[arg-type]
-        if isinstance(node, ast.keyword) and node.arg in names:
-            called[node.arg] = ast.literal_eval(node.value)
+        if isinstance(node, ast.keyword) and node.arg == "share":
+            called["share"] = ast.literal_eval(node.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "where":
+            called["where"] = ast.literal_eval(node.args[0])
     assert called == {"where": where, "share": "2%"}
 
 
@@ -161,6 +162,13 @@ def test_python_text_holds_any_value() -> None:
         },
         {"verb": "top_k", "by": ["a"], "groups": ["\\", "\n"], "users": True, "counts": False},
         {"verb": "top_k", "by_weight": "n", "at_most": "3", "exclude": ['a"b']},
+        {
+            "verb": "top_k",
+            "item": ["a", "b"],
+            "where": "a = 'x'",
+            "during": ["2026-09", "2026-10"],
+            "exclude": [["tuple", ["c", 1]]],
+        },
         {"verb": "union", "method": "greedy-geometric", "popular": ["a"], "users_for": 5},
     ],
     ids=repr,

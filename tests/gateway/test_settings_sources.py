@@ -9,7 +9,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from dpselect import prepare
+from dpselect.engines.preparation import prepare
 from dpselect.gateway.settings.reading import read_text
 from dpselect.gateway.settings.sources import check_sources
 

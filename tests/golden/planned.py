@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.dataset import dataset_of
 from tests.by_names import asked
 from tests.pairs.asking import Asking
 from tests.pairs.crossing import Call, pairs
@@ -43,7 +44,7 @@ def planned(call: Call, asking: Asking) -> dict[str, object]:
     """What a ledger would know the question by, and the most that it costs; or why it is refused at this price."""
     said = asking.dataset(call, budget=dps.Budget(epsilon=1, delta="1e-3"))
     try:
-        asked(dps.Dataset(**said), call.verb, call.asked)
+        asked(dataset_of(**said), call.verb, call.asked)
     except PlannedError as plan:
         query, question = plan.args
         known = json.loads(question.text)

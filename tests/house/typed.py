@@ -66,6 +66,19 @@ RIGHT: list[dps.Question] = [
     dps.Histogram(["a"]),
     dps.Question.from_dict({"verb": "top_k"}),
 ]
+DATA: list[dps.Dataset] = [
+    dps.Dataset(dps.Table("postgresql://ann@db/shop", "events"), user="customer", item=["shop", "product"]),
+    dps.Dataset(dps.CSV(["a.csv", "b.csv"], newlines_in_values=True), user="user", item=dps.Split("tags", ";")),
+    dps.Dataset("m.csv", user=["user", "day"], item=dps.Text("body"), where="age > 3", max_items_per_user=3),
+    dps.Dataset("m.csv", user="u", item="i", time=dps.Time("at", period="month")).during(["2026-10"]),
+    dps.Dataset("m.csv", user="u", item="i", time=dps.Time("at", period="day", timezone="Asia/Tokyo")),
+    data.where("country = 'DE'").during("2026-10").exclude(["spam"]),
+    data.prepare("folder", keep="country", weights=["minutes"], add=True),
+]
+assert_type(data.where("age > 3"), dps.Dataset)
+assert_type(dps.connect("https://x.example").data("plays").where("age > 3").during("2026-10"), dps.RemoteDataset)
+data.inspect()
+
 assert_type(data.ask(RIGHT[0], epsilon=1), dps.Release[Any])
 data.ask(dps.TopK(), within=50)
 data.exclude(["spam"]).ask(dps.Union(), threshold=50)
@@ -98,6 +111,26 @@ dps.Population(users="many")  # type: ignore[arg-type]
 dps.TopK().forecast(users=5_000)  # type: ignore[call-arg]
 dps.TopK().forecast("release.json")  # type: ignore[arg-type]
 dps.Union().forecast(users_for=50)  # type: ignore[call-arg]
+dps.Time("at")  # type: ignore[call-arg]
+dps.Time("at", period="hour")  # type: ignore[arg-type]
+dps.Time("at", "month")  # type: ignore[call-arg]
+dps.Time(["at"], period="month")  # type: ignore[arg-type]
+dps.Split("tags")  # type: ignore[call-arg]
+dps.Split(["tags", "more"], ";")  # type: ignore[arg-type]
+dps.Table("rows.duckdb")  # type: ignore[call-arg]
+dps.Table("rows.duckdb", ["events"])  # type: ignore[arg-type]
+dps.CSV({"user": [1]})  # type: ignore[arg-type]
+dps.CSV("a.csv", True)  # type: ignore[call-arg]
+dps.Dataset("a.csv", user="u", item="i", time="at")  # type: ignore[arg-type]
+dps.Dataset("a.csv", user="u", item="i", period="month")  # type: ignore[call-arg]
+dps.Dataset("a.csv", user="u", item="i", during="2026-10")  # type: ignore[call-arg]
+dps.Dataset("a.csv", user="u", item="i", table="events")  # type: ignore[call-arg]
+dps.Dataset("a.csv", user="u", item="i", split=" ")  # type: ignore[call-arg]
+dps.Dataset("a.csv", user="u", item="i", newlines_in_values=True)  # type: ignore[call-arg]
+dps.connect("https://x.example").data("plays", where="age > 3")  # type: ignore[call-arg]
+data.prepare("folder", where="age > 3")  # type: ignore[call-arg]
+dps.prepare("a.csv", to="folder")  # type: ignore[operator]
+dps.inspect("a.csv")  # type: ignore[operator]
 data.top_k(10, epsilon=1, by_weight="minutes")  # type: ignore[call-arg]
 data.top_k(10, epsilon=1, within=50)  # type: ignore[call-arg]
 data.union(epsilon=1, max_items_per_user=5)  # type: ignore[call-arg]

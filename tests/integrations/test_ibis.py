@@ -90,7 +90,7 @@ def test_a_public_domain_and_prepared_data_come_from_one(tmp_path: Path) -> None
     table = in_duckdb(ROWS)
     release = dps.Dataset(table, user="user", item="item").choose(domain=dps.Column(table, "item"), epsilon=8)
     assert release.labels == ["a"]
-    dps.prepare(table.filter(table.item != "b"), to=tmp_path / "rows", user="user", item="item")
+    dps.Dataset(table.filter(table.item != "b"), user="user", item="item").prepare(tmp_path / "rows")
     assert top(str(tmp_path / "rows")) == {"a", "c"}
 
 
@@ -234,7 +234,7 @@ def test_other_engines_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPat
 
 def test_a_table_name_beside_it_is_refused() -> None:
     with pytest.raises(dps.ParameterError, match="table must be left out"):
-        top(in_duckdb(ROWS), table="t")
+        top(dps.Table(in_duckdb(ROWS), "t"))
 
 
 # ---- what a ledger calls it -------------------------------------------------------------------------------

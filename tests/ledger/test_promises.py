@@ -17,6 +17,7 @@ import dpselect as dps
 from dpselect._ground.periods import Periods, periods_of
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.two_prices import Price, Spent
+from dpselect.dataset import dataset_of
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import Account, Charge, DataAccount, EntryKind, Ledger, Reservation
 from dpselect.ledger.audit import Sums
@@ -346,8 +347,8 @@ def test_a_receipt_says_what_fits_in_all_periods_of_its_question(ledger: Ledger)
         ledger.reserve(ANN, amount, "{}", during=months(names, "UTC"))
     budget = dps.Budget.open(ledger, data="plays", analyst="ann")
     rows = {"user": [1, 2, 3], "item": ["a", "a", "b"], "day": ["2026-10-01", "2026-09-01", "2026-10-05"]}
-    data = dps.Dataset(
-        rows, user="user", item="item", time="day", period="month", during="2026-09..2026-10", budget=budget
+    data = dps.Dataset(rows, user="user", item="item", time=dps.Time("day", period="month"), budget=budget).during(
+        "2026-09..2026-10"
     )
     release = data.choose(domain=["a", "b"], epsilon="0.2")
     assert release.charged is not None
@@ -369,7 +370,7 @@ def test_a_promise_to_whole_users_pays_for_one_period_and_not_for_several(tmp_pa
 
         def ask_during(names: str, budget: dps.Budget = budget) -> dps.Release:
             times = {"time": "day", "period": "month", "during": names}
-            data = dps.Dataset(rows, user="user", item="item", budget=budget, **times)
+            data = dataset_of(rows, user="user", item="item", budget=budget, **times)
             return data.choose(domain=["a", "b"], epsilon="0.1")
 
         assert ask_during("2026-10").labels

@@ -22,6 +22,7 @@ import dpselect as dps
 import dpselect.pandas
 from dpselect.accounting import calibration
 from dpselect.command.main import main
+from dpselect.dataset import dataset_of
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.tokens import digest, fresh_token
@@ -195,14 +196,27 @@ class InProcess(Wire):
 
 
 def _python(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
-    data = dps.Dataset(**asking.dataset(call, **more.pop("rows", {})))
+    data = dataset_of(**asking.dataset(call, **more.pop("rows", {})))
     return asked(data, call.verb, {**call.asked, **more})
 
 
 def _frame(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     said = asking.dataset(call)
     frame: Any = said.pop("source")
-    return asked(frame.dps(**said), call.verb, {**call.asked, **more})
+    during = said.pop("during", None)
+    data = frame.dps(**in_values(said))
+    return asked(data if during is None else data.during(during), call.verb, {**call.asked, **more})
+
+
+def in_values(said: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a Dataset, of which a frame's `.dps` takes all but the source, for those of flat names."""
+    given = dict(said)
+    when = {name: given.pop(name) for name in ("period", "timezone") if name in given}
+    if "time" in given:
+        given["time"] = dps.Time(given["time"], **when)
+    if "split" in given:
+        given["item"] = dps.Split(given["item"], given.pop("split"))
+    return given
 
 
 def _json(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
@@ -212,13 +226,16 @@ def _json(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     if "max_items_per_user" in said and "max_items_per_user" in kind(call.verb).takes:
         given["max_items_per_user"] = said["max_items_per_user"]
     written = json.dumps(plan_of(call.verb, **given).to_dict())
-    return dps.Dataset(**said).ask(Plan.from_dict(json.loads(written)), **more)
+    return dataset_of(**said).ask(Plan.from_dict(json.loads(written)), **more)
 
 
 def _gateway(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     remote, name = asking.gateway(call)
-    said = {name: call.rows[name] for name in ("item", "where", "during", "max_items_per_user") if name in call.rows}
-    return asked(remote.data(name, **said), call.verb, {**call.asked, **more})
+    said = {name: call.rows[name] for name in ("item", "max_items_per_user") if name in call.rows}
+    data = remote.data(name, **said)
+    data = data.where(call.rows["where"]) if "where" in call.rows else data
+    data = data.during(call.rows["during"]) if "during" in call.rows else data
+    return asked(data, call.verb, {**call.asked, **more})
 
 
 def _command(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from dpselect import prepare
+from dpselect.engines.preparation import prepare
 
 Row = dict[str, Any]
 SCHEMA = pa.schema(

@@ -462,7 +462,7 @@ def test_what_is_no_question_has_no_price(asked, tmp_path):
     with dps.Ledger.create(path) as ledger:
         grant(ledger, dps.Account("default", "ann"), 1, 0)
     for budget in (Budget(epsilon=1), dps.Budget.open(path, analyst="ann")):
-        with pytest.raises(dps.ParameterError, match=r"^query must be a Query"):
+        with pytest.raises(dps.ParameterError, match=r"^plan must be a Plan"):
             budget.left_for(asked)
 
 

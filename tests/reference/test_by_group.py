@@ -271,7 +271,7 @@ def test_other_listed_groups_are_another_question_also_where_a_frame_lists_them(
 
 def test_parts_of_a_text_by_group():
     given = {"user": np.arange(600), "item": ["a b", "b c"] * 300, "g": ["x"] * 600}
-    data = dps.Dataset(given, user="user", item="item", split=" ")
+    data = dps.Dataset(given, user="user", item=dps.Split("item", " "))
     for method in ("auto", "limited-domain"):  # of pairs, auto would discover them
         found = data.top_k(30, epsilon=8, by="g", method=method)
         assert found.labels[:1] == ["b"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.dataset import dataset_of
 from tests.by_names import by_names
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpselect.errors.WeakPromiseWarning")
@@ -43,7 +44,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 
 def released(name: str) -> dps.Release:
     data, asked, _ = CASES[name]
-    return by_names(dps.Dataset(ROWS, **{"user": "user", "item": "item", **data})).top_k(**asked)
+    return by_names(dataset_of(ROWS, **{"user": "user", "item": "item", **data})).top_k(**asked)
 
 
 @pytest.mark.parametrize("name", CASES)

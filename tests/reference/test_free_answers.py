@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
+from dpselect.dataset import dataset_of
 from dpselect.engines import same_object
 from dpselect.engines.identity import source_of
 from dpselect.engines.same_object import name_of
@@ -42,7 +43,7 @@ def asking(ledger) -> Callable[..., Ask]:
 
     def make(source: object, snapshot: str | None = None, **more: object) -> Ask:
         def ask() -> bool:
-            data = dps.Dataset(
+            data = dataset_of(
                 str(source),
                 user="user",
                 item="item",

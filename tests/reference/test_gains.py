@@ -10,6 +10,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.checking.finding import Verdict
+from dpselect.dataset import dataset_of
 from dpselect.errors import BudgetError, ParameterError
 from dpselect.ledger import Account
 from tests.by_names import by_names, plan_of
@@ -30,7 +31,7 @@ ROWS: dict[str, Any] = {
 
 def dataset(**more: Any) -> dps.Dataset:
     """The rows of October."""
-    return dps.Dataset(ROWS, user="user", item="item", **{**MONTHS, **more})
+    return dataset_of(ROWS, user="user", item="item", **{**MONTHS, **more})
 
 
 METHODS: list[dict[str, Any]] = [
@@ -111,7 +112,7 @@ def test_what_does_not_go_together_is_refused(asked: dict[str, Any], message: st
 
 def test_a_user_with_all_rows_is_no_unit_for_it() -> None:
     data = dps.Dataset(ROWS, user="user", item="item")
-    with pytest.raises(ParameterError, match="compared_with must go with data of periods"):
+    with pytest.raises(ParameterError, match="compared_with must go with data that have a time"):
         by_names(data).top_k(2, epsilon=1, compared_with=OLD)
     budget = dps.Budget(epsilon=9, delta="1e-5")
     with pytest.raises(ParameterError, match="compared_with must be left out where a promise to whole users pays"):

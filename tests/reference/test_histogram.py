@@ -161,7 +161,7 @@ def test_bad_input_costs_nothing(given: dict[str, object], message: str, ledger)
 
 def test_words_are_counted_by_split_and_not_of_a_text() -> None:
     rows = {"user": [1, 2, 3], "text": ["a b", "b c", "b"]}
-    words = dps.Dataset(rows, user="user", item="text", split=" ", max_items_per_user=2)
+    words = dps.Dataset(rows, user="user", item=dps.Split("text", " "), max_items_per_user=2)
     assert [item.count for item in words.histogram(domain=["b", "a", "x"], epsilon=4000)] == [3, 1, 0]
     with pytest.raises(dps.ParameterError, match="item must be no Text for histogram"):
         dps.Dataset(rows, user="user", item=dps.Text("text")).histogram(domain=["b"], epsilon=1)

@@ -21,6 +21,7 @@ from dpselect._ground.domain import UNSEEN
 from dpselect._ground.keys import key_from, text_of
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
+from dpselect.dataset import dataset_of
 from dpselect.ledger import Account, Ledger
 from dpselect.release.item_columns import names_of
 from dpselect.testing import SeededDraws
@@ -40,7 +41,7 @@ DOMAIN = [("DE", 7), ("DE", 8), ("SE", 7), ("NO", 9)]
 
 
 def data(**more: Any) -> dps.Dataset:
-    return dps.Dataset(more.pop("rows", ROWS), **({"user": ["user", "day"], "item": list(ITEM)} | more))
+    return dataset_of(more.pop("rows", ROWS), **({"user": ["user", "day"], "item": list(ITEM)} | more))
 
 
 # ---- names ------------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ BAD = {
     "a number": ({"item": ["country", 3]}, "item must be the name of a column, got 3"),
     "blank": ({"user": ["user", " "]}, "user must be the name of a column, got ' '"),
     "a set": ({"user": {"user", "day"}}, "user must be the name of a column, or a list of such names"),
-    "split": ({"split": " "}, "split must be left out where items have several columns"),
+    "split": ({"split": " "}, "item must be one column of texts, whose parts are the items, got a value of type list"),
 }
 
 
@@ -78,7 +79,7 @@ def test_a_column_that_is_not_there_names_its_parameter(given: dict[str, object]
 
 def test_a_list_of_one_is_that_column() -> None:
     one = data(user=["user"], item=["country"])
-    assert (one.user, one.item) == ("user", "country")
+    assert (one.whose, one.column) == ("user", "country")
     release = one.top_k(1, epsilon=9)
     assert release.labels == ["DE"]
     assert release.privacy.unit == "user"

@@ -177,7 +177,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message) ->
 
 
 def test_parts_of_a_text_have_no_measures() -> None:
-    data = dps.Dataset(ROWS, user="user", item="item", split=" ")
+    data = dps.Dataset(ROWS, user="user", item=dps.Split("item", " "))
     with pytest.raises(dps.ParameterError, match="split must be left out where measures is given"):
         by_names(data).top_k(2, **SURE, measures=ALL)
 

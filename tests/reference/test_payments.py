@@ -54,7 +54,7 @@ def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
     assert charged["share"] == 1 - standing.left < Fraction(4, 10)  # less than by adding
     assert charged["questions_left"] == standing.left_for(query.price_at(order)) == 1
     left = rounded_part(standing.left)
-    assert charged["left"] == left == votes.budget.left
+    assert charged["left"] == left == votes.paying.left
     told = f"{percent(charged['share'], up=True)} of the budget of ann; {percent(left)} left; at least"
     assert f"charged: {told} {charged['questions_left']} more like it fits now" in str(release)
     assert release.to_dict()["charged"]["epsilon"] == 4.0

@@ -17,6 +17,7 @@ from dpselect._ground.periods import MOST, SORTS, Periods, periods_of
 from dpselect._ground.privacy import ApproxDP
 from dpselect._ground.reals import enclose
 from dpselect.accounting.groups import of_group
+from dpselect.dataset import dataset_of
 from dpselect.errors import ParameterError
 from dpselect.release.in_periods import in_periods
 from tests.engines.timed_rows import period_of
@@ -108,25 +109,42 @@ def test_the_ends_of_what_is_taken() -> None:
 
 ROWS = {"user": ["a"], "item": ["x"], "at": ["2026-10-05"]}
 HALF: list[tuple[dict[str, object], str]] = [
-    ({"time": "at"}, "period must be given with time"),
-    ({"time": "at", "during": "2026"}, "period must be given with time"),
-    ({"period": "year", "during": "2026"}, "time must be given with period"),
-    ({"time": "at", "period": "year"}, "during must be given with time"),
-    ({"timezone": "Europe/Berlin"}, "time must be given with timezone"),
+    ({"time": "at"}, "period must be given for periods"),
+    ({"time": "at", "during": "2026"}, "period must be given for periods"),
+    ({"period": "year", "during": "2026"}, "time must be given for periods"),
+    ({"during": "2026"}, "during must be left out of data without a time"),
+    ({"timezone": "Europe/Berlin"}, "time must be given for periods"),
     ({"time": "", "period": "year", "during": "2026"}, "time must be the name of a column"),
     ({"time": "at", "period": "years", "during": "2026"}, "period must be one of day, week, month, quarter, year"),
     ({"time": "at", "period": ["year"], "during": "2026"}, "period must be one of"),
     ({"time": "at", "period": "year", "during": "2026", "timezone": "Berlin"}, "timezone must be the name of a time"),
     ({"time": "at", "period": "year", "during": "2026", "timezone": "../UTC"}, "timezone must be the name of a time"),
-    ({"time": "at", "period": "year", "during": "2026", "timezone": None}, "timezone must be the name of a time zone"),
     ({"time": "at", "period": "year", "during": "2026", "timezone": "localtime"}, "timezone must be the name of a"),
+    ({"time": "at", "period": "month", "during": "2026"}, "during must name a month, got '2026'"),
+    ({"time": "at", "period": "year", "during": []}, "during must be the name of a period"),
 ]
 
 
 @pytest.mark.parametrize(("given", "says"), HALF, ids=[str(given) for given, _ in HALF])
 def test_what_does_not_go_together_is_refused(given: dict[str, object], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
-        dps.Dataset(ROWS, user="user", item="item", **given)  # type: ignore[arg-type]
+        dataset_of(ROWS, user="user", item="item", **given)  # type: ignore[arg-type]
+
+
+def test_data_with_a_time_have_no_rows_before_periods_are_named() -> None:
+    """The promise is for each period by itself: without one it would be said of users who are in all of them."""
+    timed = dps.Dataset(ROWS, user="user", item="item", time=dps.Time("at", period="month"))
+    assert timed.periods == ()
+    assert repr(timed) == "Dataset(<builtins dict>, user='user', item='item', time=Time('at', period='month'))"
+    for ask in (timed.engine, timed.inspect, lambda: timed.where("item = 'x'").choose(["x", "y"], epsilon=1)):
+        with pytest.raises(ParameterError, match=r"^during must be said of data with a time.*\nhint: "):
+            ask()
+    october, november = timed.during("2026-10"), timed.during(["2026-11"])
+    assert (timed.periods, october.periods, november.periods) == ((), ("2026-10",), ("2026-11",))
+    with pytest.raises(ParameterError, match="during must be said once"):
+        october.during("2026-10")
+    with pytest.raises(ParameterError, match="time must be a Time"):
+        dps.Dataset(ROWS, user="user", item="item", time="at")  # type: ignore[arg-type]
 
 
 def test_time_zones_are_those_of_the_system() -> None:
@@ -139,7 +157,7 @@ def test_time_zones_are_those_of_the_system() -> None:
 
 def data(**more: object) -> dps.Dataset:
     given: dict[str, object] = {"time": "at", "period": "month", "during": "2026-09..2026-10"} | more
-    return dps.Dataset(ROWS, user="user", item="item", **given)  # type: ignore[arg-type]
+    return dataset_of(ROWS, user="user", item="item", **given)  # type: ignore[arg-type]
 
 
 def key(asked: dps.Dataset) -> str:
@@ -157,8 +175,8 @@ def test_a_ledger_tells_periods_apart() -> None:
     ]  # fmt: skip
     typed = {"at": np.array(["2026-10-05"], dtype="M8[us]")}
     there, here = (
-        dps.Dataset(
-            ROWS | typed, user="user", item="item", time="at", period="month", during="2026-09..2026-10", timezone=z
+        dps.Dataset(ROWS | typed, user="user", item="item", time=dps.Time("at", period="month", timezone=z)).during(
+            "2026-09..2026-10"
         )
         for z in ("Asia/Tokyo", "UTC")
     )
@@ -167,7 +185,9 @@ def test_a_ledger_tells_periods_apart() -> None:
     assert key(there) != key(here) == key(data())
     assert key(data(during=["2026-10", "2026-09"])) == keys[0]
     assert "during" not in key(plain)
-    assert "during='2026-09..2026-10'" in repr(data())
+    assert repr(data()).endswith("time=Time('at', period='month')).during('2026-09..2026-10')")
+    several = data(during=["2026-08", "2026-10..2026-11"], timezone="Asia/Tokyo")
+    assert repr(several).endswith("timezone='Asia/Tokyo')).during(['2026-08', '2026-10..2026-11'])")
 
 
 def said(asked: dps.Dataset, now: str = "2030-01-01") -> list[str]:

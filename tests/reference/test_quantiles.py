@@ -16,6 +16,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
+from dpselect.dataset import dataset_of
 from dpselect.mechanisms import Quantile, RecursiveQuantiles
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn, plan_of
@@ -174,7 +175,7 @@ def test_several_items_of_a_user_are_no_value():
     for name, value in (("max_items_per_user", 3), ("split", " ")):
         rows = {"user": [1], "item": ["1"]}
         with pytest.raises(dps.ParameterError, match=f"{name} must be left out for a quantile"):
-            dps.Dataset(rows, user="user", item="item", **{name: value}).median(bounds=(0, 1), epsilon=1)
+            dataset_of(rows, user="user", item="item", **{name: value}).median(bounds=(0, 1), epsilon=1)
 
 
 @pytest.mark.parametrize("kind", [Quantile, RecursiveQuantiles])

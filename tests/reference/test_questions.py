@@ -208,10 +208,10 @@ def test_items_that_are_excluded_are_said_of_the_data() -> None:
     for asked in (data.exclude(["spam"]), data.exclude(dps.Column({"bad": ["spam"]}, "bad"))):
         assert asked.top_k(2, epsilon=9).labels == asked.union(epsilon=9).labels == ["tea"]
     less = data.exclude(["spam"])
-    assert replace(less, where="TRUE").top_k(1, epsilon=9).labels == ["tea"]
+    assert less.where("TRUE").top_k(1, epsilon=9).labels == ["tea"]
     assert less.ask(dps.Plan.from_dict({"verb": "top_k", "k": 1, "epsilon": 9})).labels == ["tea"]
     assert data.top_k(1, epsilon=9).labels == ["spam"]
-    assert repr(less).endswith(".exclude(Listed(1 items))")
+    assert repr(less).endswith(".exclude(['spam'])")
     for ask, said in (
         (lambda: less.exclude(["tea"]), "exclude must be said once"),
         (lambda: less.choose(["tea"], epsilon=1), "exclude must be left out for choose"),

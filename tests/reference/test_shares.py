@@ -219,7 +219,7 @@ def test_a_share_of_a_ledgers_budget_is_of_the_quota_or_of_what_is_left_to_all_a
         query = plan_of("choose", domain=["ant", "bee"], epsilon=found.privacy.epsilon)
         assert budget.left_for(found) == budget.left_for(query) > 90
         ledger.grant(dps.Account("default", "bob"), "1/2", "5e-7")
-        with pytest.raises(ParameterError, match=r"^query must be a Query, or a release that this budget paid"):
+        with pytest.raises(ParameterError, match=r"^plan must be a Plan, or a release that this budget paid"):
             dps.Budget.open(ledger, analyst="bob").left_for(found)
 
 
@@ -246,7 +246,7 @@ def test_of_no_other_release():
         (budget, unpaid),
         (budget, dps.Release.from_json(found.to_json())),
     ):
-        with pytest.raises(ParameterError, match=r"^query must be a Query"):
+        with pytest.raises(ParameterError, match=r"^plan must be a Plan"):
             payer.left_for(release)
 
 
@@ -264,5 +264,5 @@ def test_the_share_of_a_question_is_what_its_ceiling_takes(tmp_path):
     quota = dps.Budget.open(tmp_path / "x", data="plays", analyst="ann")
     assert quota.share_of(query) == pytest.approx(4 * memory.share_of(query))
     for budget in (memory, quota):
-        with pytest.raises(dps.ParameterError, match="query must be a Query, got 3"):
+        with pytest.raises(dps.ParameterError, match="plan must be a Plan, got 3"):
             budget.share_of(3)

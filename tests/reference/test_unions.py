@@ -14,6 +14,7 @@ import dpselect as dps
 from dpselect._ground.methods import WeightRule, methods, named
 from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
+from dpselect.dataset import dataset_of
 from dpselect.queries import union as union_run
 from dpselect.queries.found import users_for
 from dpselect.queries.union import chosen_bound, plainly
@@ -42,7 +43,7 @@ def shared():
 
 
 def dataset(data=None, **more):
-    return dps.Dataset(shared() if data is None else data, **({"user": "user", "item": "item"} | more))
+    return dataset_of(shared() if data is None else data, **({"user": "user", "item": "item"} | more))
 
 
 def texts(ngrams=1):

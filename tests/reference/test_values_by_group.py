@@ -164,7 +164,9 @@ def test_groups_that_python_takes_for_equal_are_not_one():
 def test_periods_and_keys_go_along():
     given = rows(900)
     given["day"] = [datetime.date(2026, 1 + u % 2, 3) for u in range(900)]
-    data = dps.Dataset(given, user=["user", "city"], item="age", time="day", period="month", during="2026-01..2026-02")
+    data = dps.Dataset(given, user=["user", "city"], item="age", time=dps.Time("day", period="month")).during(
+        "2026-01..2026-02"
+    )
     found = by_names(data).median(by="country", **FOUND)
     assert list(by_group(found)) == [("DE",), ("FR",)]
     assert "month" in found.privacy.unit

@@ -8,6 +8,7 @@ import pandas
 import pytest
 
 import dpselect as dps
+from dpselect.dataset import dataset_of
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn
 
@@ -146,7 +147,7 @@ def test_a_bad_parameter_is_refused_before_any_row_is_read(votes, settings, mess
 )
 def test_a_data_set_says_which_parameter_is_wrong(settings):
     with pytest.raises(dps.ParameterError, match=f"^{next(iter(settings))} must"):
-        dps.Dataset(ROWS, **{"user": "user", "item": "item"} | settings)
+        dataset_of(ROWS, **{"user": "user", "item": "item"} | settings)
 
 
 def test_a_data_set_shows_no_rows(votes):

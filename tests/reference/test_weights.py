@@ -142,7 +142,7 @@ def test_a_question_as_json_takes_the_bound_of_the_data():
 
 
 def test_parts_of_a_text_have_no_weights():
-    data = dps.Dataset(ROWS, user="user", item="item", split=" ")
+    data = dps.Dataset(ROWS, user="user", item=dps.Split("item", " "))
     with pytest.raises(dps.ParameterError, match="split must be left out where by_weight is given"):
         by_names(data).top_k(2, **SURE, by_weight="minutes", at_most=5)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -45,7 +46,7 @@ def test_answers_are_those_of_the_data(remote: dps.Remote, gateway: SmallGateway
     assert set(by_names(data).union(epsilon=5, max_items_per_user=1).labels) == {"ABBA", "Bach", "Cher"}
     assert data.choose(domain=["Bach", "Dion"], epsilon=5).labels == ["Bach"]
     assert [item.item for item in data.histogram(domain=["Cher", "ABBA"], epsilon=5)] == ["Cher", "ABBA"]
-    ages = remote.data("listening", item="age", where="age >= 18")
+    ages = remote.data("listening", item="age").where("age >= 18")
     assert 30 < ages.quantile(0.5, bounds=(0, 120), step=1, epsilon=5).labels[0] < 80
     assert 30 < ages.median(bounds=(0, 120), step=1, epsilon=5).labels[0] < 80
     query = dps.Plan.from_dict({"verb": "top_k", "k": 1, "epsilon": "5"})
@@ -117,7 +118,7 @@ def test_items_that_are_excluded_are_sent_however_it_is_asked(remote: dps.Remote
     ):
         ask()
     assert [one.body["exclude"] for one in gateway.seen if one.method == "POST"] == [["Cher"]] * 4
-    assert ".exclude(Listed(1 items)) at " in repr(data)
+    assert ".exclude(['Cher']) at " in repr(data)
     with pytest.raises(dps.ParameterError, match="exclude must be left out for choose"):
         data.choose(["ABBA"], epsilon=1)
 
@@ -133,9 +134,6 @@ def test_a_column_of_another_source_is_not_sent(remote: dps.Remote, gateway: Sma
     [
         ({"item": dps.Text("body")}, "item must be the name of a column"),
         ({"item": []}, "item must be"),
-        ({"where": "age >"}, "where"),
-        ({"where": "read_csv('x') = 1"}, "where"),
-        ({"during": ["2026-10", 3]}, "during must be the name of a period"),
         ({"max_items_per_user": 0}, "max_items_per_user must be"),
         ({"name": ""}, "data must be the name"),
     ],
@@ -145,8 +143,26 @@ def test_data_are_named_soundly(given: dict[str, object], said: str, remote: dps
         remote.data(**given)
 
 
+@pytest.mark.parametrize(
+    ("narrow", "said"),
+    [
+        (lambda data: data.where("age >"), "where must be one condition on one row"),
+        (lambda data: data.where("read_csv('x') = 1"), "where must be one condition on one row"),
+        (lambda data: data.where("age > 1) OR (age < 2"), "where must be one condition on one row"),
+        (lambda data: data.during(["2026-10", 3]), "during must be the name of a period"),
+        (lambda data: data.during("2026-10").during("2026-11"), "during must be said once"),
+    ],
+)
+def test_rows_are_left_out_soundly(
+    narrow: Callable[[dps.RemoteDataset], object], said: str, remote: dps.Remote, gateway: SmallGateway
+) -> None:
+    with pytest.raises(dps.ParameterError, match=said):
+        narrow(remote.data("listening"))
+    assert gateway.seen == []
+
+
 def test_plans_prices_and_what_was_asked(remote: dps.Remote, gateway: SmallGateway) -> None:
-    data = remote.data("listening", item="artist", where="age > 17", during="2026-10", max_items_per_user=3)
+    data = remote.data("listening", item="artist", max_items_per_user=3).where("age > 17").during("2026-10")
     assert remote.plan(dps.TopK(5), data="listening", epsilon=0.5)["sentences"] == ["ten items"]
     query = dps.Plan.from_dict({"verb": "top_k", "k": 5, "epsilon": "1/2"})
     asked = remote.price(query, data=data)["asked"]

@@ -27,6 +27,7 @@ from unittest.mock import patch
 
 import dpselect
 import dpselect as dps
+from dpselect.dataset import dataset_of
 from dpselect.draws import Draws
 from dpselect.errors import DpselectError
 from dpselect.ledger import Account, Ledger
@@ -134,7 +135,7 @@ def recorded(make: Callable[[Path], tuple[object, str | None]], ask: Ask, seed: 
 def _data(source: object, table: str | None, ledger: Path, more: dict[str, object]) -> dps.Dataset:
     budget = dps.Budget.open(ledger, analyst="ann", snapshot="monday")
     named = {"user": "user", "table": table, "budget": budget}
-    return dps.Dataset(source, **({"item": "item"} | named | more))  # type: ignore[arg-type]
+    return dataset_of(source, **({"item": "item"} | named | more))  # type: ignore[arg-type]
 
 
 def _call(found: Recorded, data: Callable[..., dps.Dataset], ask: Ask, seed: int) -> None:

@@ -32,9 +32,14 @@ def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset | 
         from dpselect.command import from_gateway
 
         return from_gateway.dataset_of(args)
-    from dpselect.dataset import Dataset
+    return dataset_here(args, text, **payment(args))
 
-    return Dataset(
+
+def dataset_here(args: argparse.Namespace, text: Text | None = None, **given: Any) -> Dataset:
+    """The rows on this computer that a command means."""
+    from dpselect.dataset import dataset_of
+
+    return dataset_of(
         source_of(args),
         user=args.user,
         item=args.item if text is None else text,
@@ -43,20 +48,12 @@ def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset | 
         split=getattr(args, "split", None),
         table=args.table,
         newlines_in_values=args.newlines_in_values,
-        **periods_of(args),
-        **payment(args),
+        time=args.time,
+        period=args.period,
+        during=shared.periods_named(args.during),
+        timezone=args.timezone,
+        **given,
     )
-
-
-def periods_of(args: argparse.Namespace) -> dict[str, Any]:
-    """Which periods are meant, in Python's words."""
-    during = periods_named(args.during)
-    return {"time": args.time, "period": args.period, "during": during, "timezone": args.timezone}
-
-
-def periods_named(text: str | None) -> list[str] | None:
-    """Periods between commas; None where nothing was given."""
-    return None if text is None else [name.strip() for name in text.split(",")]
 
 
 def payment(args: argparse.Namespace) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from dpselect.command.shared import periods_named
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -69,13 +70,11 @@ def dataset_of(args: argparse.Namespace) -> RemoteDataset:
             raise ParameterError("--gateway", error.must, error.came, hint) from None
         hint = "DPSELECT_TOKEN holds it, or the file that --token-file names; the owner of the gateway makes one"
         raise ParameterError(error.parameter, error.must, error.came, hint) from None
-    return remote.data(
-        args.files[0],
-        item=args.item,
-        where=args.where,
-        during=None if args.during is None else [name.strip() for name in args.during.split(",")],
-        max_items_per_user=getattr(args, "max_items_per_user", None),
-    )
+    most = getattr(args, "max_items_per_user", None)
+    data = remote.data(args.files[0], item=args.item, max_items_per_user=most)
+    data = data if args.where is None else data.where(args.where)
+    during = periods_named(args.during)
+    return data if during is None else data.during(during)
 
 
 def price_of(data: RemoteDataset, question: Question, price: dict[str, Any]) -> str:

@@ -32,14 +32,13 @@ def options(command: shared.Group) -> None:
 def run(args: argparse.Namespace) -> None:
     """Look, and print what was found after the warning that it is not private."""
     from dpselect.engines.inspection import inspect
+    from dpselect.engines.sources.files import prepared_folder
+    from dpselect.rows import UTC
 
-    found = inspect(
-        asking.source_of(args),
-        user=args.user,
-        item=args.item,
-        where=args.where,
-        table=args.table,
-        newlines_in_values=args.newlines_in_values,
-        **asking.periods_of(args),
-    )
+    source = asking.source_of(args)
+    said = [args.user, args.item, args.where, args.time, args.period, args.during]
+    if said != [None] * len(said) or args.timezone != UTC or prepared_folder(source) is not None:
+        found = asking.dataset_here(args).inspect()
+    else:
+        found = inspect(source, newlines_in_values=args.newlines_in_values)
     sys.stdout.write(f"{found}\n")

@@ -87,6 +87,11 @@ def periods(group: Group) -> None:
     group.add_argument("--timezone", default="UTC", metavar="NAME", help="where days begin (default UTC)")
 
 
+def periods_named(text: str | None) -> list[str] | None:
+    """Periods between commas; None where nothing was given."""
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
 def price(group: Group, near: str | None = None, what: str = "") -> None:
     """What may be spent, exactly as typed: 0.1 is one tenth; or, in its place, how near the answer must be."""
     either = group.add_mutually_exclusive_group(required=True)

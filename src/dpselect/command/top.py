@@ -82,5 +82,5 @@ def run(args: argparse.Namespace) -> None:
     """Ask, and write the answer."""
     names = ("k", "counts", "k_bar", "method", "max_groups_per_user", "users", "in_engine", "by", "measures")
     given: dict[str, Any] = {name: getattr(args, name) for name in (*names, "by_weight", "at_most", "weight_unit")}
-    given |= {"compared_with": asking.periods_named(args.compared_with), "groups": asking.listed(args.groups)}
+    given |= {"compared_with": shared.periods_named(args.compared_with), "groups": asking.listed(args.groups)}
     asking.put(args, "top_k", given | {"domain": asking.domain_of(args)})

@@ -87,26 +87,9 @@ def prepare(
     memory: str | None = None,
     progress: Progress | None = None,
 ) -> Prepared:
-    """Put some columns of a source in order once, in the folder `to`; `Dataset(to)` then answers as the source would.
+    """Put some columns of a source in order once, in the folder `to`: `Dataset.prepare` says what each parameter is.
 
-    For the owner of the data: what is written is as private as the rows, and so is what is returned. Only this user may
-    open it, and a folder in which others may write is refused.
-
-    `source`, `table` and `newlines_in_values` are as in `Dataset`. `user` and `item` are the columns of users and of
-    what is counted; `keep` are others that questions may use, in `where`, in `by` or as items; `weight` are columns of
-    numbers to add up or to take means of. Of `time` the period of each row is kept, and the rows lie together by it;
-    `keep` it too where whole times are asked for. Columns that are not named are not there.
-
-    Of a user with more than `max_rows_per_user` rows (in a period, where there are periods) so many are kept, which are
-    drawn among the distinct ones. So the work that one user makes is bounded; sums and means count what was kept.
-
-    With `add` rows are added to those in the folder, by the rules that were given when it was made, and without reading
-    the earlier sources again. Rows that are there twice count twice in sums and means; a file that was added before is
-    refused. A question sees the folder as it was before or after, never a mixture, also where a process dies.
-    `memory` is how much of it may be used, such as "4GiB"; the rest goes to temporary files.
-
-    Raises ParameterError for a bad parameter, DataError where the source cannot be read, OutputError where the folder
-    cannot be written.
+    `user` and `item` may be left out where rows are added, by the rules that were given when the folder was made.
     """
     flag("add", add)
     flag("newlines_in_values", newlines_in_values)

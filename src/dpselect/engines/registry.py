@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.keys import Key
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.files import refuse_newlines
 from dpselect.engines.sources.narwhals_frames import at_home
 from dpselect.engines.spark.source import is_spark
 
@@ -63,7 +62,6 @@ def open_engine(
         return DuckDBEngine(source, newlines_in_values=newlines_in_values, **given)
     from dpselect.engines.sql.engine import SqlEngine
 
-    refuse_newlines(newlines_in_values)
     return SqlEngine(database, source, **given)
 
 

@@ -86,14 +86,14 @@ class AskedQuestion:
 
     def dataset(self, source: object, *, prepared: bool = False, budget: Budget | None = None) -> Dataset:
         """The rows that are meant, at the place where they lie now."""
-        from dpselect.dataset import Dataset
+        from dpselect.dataset import dataset_of
 
         data = self.settings
         most = self.plan.facts.max_items_per_user
         when: dict[str, Any] = {}
         if data.period is not None:
             when = {"time": data.time, "period": data.period, "during": self.during, "timezone": data.timezone}
-        return Dataset(
+        return dataset_of(
             source,
             user=None if prepared else _plain(data.user),
             item=_plain(self.item),

@@ -115,30 +115,30 @@ class Budget:
         """The part of the budget that no question has taken, from 0 to 1."""
         return rounded_part(1 - self._promise.part(self._taken.total))
 
-    def left_for(self, query: Priced | Release) -> int:
+    def left_for(self, plan: Priced | Release) -> int:
         """How many more questions like this one can be asked at least, whatever their answers cost.
 
         It may also be a release that this budget paid: then questions like the one that it answers are meant.
         """
-        if isinstance(query, Release):
-            return self._left_at(price_paid(query, self._payer))
-        asked = self.at_usual_delta(priced(query))
+        if isinstance(plan, Release):
+            return self._left_at(price_paid(plan, self._payer))
+        asked = self.at_usual_delta(priced(plan))
         self.check(asked.price.neighbors)
         promise, taken = self._promise_for(asked), self._taken
         return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
 
-    def share_of(self, query: Priced) -> float:
+    def share_of(self, plan: Priced) -> float:
         """Which part of the budget a question costs at most, from 0 to 1: 0.012 are 1.2 percent."""
-        query = self.at_usual_delta(priced(query))
-        self.check(query.price.neighbors)
-        promise = self._promise_for(query)
-        return float(promise.part(promise.charge(self._taken.settled, query.price_at(promise.order))))
+        plan = self.at_usual_delta(priced(plan))
+        self.check(plan.price.neighbors)
+        promise = self._promise_for(plan)
+        return float(promise.part(promise.charge(self._taken.settled, plan.price_at(promise.order))))
 
-    def at_usual_delta(self, query: Any) -> Any:
+    def at_usual_delta(self, plan: Any) -> Any:
         """The same question, at the budget's own delta where it needs one and names none."""
-        if not getattr(query, "usual_delta", False):
-            return query
-        return query.at_delta(self.usual_delta or parameters.DELTA)
+        if not getattr(plan, "usual_delta", False):
+            return plan
+        return plan.at_delta(self.usual_delta or parameters.DELTA)
 
     def _promise_for(self, asked: Priced) -> Promise:
         """What is promised; before the first question, what will be if it is this one."""
@@ -254,16 +254,16 @@ def price_paid(release: Release, payer: object) -> Price:
     """The price of the question that a release answers, as a budget keeps it in the receipt."""
     receipt = release.charged
     if receipt is None or receipt.price is None or receipt.payer != payer:
-        hint = "one that was stored, copied or paid by another does not say; give the Query"
-        raise ParameterError("query", "be a Query, or a release that this budget paid", "another release", hint)
+        hint = "one that was stored, copied or paid by another does not say; give the Plan"
+        raise ParameterError("plan", "be a Plan, or a release that this budget paid", "another release", hint)
     return receipt.price
 
 
-def priced(query: Any) -> Priced:
+def priced(plan: Any) -> Priced:
     """The question that was given; ParameterError for what is none."""
-    if not isinstance(getattr(query, "price", None), Privacy):
-        raise ParameterError("query", "be a Query", came(query), "Query.from_dict makes one of a dict")
-    found: Priced = query
+    if not isinstance(getattr(plan, "price", None), Privacy):
+        raise ParameterError("plan", "be a Plan", came(plan), "dps.TopK(10).at(epsilon=1), or Dataset.plan")
+    found: Priced = plan
     return found
 
 
@@ -272,11 +272,11 @@ def rounded_part(part: Fraction) -> float:
     return max(0, math.floor(part * PARTS)) / PARTS
 
 
-def _others(query: object) -> Sequence[str]:
+def _others(plan: object) -> Sequence[str]:
     """The periods with which a question, or that of a release, compares those that it is about."""
-    if isinstance(query, Release):
-        return [name for name in str(query.privacy.parameters.get("compared_with", "")).split(", ") if name]
-    others: Sequence[str] = getattr(query, "others", ())
+    if isinstance(plan, Release):
+        return [name for name in str(plan.privacy.parameters.get("compared_with", "")).split(", ") if name]
+    others: Sequence[str] = getattr(plan, "others", ())
     return others
 
 
@@ -302,23 +302,23 @@ class LedgerBudget(Budget):
         """The part of the quota that is left, or of what the data promise if that is less; the ledger is asked."""
         return rounded_part(min(one.left for one in self._standings()))
 
-    def share_of(self, query: Priced, *, during: str | Sequence[str] | None = None) -> float:
+    def share_of(self, plan: Priced, *, during: str | Sequence[str] | None = None) -> float:
         """Which part of the quota a question costs at most, or of what all may use if that is more, from 0 to 1."""
-        query = self.at_usual_delta(priced(query))
-        self.check(query.price.neighbors)
-        standings = self._standings(during, query)
-        return float(max(one.part(one.ceiling(Ceiling.of(query.price_at(one.order)))) for one in standings))
+        plan = self.at_usual_delta(priced(plan))
+        self.check(plan.price.neighbors)
+        standings = self._standings(during, plan)
+        return float(max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in standings))
 
-    def left_for(self, query: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
+    def left_for(self, plan: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
         """How many more questions like this one can be asked at least, if nobody else asks; the ledger is asked.
 
         Of data that have periods: `during` those, or in each in which anything was asked. A release that this account
         paid stands for the question that it answers.
         """
-        standings = self._standings(during, query)
-        if isinstance(query, Release):
-            return min(one.left_for(price_paid(query, (one.account, one.order))) for one in standings)
-        asked = self.at_usual_delta(priced(query))
+        standings = self._standings(during, plan)
+        if isinstance(plan, Release):
+            return min(one.left_for(price_paid(plan, (one.account, one.order))) for one in standings)
+        asked = self.at_usual_delta(priced(plan))
         self.check(asked.price.neighbors)
         return min(one.left_for(asked.price_at(one.order)) for one in standings)
 
@@ -335,14 +335,14 @@ class LedgerBudget(Budget):
         one = next(iter(self._standings()))
         return Sharing(one.order, [limits for limits, _ in one.limits])
 
-    def _standings(self, during: str | Sequence[str] | None = None, query: object = None) -> Collection[Standing]:
+    def _standings(self, during: str | Sequence[str] | None = None, plan: object = None) -> Collection[Standing]:
         """In the periods that are named, and in those with which a question compares them."""
         with self.ledger() as ledger:
             data = ledger.data_account(self.account.dataset)
             if during is not None and data.period is None:
                 raise ParameterError("during", "be left out where data have no periods", came(during))
             meant = None if during is None else periods_of(data.time, data.period, during, data.timezone)
-            others = _others(query)
+            others = _others(plan)
             meant = meant.compared_with(others) if meant is not None and others else meant
             return ledger.standings(self.account, meant).values()
 

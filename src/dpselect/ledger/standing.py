@@ -195,7 +195,7 @@ def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...
         wanted = getattr(data, name)
         given = None if during is None else during.said[name]
         if given != wanted:
-            hint = f"say time={data.time!r}, period={data.period!r}, timezone={data.timezone!r} and during="
+            hint = f"say time=Time({data.time!r}, period={data.period!r}, timezone={data.timezone!r}), and during"
             must = f"be {wanted} as in the account of {data.dataset!r}"
             raise ParameterError(name, must, "nothing" if given is None else came(given), hint)
     return during.names if during is not None else ()

@@ -11,7 +11,7 @@ from dpselect._ground.domain import Domain, most_items, refuse_more
 from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
-from dpselect.errors import ParameterError, came
+from dpselect.errors import ParameterError
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.queries.plan import sampled
 from dpselect.queries.selection import LimitedTop, PeeledTop, Selection
@@ -162,9 +162,6 @@ class Wanted:
         from dpselect.queries.top_k_set import SetTop
 
         row = methods.named("top_k", method)
-        if self.ranked and not row.ordered:
-            hint = "joint-sequence and peeling rank; or say ranked=False (--no-ranked)"
-            raise ParameterError("method", "rank the items, which a set does not", came(method), hint)
         reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
         selector = row.make(k=self.k, epsilon=epsilon, sensitivity=self.moves)
         if not self.noises:

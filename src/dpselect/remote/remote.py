@@ -73,14 +73,10 @@ class Remote:
         name: str | None = None,
         *,
         item: str | Sequence[str] | None = None,
-        where: str | None = None,
-        during: str | Sequence[str] | None = None,
         max_items_per_user: int | None = None,
     ) -> RemoteDataset:
         """Data that the gateway keeps, to be asked as a `Dataset` is. The name may be left out where there is one."""
-        return RemoteDataset(
-            self._wire, name, item=item, where=where, during=during, max_items_per_user=max_items_per_user
-        )
+        return RemoteDataset(self._wire, name, item=item, max_items_per_user=max_items_per_user)
 
     def me(self) -> dict[str, Json]:
         """Who asks, as the gateway knows them: name, role, and the names of data."""

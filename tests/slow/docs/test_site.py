@@ -232,10 +232,10 @@ def test_nothing_is_wider_than_a_telephone(site: Path, opened, name: str) -> Non
 def test_a_method_that_needs_no_object_keeps_its_first_parameter() -> None:
     import made_api
 
-    shown = made_api.api("reference/budgets.md", "dpselect Budget Query")
+    shown = made_api.api("reference/budgets.md", "dpselect Budget Plan")
     assert "{py:method} open(where: Where, *, data: str = 'default'" in shown
-    assert "{py:method} from_dict(found: Mapping[str, Json]) -> Query\n:staticmethod:" in shown
-    assert "{py:method} left_for(query: Priced | Release) -> int" in shown
+    assert "{py:method} from_dict(found: Mapping[str, Json]) -> Plan\n:staticmethod:" in shown
+    assert "{py:method} left_for(plan: Priced | Release) -> int" in shown
     shown = made_api.api("reference/budgets.md", "dpselect._ground.privacy Neighbors")
     assert "{py:attribute} ADD_REMOVE\n:value: 'add-remove'" in shown
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.engines.preparation import prepare
 from dpselect.engines.prepared.state import DICTIONARIES, FORM
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, right, write
 from tests.ledger.amounts import grant
@@ -27,8 +28,8 @@ Change = Callable[[Path], None]
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Prepared data of two files, which no test may change."""
     place = tmp_path_factory.mktemp("sound")
-    dps.prepare(write(place, 0), to=place / "data", **RULES)
-    dps.prepare(write(place, 1), to=place / "data", add=True)
+    prepare(write(place, 0), to=place / "data", **RULES)
+    prepare(write(place, 1), to=place / "data", add=True)
     return place / "data"
 
 
@@ -151,7 +152,7 @@ def test_what_cannot_be_read_is_refused_before_anything_is_asked_or_paid(
             assert len(str(found.value)) < 500
         assert len(list(ledger.entries())) == before
     with pytest.raises(dps.DataError, match=message):
-        dps.prepare(write(tmp_path, 2), to=copy, add=True)
+        prepare(write(tmp_path, 2), to=copy, add=True)
     assert {path.name for path in tmp_path.iterdir()} == {"data", "budget.db", "2.csv"}
 
 
@@ -179,7 +180,7 @@ def test_no_byte_changes_an_answer(which: Callable[[Path], Path], copy: Path) ->
 )
 def test_preparing_again_mends_it(name: str, copy: Path, tmp_path: Path) -> None:
     BROKEN[name][0](copy)
-    dps.prepare(write(tmp_path, 0), to=copy, **RULES)
+    prepare(write(tmp_path, 0), to=copy, **RULES)
     assert asked(copy, "all") == right("all", 0)
 
 
@@ -238,7 +239,7 @@ def test_a_part_with_another_byte_is_found_by_whoever_reads_it(kind: str, copy: 
         "cells": {"period"},
     }
     assert refused >= reads[kind]
-    found = str(dps.inspect(copy))
+    found = str(dps.Dataset(copy).inspect())
     assert "FAILS: the prepared data in" in found
 
 
@@ -246,8 +247,8 @@ def test_a_part_of_another_folder_is_found(tmp_path: Path) -> None:
     """Of the same rows but for one, with the same size."""
     changed = tmp_path / "changed.csv"
     changed.write_text(write(tmp_path, 0).read_text().replace("u3,a,", "u3,c,", 1))
-    dps.prepare(write(tmp_path, 0), to=tmp_path / "one", **RULES)
-    dps.prepare(changed, to=tmp_path / "two", **RULES)
+    prepare(write(tmp_path, 0), to=tmp_path / "one", **RULES)
+    prepare(changed, to=tmp_path / "two", **RULES)
     for kind in ("totals", "rows", "cells"):
         (mine,), (theirs,) = parts(tmp_path / "one", kind), parts(tmp_path / "two", kind)
         shutil.copy(theirs, mine)
@@ -269,7 +270,7 @@ def test_a_changed_byte_is_not_added_to(copy: Path, tmp_path: Path) -> None:
     flip(path, path.stat().st_size // 2)
     before = {path.name for path in (copy / "_parts").iterdir()}
     with pytest.raises(dps.DataError, match="are damaged"):
-        dps.prepare(write(tmp_path, 2), to=copy, add=True)
+        prepare(write(tmp_path, 2), to=copy, add=True)
     assert {path.name for path in (copy / "_parts").iterdir()} == before
 
 
@@ -285,7 +286,7 @@ def test_a_folder_that_others_may_write_to_is_refused(below: str, bits: int, cop
     with pytest.raises(dps.DataError, match=r"other users of this machine may write to .*\nhint: chmod -R go-w"):
         dps.Dataset(copy)
     with pytest.raises(dps.OutputError, match="other users of this machine may write to"):
-        dps.prepare(write(tmp_path, 2), to=copy, add=True)
+        prepare(write(tmp_path, 2), to=copy, add=True)
     place.chmod(0o755)
     assert asked(copy, "all") == right("all", 1)
 
@@ -295,4 +296,4 @@ def test_a_folder_of_somebody_else_is_read_and_not_written_to(copy: Path, tmp_pa
     os.chown(copy, 65534, 65534)
     assert asked(copy, "all") == right("all", 1)
     with pytest.raises(dps.OutputError, match="belongs to another user\nhint: name a folder of your own"):
-        dps.prepare(write(tmp_path, 2), to=copy, add=True)
+        prepare(write(tmp_path, 2), to=copy, add=True)

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.dataset import dataset_of
 from dpselect.engines import preparation
+from dpselect.engines.preparation import prepare
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.writing import Writing
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, right, write
@@ -24,12 +26,12 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="needs locks and proc
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Prepared data of the first file."""
-    dps.prepare(write(tmp_path, 0), to=tmp_path / "data", **RULES)
+    prepare(write(tmp_path, 0), to=tmp_path / "data", **RULES)
     return tmp_path / "data"
 
 
 def add(folder: Path, number: int) -> None:
-    dps.prepare(write(folder.parent, number), to=folder, add=True)
+    prepare(write(folder.parent, number), to=folder, add=True)
 
 
 def files(folder: Path) -> set[str]:
@@ -52,7 +54,7 @@ def test_every_state_answers_as_its_rows(question: str, folder: Path) -> None:
 @posix
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_reader_keeps_its_state_while_others_add(question: str, folder: Path) -> None:
-    engine = dps.Dataset(folder, **QUESTIONS[question]).engine()
+    engine = dataset_of(folder, **QUESTIONS[question]).engine()
     held = files(folder)
     add(folder, 1)
     add(folder, 2)
@@ -110,7 +112,7 @@ def test_one_writer_at_a_time(adding: bool, folder: Path) -> None:
     writing = Writing(str(folder))
     before = files(folder)
     with pytest.raises(dps.OutputError, match=r"another process is writing to .*\nhint: wait until it is done"):
-        dps.prepare(write(folder.parent, 1), to=folder, add=adding, **({} if adding else RULES))
+        prepare(write(folder.parent, 1), to=folder, add=adding, **({} if adding else RULES))
     assert files(folder) == before
     writing.close()
     add(folder, 1)
@@ -157,7 +159,7 @@ def test_a_writer_that_is_stopped_removes_what_it_wrote(
     with monkeypatch.context() as patch:
         stopping(patch, error)
         with pytest.raises(error):
-            dps.prepare(write(folder.parent, 1), to=folder, add=adding, **({} if adding else RULES))
+            prepare(write(folder.parent, 1), to=folder, add=adding, **({} if adding else RULES))
     assert files(folder) == before
     assert asked(folder, "all") == right("all", 0)
 
@@ -264,7 +266,7 @@ def test_nothing_is_removed_where_the_state_that_counts_cannot_be_read(folder: P
 def test_all_is_for_this_user_alone_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        dps.prepare(write(tmp_path, 0), to=tmp_path / "data", **RULES)
+        prepare(write(tmp_path, 0), to=tmp_path / "data", **RULES)
         add(tmp_path / "data", 1)
     finally:
         os.umask(before)

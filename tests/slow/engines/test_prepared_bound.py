@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 from flint import arb, ctx
 
-from dpselect import prepare
 from dpselect.command.main import main
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.preparing import bounded, codes
+from dpselect.engines.preparation import prepare
 from dpselect.engines.prepared.findings import findings
 from dpselect.engines.prepared.reading import current
 from dpselect.errors import ParameterError

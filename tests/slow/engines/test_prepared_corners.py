@@ -8,13 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect import inspect, prepare
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Sum
 from dpselect.aggregates.totals import Totals
+from dpselect.dataset import Dataset
 from dpselect.engines.duckdb.prepared_scan import own_name
 from dpselect.engines.duckdb.preparing import segments
 from dpselect.engines.duckdb.workspace import quoted
+from dpselect.engines.preparation import prepare
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import OutputError
 from tests.engines.test_prepared import answers, prepared
@@ -99,4 +100,4 @@ def test_parts_are_not_those_of_another_folder(tmp_path):
 def test_inspecting(tmp_path):
     _, ours = prepared(TIMED, tmp_path, user="user", item="item", keep="minutes")
     rows = {"rows: 4", "rows without an item: 0", "users: 2", "items: 2", "pairs of a user and an item: 2"}
-    assert rows <= set(inspect(ours).findings)
+    assert rows <= set(Dataset(ours).inspect().findings)

@@ -28,6 +28,7 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.accounting.optimal_adaptive import adaptive_delta
 from dpselect.checking.finding import Verdict
+from dpselect.dataset import dataset_of
 from dpselect.questions.questions import OneEach
 from dpselect.release.statement import Ended, Item
 from dpselect.release.statement import Kind as Kinds
@@ -580,7 +581,7 @@ PERIODS = {"time": "day", "period": "month"}
 )
 def test_whom_a_promise_is_about_cannot_be_changed(rows, unit, written):
     """The sentences may be changed along with it."""
-    release = dps.Dataset(MONTHS, **{"user": "user", "item": "item", **rows}).top_k(2, epsilon=1)
+    release = dataset_of(MONTHS, **{"user": "user", "item": "item", **rows}).top_k(2, epsilon=1)
     assert release.privacy.unit == unit
     assert dps.check(written(release)).verdict is FOLLOWS
     assert dps.check(stated(release, unit="user")).verdict is FAILS
@@ -591,7 +592,8 @@ def test_whom_a_promise_is_about_cannot_be_changed(rows, unit, written):
 def test_periods_that_had_not_ended_may_have_ended_since():
     year = 2 + datetime.datetime.now(datetime.UTC).year
     rows = {**MONTHS, "day": [f"{year}-10-05"] * 900}
-    release = dps.Dataset(rows, user="user", item="item", **PERIODS, during=f"{year}-10").top_k(2, epsilon=1)
+    data = dps.Dataset(rows, user="user", item="item", time=dps.Time("day", period="month"))
+    release = data.during(f"{year}-10").top_k(2, epsilon=1)
     assert release.privacy.sentences[-1].endswith("has not ended: rows that come later are not counted.")
     assert dps.check(release).verdict is FOLLOWS
     assert dps.check(stated(release, sentences=release.privacy.sentences[:-1])).verdict is FOLLOWS
@@ -644,7 +646,7 @@ def test_a_deep_part_of_a_file_is_no_error(written):
 
 def test_compared_periods_and_what_is_left_out_are_planned_anew():
     """With 3 items left out, and 2 months compared with 2 others."""
-    rows = dps.Dataset(MONTHS, user="user", item="item", **PERIODS, during="2026-10")
+    rows = dps.Dataset(MONTHS, user="user", item="item", time=dps.Time("day", period="month")).during("2026-10")
     release = by_names(rows).top_k(2, epsilon=1, compared_with="2026-09", exclude=["x", "y", "z"])
     assert release.question["exclude"] == 3
     assert release.question["rows"]["compared_with"] == "2026-09"

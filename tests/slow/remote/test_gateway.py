@@ -80,7 +80,7 @@ def test_every_verb_is_answered_and_the_same_again_is_free(item: str, name: str,
 
 
 def test_plan_price_and_answer_agree(remote: dps.Remote) -> None:
-    data = remote.data("listening", item="artist", where="minutes > 3")
+    data = remote.data("listening", item="artist").where("minutes > 3")
     price = remote.price("top_k", data=data, k=4, epsilon="0.15")
     plan = remote.plan("top_k", data=data, k=4, epsilon="0.15")
     assert (price["fits"], price["free"]) == (True, False)
@@ -114,14 +114,14 @@ def test_a_fresh_answer_is_paid_again(remote: dps.Remote) -> None:
 WRONG: dict[str, tuple[Callable[[dps.Remote], object], type[Exception], str]] = {
     "data": (lambda r: r.data("nothing").top_k(epsilon=1), dps.ParameterError, "data must be the name of data"),
     "item": (lambda r: r.data(item="user").top_k(epsilon=1), dps.ParameterError, "item must be one of the columns"),
-    "filter": (lambda r: r.data(where="user = 1").top_k(epsilon=1), dps.ParameterError, "where must use columns"),
+    "filter": (lambda r: r.data().where("user = 1").top_k(epsilon=1), dps.ParameterError, "where must use columns"),
     "list": (
-        lambda r: r.data(where="country = 'X'").top_k(epsilon=1),
+        lambda r: r.data().where("country = 'X'").top_k(epsilon=1),
         dps.ParameterError,
         "where must compare country",
     ),
     "group": (lambda r: r.data().top_k(epsilon=1, by="minutes"), dps.ParameterError, "by must name columns"),
-    "during": (lambda r: r.data(during="2026-10").top_k(epsilon=1), dps.ParameterError, "during must be left out"),
+    "during": (lambda r: r.data().during("2026-10").top_k(epsilon=1), dps.ParameterError, "during must be left out"),
     "k": (lambda r: r.data().top_k(2000, epsilon=1), dps.ParameterError, "k must be at most 1000"),
     "budget": (lambda r: r.data().top_k(epsilon=9), dps.BudgetError, "must hold up to .* of the quota"),
     "id": (lambda r: r.question("abc"), dps.GatewayError, "no question of yours"),

@@ -80,6 +80,6 @@ def test_through_the_front_door(frame):
 
 def test_an_address_of_spark(spark, frame):
     frame.createOrReplaceTempView("awkward")
-    data = dps.Dataset("spark:", user="user", item="item", table="awkward")
+    data = dps.Dataset(dps.Table("spark:", "awkward"), user="user", item="item")
     assert names(data.choose(epsilon=1000, domain=["popular", "alone"])) == ["popular"]
     spark.catalog.dropTempView("awkward")

@@ -16,6 +16,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.aggregates.value_counts import UsersAt
+from dpselect.dataset import dataset_of
 from dpselect.engines.port import PerUser
 from dpselect.questions.kinds import LISTED
 from dpselect.testing.exact import SeededDraws
@@ -68,7 +69,7 @@ class Asked:
         given = {**self.data, **{name: value for name, value in said.items() if name in names}}
         asked = {**self.said, **{name: value for name, value in said.items() if name not in names}}
         given = {name: value for name, value in given.items() if value is not None}
-        data = dps.Dataset(ROWS, **{"user": "user", "item": "item", **given})
+        data = dataset_of(ROWS, **{"user": "user", "item": "item", **given})
         found = getattr(by_names(data), self.verb)(**asked, draws=SeededDraws(run))
         if said.keys() <= {"epsilon", "delta"}:
             assert self.column in found.to_columns()

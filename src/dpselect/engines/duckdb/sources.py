@@ -10,7 +10,7 @@ from dpselect.engines.duckdb.files import file_scan
 from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.workspace import Row, Workspace
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.files import find, refuse_newlines
+from dpselect.engines.sources.files import find
 from dpselect.engines.sources.narwhals_frames import at_home
 from dpselect.errors import SourceError, came
 
@@ -30,8 +30,9 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         raise SourceError("source", must, "one over PostgreSQL")
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
-        if files.kind not in ("csv", "tsv"):
-            refuse_newlines(newlines_in_values)
+        if newlines_in_values and files.kind not in ("csv", "tsv"):
+            hint = "only a CSV file has lines, over which a value in quotes can run"
+            raise SourceError("newlines_in_values", "be left out for this kind of source", "True", hint)
         if files.kind == "duckdb":
             return _database(workspace, files.paths[0], table)
         _no_table(table)
@@ -40,7 +41,6 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
 
             return PreparedScan.of(workspace, files.paths[0])
         return file_scan(workspace, files, newlines_in_values=newlines_in_values)
-    refuse_newlines(newlines_in_values)
     if isinstance(source, duckdb.DuckDBPyConnection):
         return _connection(workspace, source, table)
     _no_table(table)
@@ -60,7 +60,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
 
 def _no_table(table: str | None) -> None:
     if table is not None:
-        hint = "table= belongs to a DuckDB database file or a DuckDB connection"
+        hint = "a table is of a DuckDB file or connection, of PostgreSQL or of Spark"
         raise SourceError("table", "be left out for this kind of source", came(table), hint)
 
 

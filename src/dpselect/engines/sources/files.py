@@ -124,10 +124,3 @@ def _inside(folder: str) -> list[str]:
 def _is_data(name: str) -> bool:
     endings = [ending for ending, kind in KINDS.items() if kind != "duckdb"]
     return name.lower().endswith((*endings, *UNCLEAR))
-
-
-def refuse_newlines(newlines_in_values: bool) -> None:
-    """For every source that is no CSV file."""
-    if newlines_in_values:
-        hint = "only a CSV file has lines, over which a value in quotes can run"
-        raise SourceError("newlines_in_values", "be left out for this kind of source", "True", hint)

@@ -11,7 +11,8 @@ from typing import Any
 from dpselect.questions.kinds import LISTED, items_read
 from dpselect.questions.questions import QUESTIONS
 
-OF_DATA = ("item", "where", "during", "max_items_per_user")  # what the data of the client say, and no question
+OF_DATA = ("item", "max_items_per_user")  # what the data of the client say, and no question
+NARROWED = ("where", "during")
 PRICE = {"epsilon": "epsilon", "delta": "delta", "share": "share", "within": "within", "users_for": "threshold"}
 PRICE["fresh"] = "fresh"
 MOST_ITEMS = 1000  # of a domain in an example
@@ -37,8 +38,9 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     kind = QUESTIONS[str(body["verb"])]
     question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
     of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]
+    less = "".join(f".{name}({_value(body[name])})" for name in NARROWED if body.get(name))
     left_out = items_read("exclude", body.get("exclude"))
-    less = "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
+    less += "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
     asked = f"{question!r}{less}"
     needed = "".join(line for name, line in NEEDED.items() if re.search(name, asked))
     nouns = [name for name in NOUNS if f"{name}(" in asked]

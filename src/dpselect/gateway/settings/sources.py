@@ -11,7 +11,7 @@ from dpselect._ground.domain import Listed
 from dpselect._ground.keys import names
 from dpselect._ground.periods import between
 from dpselect.aggregates.totals import Totals
-from dpselect.dataset import Dataset
+from dpselect.dataset import Dataset, dataset_of
 from dpselect.engines.identity import sizes_of
 from dpselect.errors import DpselectError, ParameterError
 from dpselect.gateway.settings.values import DataSettings, Key, Scalar, Settings, WeightColumn
@@ -119,7 +119,7 @@ class _Source:
             during = data.since or next(between(data.period, _SOME_DAY, _SOME_DAY)).name
             given |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}
         source = list(data.source) if isinstance(data.source, tuple) else data.source
-        return Dataset(source, item=_column(item), **given)
+        return dataset_of(source, item=_column(item), **given)
 
 
 def _column(key: Key | None) -> str | list[str] | None:

@@ -1,0 +1,137 @@
+"""What is said of rows: when each was written, the parts of a text that are its items, and the table or files they are.
+
+They are parts of a Dataset, and declared as those of questions are (`questions/value.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from dpselect._ground import parameters
+from dpselect.engines.identity import shown
+from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.spark.source import is_spark
+from dpselect.errors import ParameterError, came
+from dpselect.questions.kinds import COLUMN, FLAG, Kind
+from dpselect.questions.value import Value, frozen, param
+
+if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
+
+UTC = "UTC"
+
+
+def _sort(name: str, value: object) -> str:
+    from dpselect._ground.periods import SORTS
+
+    return parameters.one_of(name, value, SORTS)
+
+
+def _zone(_name: str, value: object) -> str:
+    from dpselect._ground.periods import zone_of
+
+    return zone_of(value)
+
+
+@frozen
+class Time(Value):
+    """As `time` of a Dataset: the column with the time of a row. The guarantee is then for one user in one period.
+
+    `timezone` says when days begin. Which periods are meant is said by `Dataset.during` (docs/periods.md).
+    """
+
+    said_as: ClassVar[str] = "periods"
+
+    column: str = param(COLUMN, help="the column with the time of a row", flat="time")
+    _: KW_ONLY
+    period: Literal["day", "week", "month", "quarter", "year"] = param(
+        Kind(_sort, "TEXT"), help="the sort of period: day, week, month, quarter or year"
+    )
+    timezone: str = param(Kind(_zone, "TEXT"), default=UTC, help="where days begin")
+
+    def periods(self, names: Sequence[str]) -> Periods:
+        """The periods of these names."""
+        from dpselect._ground.periods import periods_of
+
+        return periods_of(self.column, self.period, names, self.timezone)
+
+
+def _separator(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ParameterError(name, "be the text that stands between items", came(value))
+    return value
+
+
+def _texts(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ParameterError(name, "be one column of texts, whose parts are the items", came(value))
+    return value
+
+
+@frozen
+class Split(Value):
+    """As `item` of a Dataset: the parts of a column of text are the items, each once for a user who wrote it."""
+
+    column: str = param(Kind(_texts, "TEXT"), help="the column of texts", flat="item")
+    separator: str = param(Kind(_separator, "TEXT"), help="what stands between items, as ' ' for words", flat="split")
+
+
+def _database(name: str, value: object) -> object:
+    if value is None or isinstance(value, (list, tuple, Value)):
+        must = "be a DuckDB file or connection, a Spark session, or a postgresql:// or spark: address"
+        raise ParameterError(name, must, came(value))
+    return value
+
+
+def _known_by(value: object) -> Any:
+    return os.fsdecode(value) if isinstance(value, (str, os.PathLike)) else ["object", id(value)]
+
+
+def _table(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ParameterError(name, "be the name of a table", came(value))
+    return value
+
+
+@frozen
+class Table(Value):
+    """As the source of a Dataset: a table or view of a database, which DuckDB, PostgreSQL or Spark reads.
+
+    The database is a DuckDB file or connection, a `postgresql://USER@HOST/DATABASE` address, a Spark session or a
+    `spark:MASTER` address. The name may have its schema before it, as in "shop.orders" (docs/data.md).
+    """
+
+    database: object = param(Kind(_database, "TEXT", _known_by, python=shown), help="where the table is", flat="source")
+    name: str = param(Kind(_table, "TEXT"), help="its name", flat="table")
+
+
+def _files(name: str, value: Any) -> str | tuple[str, ...]:
+    many = value if isinstance(value, (list, tuple)) else [value]
+    found = tuple(os.fsdecode(one) for one in many if isinstance(one, (str, os.PathLike)))
+    if not found or len(found) < len(many):
+        raise ParameterError(name, "be the path of text files, or a list of such", came(value))
+    if any(is_postgres(one) or is_spark(one) for one in found):
+        raise ParameterError(name, "be CSV or TSV files on this machine", "an address")
+    return found if isinstance(value, (list, tuple)) else found[0]
+
+
+def _paths(files: str | tuple[str, ...]) -> str:
+    return repr(files if isinstance(files, str) else list(files))
+
+
+@frozen
+class CSV(Value):
+    """As the source of a Dataset: CSV or TSV files, a folder or a glob of them, that are not read line by line.
+
+    With `newlines_in_values=True` a value in quotes may run over several lines: whoever sets it says that all quotes in
+    the files match, or one row may hide others (docs/data.md).
+    """
+
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = param(
+        Kind(_files, "TEXT", python=_paths), help="their path, or a list of paths"
+    )
+    _: KW_ONLY
+    newlines_in_values: bool = param(FLAG, default=False, help="a value in quotes may run over lines")
