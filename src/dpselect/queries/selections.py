@@ -104,7 +104,6 @@ class Wanted:
                 delta=delta,
                 counts=self.counts,
                 measures=self.measures,
-                k_bar=self.k_bar,
                 max_items_per_user=bound,
                 in_engine=self.in_engine,
                 why=why,

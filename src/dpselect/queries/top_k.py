@@ -79,9 +79,8 @@ class TopKPlan(Plan):
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
         methods.checked("top_k", self.named, domain=q.domain is not None, where=self._where)
-        if self._in_engine and (q.by is not None or self.named not in (AUTO, DISCOVER)):
-            hint = "the others need no items of users, but for groups, which need them in memory"
-            raise ParameterError("in_engine", f"be left out for all but {DISCOVER}", came(True), hint)
+        if self._in_engine and q.by is not None:
+            raise ParameterError("in_engine", "be left out where by is given", came(True), "groups are found here")
         if q.by is not None and not self.ranked:
             must = "be one that ranks where by is given: the items of a group come in order"
             raise ParameterError("method", must, came(self.how.name), "the order costs nothing more there")
@@ -358,7 +357,7 @@ class TopKPlan(Plan):
         groups = self.in_groups
         assert groups is not None
         asked = AskedGroups(by=self.by, groups=groups.listed, counts=self.counted, users=groups.sizes)
-        terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta, "k_bar": self.how.k_bar}
+        terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta}
         terms |= {"max_groups_per_user": groups.most, "max_items_per_user": self.most}
         why, k = "", self.question.k
         if method == AUTO and self.how.k_bar is None and not groups.sizes and self.totals is None:
@@ -368,7 +367,9 @@ class TopKPlan(Plan):
             from dpselect.queries.top_k_found_by import plan_found_by_group
 
             return plan_found_by_group(asked, k, **terms, why=why)
-        return plan_by_group(asked, k, **terms, moves=1 if self.totals is None else self.totals.most)
+        return plan_by_group(
+            asked, k, **terms, k_bar=self.how.k_bar, moves=1 if self.totals is None else self.totals.most
+        )
 
     def _near_enough(self, wanted: int) -> Selection:
         """The selection whose price follows from what was asked of it; of several the one that costs least."""

@@ -19,7 +19,6 @@ from dpselect.aggregates.measures import Measure, noises
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
-from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
@@ -264,14 +263,11 @@ def plan_discovery(
     delta: Number,
     counts: bool,
     measures: tuple[Measure, ...] = (),
-    k_bar: int | None,
     max_items_per_user: int | None,
     in_engine: bool = False,
     why: str = "",
 ) -> FoundTop:
     """Check every parameter. What can be refused without data is refused here."""
-    if k_bar is not None:
-        raise ParameterError("k_bar", f"be left out for {METHOD}, which has no cut-off", k_bar)
     asked = Discovery(
         k=parameters.listed("k", k),
         epsilon=epsilon,

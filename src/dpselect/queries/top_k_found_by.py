@@ -181,7 +181,6 @@ def plan_found_by_group(
     epsilon: Fraction,
     delta: Fraction,
     max_groups_per_user: int,
-    k_bar: int | None,
     max_items_per_user: int | None,
     why: str = "",
 ) -> FoundTopByGroup:
@@ -197,7 +196,6 @@ def plan_found_by_group(
         epsilon=epsilon,
         delta=delta,
         counts=asked.counts,
-        k_bar=k_bar,
         max_items_per_user=max_items_per_user,
         why=why,
     )

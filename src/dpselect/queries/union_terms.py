@@ -238,13 +238,9 @@ class UnionTerms(Plan):
         return Fraction(most) / (2 * largest_rho(epsilon, delta) * part)
 
     def _refuse_what_engines_cannot(self) -> None:
-        able = [one.name for one in methods.methods("union") if one.in_engine]
         if self.words is not None:
             hint = "texts are cut here, row after row, and what memory does not hold goes to disk"
             raise ParameterError("in_engine", "be left out where the items are those of a text", "True", hint)
-        if self.named != AUTO and self.named not in able:
-            hint = "in the others users look at what others gave, so their pairs must be in memory"
-            raise ParameterError("method", f"be auto, {', '.join(able)} where in_engine is given", self.named, hint)
         if self.most is not None and self.most > MOST_SHARES:
             raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} where in_engine is given", self.most)
 
