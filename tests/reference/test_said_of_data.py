@@ -311,3 +311,13 @@ def test_an_owner_sees_what_is_left_out() -> None:
     data = dps.Dataset(ROWS, user="user", item="item", time=dps.Time("at", period="month"))
     found = data.during("2026-09").where("n > 0").exclude(["a"]).inspect().findings
     assert {"rows: 40", "rows that where leaves out: 10", "rows in none of the periods: 26"} <= {*found}
+
+
+def test_an_owner_sees_parts_as_items_and_no_bound() -> None:
+    rows = pa.table({"user": [1, 1, 1, 2], "item": ["a b", "b c", "c", "a b"]})
+    whole = dps.Dataset(rows, user="user", item="item").inspect()
+    bounded = dps.Dataset(rows, user="user", item="item", max_items_per_user=1, budget=dps.Budget(epsilon=1))
+    assert bounded.inspect() == dps.Dataset(rows, user="user", item=dps.Text("item")).inspect() == whole
+    assert "pairs of a user and an item: 4" in whole.findings
+    parts = dps.Dataset(rows, user="user", item=dps.Split("item", " ")).inspect()
+    assert {"items: 3", "pairs of a user and an item: 5"} <= {*parts.findings}

@@ -38,16 +38,16 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     kind = QUESTIONS[str(body["verb"])]
     question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
     of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]
-    less = "".join(f".{name}({_value(body[name])})" for name in NARROWED if body.get(name))
+    narrowed = "".join(f".{name}({_value(body[name])})" for name in NARROWED if body.get(name))
     left_out = items_read("exclude", body.get("exclude"))
-    less += "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
+    less = "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
     asked = f"{question!r}{less}"
     needed = "".join(line for name, line in NEEDED.items() if re.search(name, asked))
     nouns = [name for name in NOUNS if f"{name}(" in asked]
     return (
         f"{needed}from dpselect import {', '.join([*nouns, 'connect'])}\n\n"
         f"remote = connect({_value(url)})  # with your token in {TOKEN}\n"
-        f"data = remote.data({', '.join(of_data)}){less}\n"
+        f"data = remote.data({', '.join(of_data)}){narrowed}{less}\n"
         f"print(data.ask({', '.join([repr(question), *price])}))\n"
     )
 
