@@ -228,7 +228,7 @@ class Plan(ABC):
     def facts_of(cls, rows: Rows, question: Question) -> Facts:  # noqa: ARG003 - of some it matters
         """What it must know of a data set; what the question has no use for is refused."""
         if rows.words is not None and "ngrams" not in cls.takes:
-            hint = "for the words of a message use item= and split=' '"
+            hint = "the words of a message: item=dps.Split(column, ' ')"
             raise ParameterError("item", f"be no Text for {cls.verb}, which counts items", "a Text", hint)
         for name, hint in cls.unfit.items():
             given = getattr(rows, name)

@@ -1,0 +1,57 @@
+"""A parameter is declared once: one that is made up here is found in all that is read off the fields."""
+
+from __future__ import annotations
+
+import pytest
+
+import dpselect as dps
+from dpselect.gateway.web import bodies
+from dpselect.queries.parameters import schemas, table
+from dpselect.queries.plan import by_names, kind
+from dpselect.questions.kinds import whole
+from dpselect.questions.questions import QUESTIONS, TopK
+from dpselect.questions.value import frozen, param
+
+
+@frozen
+class MadeUp(TopK):
+    """A top k with one parameter more."""
+
+    at_least: int | None = param(whole(), default=None, help="items of fewer users are not shown")
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(QUESTIONS, "top_k", MadeUp)
+
+
+def test_it_is_checked_told_compared_and_written() -> None:
+    one, other = MadeUp(3, at_least=5), MadeUp(3)
+    assert repr(one) == "MadeUp(3, at_least=5)"
+    assert len({one, other, MadeUp(3, at_least=5)}) == 2
+    assert one.to_dict() == {"verb": "top_k", "k": 3, "at_least": 5}
+    assert dps.Question.from_dict(one.to_dict()) == one
+    with pytest.raises(dps.ParameterError, match="at_least must be a whole number of at least 1, got 0"):
+        MadeUp(at_least=0)
+
+
+def test_a_question_that_does_not_use_it_is_the_same_as_before() -> None:
+    assert MadeUp(3).to_dict() == TopK(3).to_dict()
+    assert MadeUp(3).at(epsilon=1).outline() == TopK(3).at(epsilon=1).outline()
+
+
+def test_a_command_json_http_docs_and_a_release_have_it() -> None:
+    assert by_names("top_k", {"at_least": 5, "epsilon": "1"})[0] == MadeUp(at_least=5)
+    assert "at_least" in kind("top_k").fields()
+    assert schemas("top_k")["at_least"]["description"] == "items of fewer users are not shown"
+    assert bodies.question("top_k")["properties"]["at_least"]["minimum"] == 1
+    assert "| `at_least` | items of fewer users are not shown |" in table("top_k")
+    plan = dps.Plan.from_dict({"verb": "top_k", "at_least": 5, "epsilon": 1})
+    assert plan.outline()["at_least"] == 5
+    assert dps.Plan.from_outline(plan.outline())[0].outline() == plan.outline()
+
+
+def test_a_slip_of_its_name_is_told() -> None:
+    said = "at_lest must be a parameter of top_k, got another\nhint: did you mean at_most or at_least"
+    with pytest.raises(dps.ParameterError, match=said):
+        dps.Plan.from_dict({"verb": "top_k", "at_lest": 5, "epsilon": 1})
