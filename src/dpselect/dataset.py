@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpselect.queries.plan import Plan, Ready
     from dpselect.questions.payment import Payment
     from dpselect.questions.questions import Question
+    from dpselect.release.of_rows import OfRows
     from dpselect.release.release import Release
     from dpselect.rows import Split, Time
     from dpselect.texts.text import Text, Words
@@ -260,13 +261,14 @@ class Dataset(Verbs):
         """What would be asked, how, and at what cost: no row is read and nothing is paid.
 
         The price is said as for `ask`. The plan says its `method`, `epsilon`, `delta` and what is promised of the
-        answer (`accuracy`), and `ask` takes it as it is.
+        answer (`accuracy`), and `ask` takes it as it is, with a delta that the budget gave it.
         """
         from dpselect.questions.payment import Payment
 
-        return self._planned(
-            question, Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
-        )
+        payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
+        plan = self._planned(question, payment)
+        rows = self._compared(plan.others) if plan.others else self
+        return rows._of_periods(plan)[1]
 
     def _planned(self, question: Question, payment: Payment) -> Plan:
         from dpselect.queries.at_price import planned
@@ -282,8 +284,6 @@ class Dataset(Verbs):
         return self._ask(self._planned(question, payment), fresh=fresh, progress=progress)
 
     def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
-        if self.paying is not None:
-            plan = self.paying.at_usual_delta(plan)
         return self._ask(plan.of(self), fresh=fresh, progress=progress)
 
     def _ask(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
@@ -305,10 +305,8 @@ class Dataset(Verbs):
     def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
         from dpselect.queries.plan import asked_with
-        from dpselect.release.of_rows import OfRows
 
-        rows = OfRows(self.whose, self.columns, self._periods)
-        plan = plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)
+        rows, plan = self._of_periods(plan)
         warn_if_weak(plan.ceiling)
         budget, draws = self.paying, secure()
         if budget is not None:
@@ -325,6 +323,13 @@ class Dataset(Verbs):
             asked = {**plan.key, "secure": draws.secure}
             what = self.question(plan.verb, asked, engine, budget.snapshot)
             return what.told(budget.pay(plan, what, lambda: answer(draws, progress), fresh=fresh))
+
+    def _of_periods(self, plan: Plan) -> tuple[OfRows, Plan]:
+        """Whose rows a question is about, and its plan, in which a user counts once in each of several periods."""
+        from dpselect.release.of_rows import OfRows
+
+        rows = OfRows(self.whose, self.columns, self._periods)
+        return rows, plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)
 
     def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Fingerprint:
         """What is asked of which rows, as a budget knows it again; the engine is open for it."""

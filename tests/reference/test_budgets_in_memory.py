@@ -24,7 +24,7 @@ from dpselect.queries.paid import NOTHING
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Scores
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names, drawn, plan_of
+from tests.by_names import by_names, drawn, noun_of, plan_of
 from tests.ledger.amounts import Costing, grant
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
@@ -359,12 +359,13 @@ def test_a_top_k_of_a_known_domain_needs_no_delta_of_a_budget(method):
 )
 def test_a_query_that_was_made_beforehand_is_asked_as_the_verb_asks_it(verb, query):
     beforehand, by_verb = dps.Budget(epsilon=1), dps.Budget(epsilon=1)
-    rows, made = {**ROWS, "other": ROWS["item"]}, dps.Plan.from_dict({"verb": verb, **query})
-    most = query.get("max_items_per_user")
+    rows, most = {**ROWS, "other": ROWS["item"]}, query.get("max_items_per_user")
+    question, price = noun_of(verb, {name: value for name, value in query.items() if name != "max_items_per_user"})
+    data = votes(beforehand, rows, max_items_per_user=most)
+    made = data.plan(question, **price)
     fits = beforehand.left_for(made)
-    asked = votes(beforehand, rows, max_items_per_user=most).ask(made)
-    verb_of = getattr(by_names(votes(by_verb, rows, max_items_per_user=most)), verb)
-    found = verb_of(**{name: value for name, value in query.items() if name != "max_items_per_user"})
+    asked = data.ask(made)
+    found = votes(by_verb, rows, max_items_per_user=most).ask(question, **price)
     assert asked.privacy == found.privacy
     assert asked.charged.numbers["delta"] == found.charged.numbers["delta"] == Fraction(1, 10**9)
     assert fits > 1

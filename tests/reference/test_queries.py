@@ -456,3 +456,41 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
         plan_of("union", epsilon=1, words=Words(Tokenizer("words"), 1, 2), shares=s) for s in (None, ("1/2", "1/3"))
     )
     assert two.key != other.key
+
+
+# ---- a plan is asked as it is ---------------------------------------------------------------------------------
+
+
+def test_a_plan_is_paid_at_the_delta_that_it_says() -> None:
+    """The budget's own delta is in the plan that data make, and in no other."""
+    budget = dps.Budget(epsilon=9, delta="1e-5")
+    paying = dps.Dataset(ROWS, user="user", item="item", budget=budget)
+    for asked in (dps.TopK(2).at(within=400), paying.plan(dps.TopK(2), within=400)):
+        found = paying.ask(asked)
+        assert (found.privacy.epsilon, found.privacy.delta) == (asked.ceiling.epsilon, asked.ceiling.delta)
+    assert paying.plan(dps.TopK(2), epsilon=1).delta == Fraction(1, 10**8)
+    assert dps.TopK(2).at(epsilon=1).delta == Fraction(1, 10**6)
+
+
+def test_a_plan_says_before_what_its_answer_says_after() -> None:
+    days = {**ROWS, "at": ["2026-10-01", "2026-11-01"] * 900, "g": ["x", "y"] * 900}
+    data = dps.Dataset(days, user="user", item="item", time=dps.Time("at", period="month"), max_items_per_user=3)
+    numbers = dps.Dataset({"user": range(900), "item": range(900)}, user="user", item="item")
+    over = data.during("2026-10..2026-11")
+    for rows, what in (
+        (over, dps.TopK(2, counts=True)),
+        (over, dps.TopK(2, domain=[0, 1, 2, 5])),
+        (over, dps.TopK(2, domain=[0, 1, 2, 5], method="set")),
+        (over, dps.TopK(1, method="limited-domain-laplace")),
+        (over, dps.TopK(1, by=dps.By("g", max_groups_per_user=2, sizes=True))),
+        (over, dps.Union(counts=True)),
+        (over, dps.Choose([0, 1, 5])),
+        (over, dps.Histogram([0, 1, 5])),
+        (numbers, dps.Quantile([0.25, 0.5], bounds=(0, 900))),
+    ):
+        plan = rows.plan(what, epsilon=3)
+        found = rows.ask(plan)
+        assert found.items
+        assert plan.accuracy == found.accuracy
+        assert plan.ceiling.epsilon == found.privacy.epsilon
+        assert str(plan).startswith(f"{what!r}: {plan.method}, at most epsilon 3")

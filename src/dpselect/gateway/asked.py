@@ -110,7 +110,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     """The question of a body, about one of these data sets. ParameterError where it is none, or may not be asked."""
     if not isinstance(body, Mapping):
         raise ParameterError("body", "be an object", came(body))
-    given = dict(body)
+    given = {name: value for name, value in body.items() if value is not None}  # null was left out
     settings = _data(given.pop("data", None), data)
     where, fresh = given.pop("where", None), parameters.flag("fresh", given.pop("fresh", False))
     when, share = given.pop("during", None), given.pop("share", None)

@@ -122,23 +122,17 @@ class Budget:
         """
         if isinstance(plan, Release):
             return self._left_at(price_paid(plan, self._payer))
-        asked = self.at_usual_delta(priced(plan))
+        asked = priced(plan)
         self.check(asked.price.neighbors)
         promise, taken = self._promise_for(asked), self._taken
         return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
 
     def share_of(self, plan: Priced) -> float:
         """Which part of the budget a question costs at most, from 0 to 1: 0.012 are 1.2 percent."""
-        plan = self.at_usual_delta(priced(plan))
+        plan = priced(plan)
         self.check(plan.price.neighbors)
         promise = self._promise_for(plan)
         return float(promise.part(promise.charge(self._taken.settled, plan.price_at(promise.order))))
-
-    def at_usual_delta(self, plan: Any) -> Any:
-        """The same question, at the budget's own delta where it needs one and names none."""
-        if not getattr(plan, "usual_delta", False):
-            return plan
-        return plan.at_delta(self.usual_delta or parameters.DELTA)
 
     def _promise_for(self, asked: Priced) -> Promise:
         """What is promised; before the first question, what will be if it is this one."""
@@ -304,7 +298,7 @@ class LedgerBudget(Budget):
 
     def share_of(self, plan: Priced, *, during: str | Sequence[str] | None = None) -> float:
         """Which part of the quota a question costs at most, or of what all may use if that is more, from 0 to 1."""
-        plan = self.at_usual_delta(priced(plan))
+        plan = priced(plan)
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)
         return float(max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in standings))
@@ -318,7 +312,7 @@ class LedgerBudget(Budget):
         standings = self._standings(during, plan)
         if isinstance(plan, Release):
             return min(one.left_for(price_paid(plan, (one.account, one.order))) for one in standings)
-        asked = self.at_usual_delta(priced(plan))
+        asked = priced(plan)
         self.check(asked.price.neighbors)
         return min(one.left_for(asked.price_at(one.order)) for one in standings)
 

@@ -79,7 +79,6 @@ class Plan(ABC):
     )  # the accuracy it was priced by
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
     delta: Fraction = field(init=False, repr=False, compare=False, default=Fraction(0))
-    usual_delta: bool = field(init=False, repr=False, compare=False, default=False)  # needed, and not named
     period: str | None = field(init=False, repr=False, compare=False, default=None)  # in each of which a user counts
 
     def __post_init__(self) -> None:
@@ -94,7 +93,6 @@ class Plan(ABC):
         if self.payment.epsilon is None and self.payment.accuracy is None:
             raise unpriced(self.verb, [ACCURACIES[name] for name in self.accuracies])
         needed = self.needs_delta(self.question)
-        settle(self, usual_delta=needed and self.payment.delta is None)
         settle(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
         if self.payment.delta is None:
             settle(self, payment=replace(self.payment, delta=self.delta))
@@ -250,10 +248,6 @@ class Plan(ABC):
         if isinstance(self.question, (Scores, OneEach)):
             name = "scores" if isinstance(self.question, Scores) else "values"
             raise ParameterError("question", "be about a data set", f"one about {name} of the caller's")
-
-    def at_delta(self, delta: Fraction) -> Self:
-        """The same at another delta."""
-        return replace(self, payment=replace(self.payment, delta=delta))
 
     def once_in_each(self, period: str) -> Self:
         """The same question of several periods, in each of which a user counts once."""

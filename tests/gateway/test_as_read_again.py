@@ -1,0 +1,54 @@
+"""A question is planned when it comes, and again by the worker that answers it, from the body that was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpselect.gateway.asked import AskedQuestion, asked
+from dpselect.gateway.settings.reading import read
+from tests.gateway.served import settings_in
+
+
+class Paying:
+    """A budget with a delta of its own."""
+
+    usual_delta = Fraction(1, 10**8)
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    data = read(settings_in(tmp_path_factory.mktemp("gateway"))).data["plays"]
+    weights = {name: replace(one, unit=Fraction(1, 10)) for name, one in data.weights.items()}
+    declared = {"plays": replace(data, max_items_per_user=3, weights=weights)}
+
+    def made(body: Mapping[str, Any]) -> AskedQuestion:
+        return asked(body, declared, lambda _: Paying())  # type: ignore[arg-type, return-value]
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [
+        ("quantile", "step"),
+        ("quantile", "bounds"),
+        ("top_k", "weight_unit"),
+        ("top_k", "at_most"),
+        ("top_k", "max_items_per_user"),
+        ("union", "max_items_per_user"),
+        ("top_k", "delta"),
+        ("union", "method"),
+    ],
+)
+def test_null_is_left_out_and_a_worker_plans_the_same(plan: Any, verb: str, name: str) -> None:
+    body: dict[str, Any] = {"data": "plays", "verb": verb, "epsilon": "1"}
+    if name in ("weight_unit", "at_most"):
+        body["by_weight"] = "minutes"
+    first, null = plan(body), plan({**body, name: None})
+    assert first.key == null.key == plan(first.body).key == plan(null.body).key
+    assert first.plan == null.plan == plan(null.body).plan
