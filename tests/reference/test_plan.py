@@ -417,7 +417,7 @@ TOP, UNION = dps.TopK(), dps.Union()
         (TOP, dps.Population(1, items_per_user="0.1"), {}, "users must be enough"),
         (TOP, None, {"methods": "peeling"}, "methods must be among limited-domain"),
         (TOP, None, {"methods": []}, "methods must name at least one"),
-        (TOP, None, {"methods": 3}, "methods must name at least one"),
+        (TOP, None, {"methods": 3}, "methods must be among"),
         (dps.TopK(method="discover"), None, {}, "method must be among limited-domain.*got 'discover'"),
         (dps.TopK(method="set"), None, {}, "method must be among limited-domain.*got 'set'"),
         (dps.TopK(domain=20), None, {"methods": "limited-domain"}, "methods must be among peeling"),

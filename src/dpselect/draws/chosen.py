@@ -15,7 +15,10 @@ _FOR_TESTS: ContextVar[Draws | None] = ContextVar("draws for tests", default=Non
 
 @contextmanager
 def drawing(draws: Draws) -> Iterator[None]:
-    """All that is drawn inside, in this thread, is drawn by these: for tests, whose releases say that it was so."""
+    """All that is drawn inside is drawn by these: for tests, whose releases say that it was so.
+
+    Inside is what runs in this context: also a task or a child process that is made here, and no other thread.
+    """
     _check(draws)
     before = _FOR_TESTS.set(draws)
     try:

@@ -225,7 +225,7 @@ def _epsilons(epsilon: Any) -> list[Fraction]:
 
 @parameters.unquoted("methods", "be names of methods")
 def _methods(methods: Any, known: Sequence[str], hint: str | None) -> list[str]:
-    given = [methods] if isinstance(methods, str) else list(methods) if isinstance(methods, Iterable) else []
+    given: list[Any] = parameters.several("methods", methods, "be names of methods")
     if not given:
         raise ParameterError("methods", "name at least one method", came(methods))
     for name in given:
@@ -297,7 +297,7 @@ def _counts(like: Any) -> Floats:
     """The largest first; noise may have taken some below 0, which says none."""
     if isinstance(like, (str, bytes, dict)) or not isinstance(like, Iterable):
         raise ParameterError("like", LIKE, came(like))
-    whole = [parameters.whole("like", one, least=-(2**53)) for one in like]
+    whole = [parameters.whole("like", one, least=-(2**53)) for one in parameters.several("like", like, LIKE)]
     if not any(one > 0 for one in whole):
         raise ParameterError("like", LIKE, "none above 0")
     if max(whole) > 2**53:

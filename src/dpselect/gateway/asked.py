@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
 from dpselect._ground.domain import Listed, Size, Span
-from dpselect._ground.keys import said
+from dpselect._ground.keys import columns_of, said
 from dpselect._ground.parameters import near
 from dpselect.engines import row_filter
 from dpselect.engines.filters.canonical import canonical
@@ -36,6 +36,7 @@ BESIDE = ("data", "item", "where", "during", "share", "fresh")
 _PLANS = Recent[Plan](PLANNED)
 OF_TEXTS = ("shares", "ngrams", "tokenizer", "lower")
 """Parameters of questions about the words of texts, which no data of a gateway are."""
+BOUND = ("max_items_per_user",)
 MOST_ITEMS = 10**6
 """Items of a domain that a question may list or count up, and those with most users that it may look at."""
 
@@ -106,6 +107,18 @@ class AskedQuestion:
         )
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """What the settings say of data that a plan must know; their bound is in the question by now."""
+
+    split: str | None
+    columns: tuple[str, ...] | None
+    max_items_per_user: int | None = None
+    words: None = None
+    level_shares: None = None
+    excluded: None = None
+
+
 def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[DataSettings], Paying]) -> AskedQuestion:
     """The question of a body, about one of these data sets. ParameterError where it is none, or may not be asked."""
     if not isinstance(body, Mapping):
@@ -133,7 +146,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     during = _during(when, settings)
     if given.get("compared_with") is not None:
         given["compared_with"] = [*_compared(during, given["compared_with"], settings).base.names]
-    plan = _priced(given, share, partial(paying, settings))
+    plan = _priced(given, share, partial(paying, settings)).of(_Rows(settings.split, columns_of(item)), BOUND)
     _check(plan, settings)
     return AskedQuestion(settings, plan, item, where, during, fresh)
 

@@ -55,9 +55,10 @@ class Rows(Protocol):
 
 
 def _tokenizer(name: str, value: Any) -> str:  # noqa: ARG001 - it names itself
-    from dpselect.texts.tokenizer import Tokenizer
+    if value != WORDS:
+        from dpselect.texts.tokenizer import Tokenizer
 
-    Tokenizer(value, lower=True)  # refuses what is none
+        Tokenizer(value, lower=True)  # refuses what is none
     return str(value)
 
 

@@ -104,8 +104,10 @@ class Plan(ABC):
 
     def __repr__(self) -> str:
         given = {one.name: one.metadata["kind"].python(value) for one, value in self.payment.said()}
-        given |= {one.name: one.metadata["kind"].python(value) for one, value in self.facts.said()}
-        return f"{self.question!r}.at({', '.join(f'{name}={value}' for name, value in given.items())})"
+        facts = {one.name: one.metadata["kind"].python(value) for one, value in self.facts.said()}
+        given |= {name: facts.pop(name) for name in ("max_items_per_user",) if name in facts}
+        said = f"{self.question!r}.at({', '.join(f'{name}={value}' for name, value in given.items())})"
+        return f"<{said} of data with other {', '.join(facts)}>" if facts else said
 
     @property
     @abstractmethod
@@ -309,8 +311,9 @@ class Plan(ABC):
         verb = parameters.one_of("verb", found.get("verb"), PLANS)
         make, what = kind(verb), QUESTIONS[verb]
         given = {name: _any(name, value) for name, value in found.items() if name not in ("verb", "rows")}
-        if given.pop("of_scores", None) is True and verb == "choose":
+        if verb == "choose" and given.get("of_scores") is True:
             what = Scores
+            del given["of_scores"]
         elif "per_user" in given and given["per_user"] is None and verb == "quantile":
             what = OneEach
         known = [*what.flat_fields(), *Payment.flat_fields(), *Facts.flat_fields()]

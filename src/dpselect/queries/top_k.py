@@ -12,7 +12,6 @@ from dpselect._ground.domain import Column, most_items
 from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.two_prices import Price
-from dpselect.aggregates.measures import measures_of
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
@@ -172,13 +171,13 @@ class TopKPlan(Plan):
 
     @property
     def method(self) -> str:
-        """What answers."""
+        """What answers; auto where a bound that is chosen first decides."""
         return self.named if self.chosen is not None and self.chosen.of_pairs else self.selection.method
 
     @property
     def reason(self) -> str:
-        """Why this method."""
-        return self.selection.reason
+        """Why this method; nothing where a bound that is chosen first decides which it is."""
+        return "" if self.method == AUTO else self.selection.reason
 
     @property
     def accuracy(self) -> Accuracy:
@@ -213,12 +212,21 @@ class TopKPlan(Plan):
     @property
     def measuring(self) -> tuple[Measure, ...]:
         """The measures of items that come back."""
-        return () if self.question.measures is None else measures_of(self.question.measures)[0]
+        return self._measures[0]
 
     @property
     def counted(self) -> bool:
         """Are numbers of users asked for, as counts or among the measures?"""
-        return self.question.counts or (self.question.measures is not None and measures_of(self.question.measures)[1])
+        return self.question.counts or self._measures[1]
+
+    @property
+    def _measures(self) -> tuple[tuple[Measure, ...], bool]:
+        """The measures, and whether numbers of users are one."""
+        if self.question.measures is None:
+            return (), False
+        from dpselect.aggregates.measures import measures_of
+
+        return measures_of(self.question.measures)
 
     @property
     def others(self) -> tuple[str, ...]:

@@ -176,7 +176,7 @@ class UnionTerms(Plan):
             "most": self.most,
             "chosen": self.chosen,
             "counts": self.counts,
-            "method": self.named,
+            "method": self.named if self.chosen else self.method,
             "shares": self.parts,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),

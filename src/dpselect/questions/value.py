@@ -85,9 +85,7 @@ class Value:
     @cached_property
     def key(self) -> str:
         """Two values say the same exactly if this is the same text."""
-        import json
-
-        return json.dumps([type(self).__name__, [[one.name, said(one, found)] for one, found in self.said()]])
+        return repr([type(self).__name__, [[one.name, said(one, found)] for one, found in self.said()]])
 
     def __eq__(self, other: object) -> bool:
         """By the key: for Python [1], [True] and [1.0] are equal, and as items they are not."""

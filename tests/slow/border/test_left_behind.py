@@ -18,10 +18,10 @@ SCRIPT = Path(__file__).with_name("signalled.py")
 STEP = 72  # lines from one moment to the next
 
 
-def lives(tmp_path: Path, number: int, first: int = 1) -> list[dict]:
+def lives(tmp_path: Path, number: int, first: int = 1, step: int = STEP) -> list[dict]:
     events = tmp_path / "events.csv"
     events.write_text("user,animal\n" + "".join(f"u{i},cat\n" for i in range(200)))
-    command = [sys.executable, SCRIPT, events, tmp_path, int(number), first, STEP]
+    command = [sys.executable, SCRIPT, events, tmp_path, int(number), first, step]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
@@ -39,7 +39,7 @@ def test_a_signal_at_any_line_leaves_nothing(turn: int, number: int, tmp_path: P
 
 
 def test_what_a_kill_leaves_is_swept_by_the_next_start(tmp_path: Path) -> None:
-    found = lives(tmp_path, signal.SIGKILL)
+    found = lives(tmp_path, signal.SIGKILL, step=STEP // 2)
     dirty = [life for life in found if life["left"]]
     assert any(name.startswith(PREFIX) for life in dirty for name in life["left"])
     assert any(name.endswith(".part") for life in dirty for name in life["left"])

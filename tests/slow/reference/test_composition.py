@@ -34,6 +34,7 @@ from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
 from dpselect.mechanisms.top_k.limited_domain import ChosenKBar
+from tests.by_names import plan_of as top_k_plan
 
 DELTA = Fraction(1, 10**6)
 
@@ -254,7 +255,7 @@ PRICED = [
     lambda k, e, d: NoisyCounts(k=k, epsilon_per_count=e, delta=d).privacy,
     *(
         lambda k, e, d, counts=counts, domain=domain, method=method: (
-            plan_of(
+            top_k_plan(
                 "top_k",
                 k=k,
                 epsilon=e,

@@ -81,15 +81,15 @@ def test_every_verb_is_answered_and_the_same_again_is_free(item: str, name: str,
 
 def test_plan_price_and_answer_agree(remote: dps.Remote) -> None:
     data = remote.data("listening", item="artist").where("minutes > 3")
-    price = remote.price("top_k", data=data, k=4, epsilon="0.15")
-    plan = remote.plan("top_k", data=data, k=4, epsilon="0.15")
+    price = remote.price(dps.TopK(4), data=data, epsilon="0.15")
+    plan = remote.plan(dps.TopK(4), data=data, epsilon="0.15")
     assert (price["fits"], price["free"]) == (True, False)
     assert plan["price"] == price
     assert plan["sentences"]
     release = data.top_k(4, epsilon="0.15")
     assert release.charged is not None
     assert release.charged.numbers["share"] <= price["share"]  # type: ignore[operator]
-    assert remote.price("top_k", data=data, k=4, epsilon="0.15")["free"] is True
+    assert remote.price(dps.TopK(4), data=data, epsilon="0.15")["free"] is True
     assert remote.price(dps.Plan.from_dict({"verb": "top_k", "k": 5, "epsilon": "0.15"}), data=data)["free"] is False
     newest = remote.questions()[0]
     assert newest["question"]["where"] == "minutes > 3"  # type: ignore[index, call-overload]
