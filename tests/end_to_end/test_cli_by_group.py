@@ -65,21 +65,6 @@ def test_scores_have_no_groups(rows, capsys):
     assert "--label with --by" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--by", "cuontry"), "by must be a column of the source"),
-        (("--by", "page"), "by must be other columns than user and item"),
-        (("--groups", "DE"), "by must be given where groups is"),
-        (("--by", "country", "--max-groups-per-user", "0"), "max_groups_per_user must be"),
-        (("--by", ""), "by must be"),
-    ],
-)
-def test_bad_input(rows, capsys, words, said):
-    assert main(["top", str(rows), "--user", "user", "--item", "page", "--epsilon", "1", *words]) == 2
-    assert said in capsys.readouterr().err
-
-
 def test_lines_have_no_groups(rows, capsys):
     words = ["union", str(rows), "--user", "user", "--item", "page", "--epsilon", "4", "--by", "country"]
     assert main([*words, "--format", "lines"]) == 2

@@ -47,8 +47,6 @@ def test_items_of_several_columns(plays: Path, dpselect: Command) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--exclude", "a", "--domain", "a,b"), "exclude must be left out where a domain is given"),
-        (("--exclude", ""), "exclude must hold at least one item"),
         (("--exclude-from", "list.csv"), "--exclude-from must be FILE:COLUMN"),
         (("--exclude", "a", "--exclude-from", "list.csv:x"), "not allowed with"),
     ],

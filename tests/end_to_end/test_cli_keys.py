@@ -91,15 +91,8 @@ def test_inspect_counts_pairs(dpselect: Command, plays: Path) -> None:
 
 
 REFUSED = {
-    "a column twice": (["--item", "country", "--item", "country"], "item must name each column once"),
-    "a column of users": (["--item", "country", "--item", "user"], "item must be another column than user"),
-    "no such column": ([*ITEM, "--item", "contry"], "item must be a column of the source, got 'contry'"),
     "a domain of texts": ([*ITEM, "--domain", "a,b"], "--domain must be a list of lists in JSON"),
     "a domain of objects": ([*ITEM, "--domain", '[{"a": 1}]'], "--domain must be a list of lists in JSON"),
-    "triples": ([*ITEM, "--domain", '[["a", "b", "c"]]'], "domain must list tuples of 2 values"),
-    "a range": ([*ITEM, "--domain-range", "1..5"], "domain must list tuples of 2 values"),
-    "a column of a file": ([*ITEM, "--domain-from", "x.csv:a"], "domain must list tuples of 2 values"),
-    "parts": ([*ITEM, "--split", " "], "split must be left out where items have several columns"),
 }
 
 

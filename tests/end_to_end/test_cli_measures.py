@@ -55,27 +55,3 @@ def test_measures_as_json(plays: Path, dpselect: Command) -> None:
 def test_csv_has_a_column_for_each_number(plays: Path, dpselect: Command) -> None:
     lines = dpselect(*asked(plays, *MEASURES[2:4], "--format", "csv")).out.splitlines()
     assert lines[0] == "rank,item,counted sum(minutes),counted sum(minutes) low,counted sum(minutes) high"
-
-
-def test_a_release_is_checked(plays: Path, dpselect: Command, tmp_path: Path) -> None:
-    out = tmp_path / "found.json"
-    assert dpselect(*asked(plays, *MEASURES, "-o", out)).status == 0
-    ended = dpselect("check", out)
-    assert ended.status == 0
-    assert "follows from the question" in ended.out
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--measure", "minutes"], "measures must be users, sum(column, low, high) or mean(column, low, high)"),
-        (["--measure", "sum(minutes, 0, 2.5)"], "unit must be given where low or high is no whole number"),
-        (["--measure", "mean(minuts, 0, 5)"], "measures must be a column of the source, got 'minuts'"),
-        (["--measure", "users", "--split", " ", "--measure", "mean(minutes, 0, 5)"], "split must be left out"),
-        (["--measure", "mean(minutes, 0, 5)", "--by", "stars"], "by must be left out where measures is given"),
-    ],
-)
-def test_refusals(plays: Path, dpselect: Command, more: list[object], message: str) -> None:
-    ended = dpselect(*asked(plays, *more))
-    assert ended.status == 2
-    assert message in ended.err.replace("--measures", "measures").replace("--by", "by").replace("--split", "split")

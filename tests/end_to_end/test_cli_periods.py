@@ -59,31 +59,6 @@ def test_every_verb(verb: str, visits: Path, dpselect: Command) -> None:
                for one in found["privacy"]["statement"])  # fmt: skip
 
 
-def test_a_period_that_has_not_ended(visits: Path, dpselect: Command) -> None:
-    years = ("--time", "at", "--period", "year", "--during", "9000")
-    found = json.loads(dpselect(*asked("top", visits, "--item", "item", *years)).out)
-    assert found["items"] == []
-    assert "9000 has not ended: rows that come later are not counted." in found["privacy"]["statement"]
-
-
-def test_what_does_not_go_together(visits: Path, dpselect: Command) -> None:
-    for more, says in {
-        ("--time", "at"): "period must be given with time",
-        ("--time", "at", "--period", "month", "--during", "October"): "during must name a month, got 'October'",
-        (
-            "--time",
-            "when",
-            "--period",
-            "month",
-            "--during",
-            "2026-10",
-        ): "time must be a column of the source, got 'when'",
-    }.items():
-        ended = dpselect(*asked("top", visits, "--item", "item", *more))
-        assert (ended.status, ended.out) == (2, "")
-        assert says in ended.err
-
-
 def test_the_owner_sees_what_is_in_no_period(visits: Path, dpselect: Command) -> None:
     lines = dpselect("inspect", visits, "--user", "user", "--item", "item", *AUTUMN).out.splitlines()
     assert {"rows: 2,100", "rows in none of the periods: 1,200", "users: 600", "items: 3"} <= {*lines}

@@ -44,21 +44,3 @@ def test_csv_and_a_table(plays: Path, dpselect: Command) -> None:
     assert lines[0] == "rank,item,counted_sum,low,high"
     said = " ".join(dpselect(*asked(plays, "--at-most", 30)).out.split())
     assert "the total of minutes in their rows of the item, rounded to units of 1 and cut to at most 30" in said
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ([], "at_most must be given with by_weight"),
-        (["--at-most", "x"], "at_most must be a positive, finite number, got 'x'"),
-        (["--at-most", "2.5"], "weight_unit must be given where at_most is no whole number"),
-        (["--at-most", "5", "--within", "3"], "not allowed with argument"),
-        (["--at-most", "5", "--method", "discover"], "method must be one of limited-domain"),
-        (["--at-most", "5", "--split", " "], "split must be left out where by_weight is given"),
-        (["--at-most", "5", "--by-weight", "minuts"], "by_weight must be a column of the source, got 'minuts'"),
-    ],
-)
-def test_refusals(plays: Path, dpselect: Command, more: list[object], message: str) -> None:
-    ended = dpselect(*asked(plays, *more))
-    assert ended.status == 2
-    assert message in ended.err.replace("--at-most", "at_most").replace("--by-weight", "by_weight")
