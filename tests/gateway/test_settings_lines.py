@@ -158,7 +158,7 @@ VALUES = st.recursive(PLAIN.map(leaf), lambda inner: st.one_of(a_list(inner), a_
 
 
 @given(st.data())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_texts_at_random(data: st.DataObject) -> None:
     text, expected, table, many = "", {}, (), 0
     for place in range(data.draw(st.integers(1, 6))):
