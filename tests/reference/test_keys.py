@@ -237,25 +237,6 @@ def key(asked: dps.Dataset, **more: object) -> str:
         return asked.question("top_k", more, engine, "today").text
 
 
-def test_a_ledger_tells_keys_apart() -> None:
-    rows = {name: [1] for name in ("a", "b", "a,b", '["a", "b"]', "c", "d")}
-    asked = [
-        dps.Dataset(rows, user=user, item=item)
-        for user, item in (("a", "c"), (["a", "b"], "c"), (["b", "a"], "c"), ("a,b", "c"), ('["a", "b"]', "c"),
-                           ("a", ["c", "d"]), ("a", ["d", "c"]), ("a", ["b", "c"]))
-    ]  # fmt: skip
-    keys = [key(one) for one in asked]
-    assert len(set(keys)) == len(keys)
-    whose = []
-    for one in asked:
-        with one.engine() as engine:
-            whose.append(one.question("top_k", {}, engine, "today").user)
-    assert len({*whose}) == 5
-    domains = [key(asked[-1], domain=TopKQuery(k=1, epsilon=1, domain=items).domain)
-               for items in ([("a,b", "c")], [("a", "b,c")], [("1", 1)], [(1, "1")], [(1, 1)])]  # fmt: skip
-    assert len(set(domains)) == len(domains)
-
-
 @pytest.fixture
 def events(tmp_path: Path) -> Path:
     path = tmp_path / "events.csv"

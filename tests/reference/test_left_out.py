@@ -93,14 +93,6 @@ def test_their_price_is_that_of_the_same_question() -> None:
         assert kind(epsilon=1, exclude=["a"]).price == kind(epsilon=1).price
 
 
-def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
-    paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
-    found = [
-        by_names(paid).top_k(3, **USUAL, exclude=those) for those in (None, ["bot"], ["spam", "bot"], ["bot", "spam"])
-    ]
-    assert [release.charged.numbers["repeated"] for release in found] == [False, False, False, True]
-
-
 def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
     """What a frame holds now nobody knows tomorrow: an answer to it is not given again."""
     from dpselect.ledger.question import question

@@ -13,8 +13,6 @@ from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.queries.top_k import TopKQuery
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
-from tests.judge.both import check
-from tests.ledger.amounts import grant
 
 USERS = 900
 ROWS = {
@@ -181,25 +179,3 @@ def test_parts_of_a_text_have_no_measures() -> None:
     data = dps.Dataset(ROWS, user="user", item="item", split=" ")
     with pytest.raises(dps.ParameterError, match="split must be left out where measures is given"):
         by_names(data).top_k(2, **SURE, measures=ALL)
-
-
-def test_a_ledger_tells_measures_apart(tmp_path) -> None:
-    path = tmp_path / "rows.csv"
-    rows = zip(*ROWS.values(), strict=True)
-    path.write_text("user,item,minutes,stars\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        grant(ledger, dps.Account("default", "ann"), 9, "1e-4")
-    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
-    data = dps.Dataset(path, user="user", item="item", budget=budget)
-    first = data.top_k(2, epsilon=2, measures=["sum(minutes, 0, 60)"])
-    assert not first.charged.numbers["repeated"]
-    again = data.top_k(2, epsilon=2, measures=Sum("minutes", 0, "60"))
-    assert again.charged.numbers["repeated"]
-    assert again.items == first.items  # and their measures, as the ledger keeps them
-    assert len(first[0].measures) == 1
-    first.to_json(tmp_path / "first.json")
-    assert check(tmp_path / "first.json", budget=tmp_path / "budget.sqlite").paid == "follows"
-    for other in (["sum(minutes, 0, 61)"], ["sum(minutes, 0, 60, unit=1/2)"], ["sum(stars, 0, 60)"], None):
-        assert not data.top_k(2, epsilon=1, measures=other).charged.numbers["repeated"]
-    assert data.top_k(2, epsilon=1, measures="users").labels is not None
-    assert data.top_k(2, epsilon=1, counts=True).charged.numbers["repeated"]  # the same question

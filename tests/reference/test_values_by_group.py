@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -16,7 +15,6 @@ import pytest
 import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import compose
-from dpselect.checking.finding import Verdict
 from dpselect.errors import ParameterError
 from dpselect.queries.choose import ChooseQuery
 from dpselect.queries.group_finder import SHARE
@@ -24,7 +22,6 @@ from dpselect.queries.quantile import QuantileQuery
 from dpselect.queries.query import Query
 from dpselect.release.archive import archived, restored
 from tests.by_names import by_names
-from tests.judge.both import check
 
 DOMAIN = ["red", "blue", "grey"]
 OF_AGE = {"bounds": (0, 120), "step": 1, "epsilon": 4}
@@ -209,25 +206,6 @@ def test_finding_groups_takes_a_part_of_the_price(groups, q):
     left = query.price.delta - finder.delta
     assert compose(picks, left).epsilon <= 2 - finder.epsilon
     assert left in (0, Fraction(1, 2 * 10**6))
-
-
-def test_a_ledger_knows_the_question_again(tmp_path):
-    from dpselect.ledger import Ledger
-
-    pq.write_table(pa.table(rows(600)), tmp_path / "rows.parquet")
-    with Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        ledger.data("default", epsilon=20, delta="1e-3")
-        ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=20, delta="1e-3")
-    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
-    data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="age", budget=budget)
-    found = by_names(data).median(by="country", **OF_AGE)
-    again = by_names(data).median(by="country", **OF_AGE)
-    assert replace(again, charged=None) == replace(found, charged=None)
-    assert again.charged.numbers["epsilon"] == 0
-    other = by_names(data).median(by="country", groups=["DE"], **OF_AGE)
-    assert other.charged.numbers["epsilon"] == 4
-    (tmp_path / "found.json").write_text(found.to_json())
-    assert check(tmp_path / "found.json", tmp_path / "budget.sqlite").paid is Verdict.FOLLOWS
 
 
 def test_a_query_as_json(ages):

@@ -11,7 +11,6 @@ from dpselect.queries.top_k import TopKQuery
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
-from tests.ledger.amounts import grant
 
 USERS = 900
 ROWS = {
@@ -146,25 +145,6 @@ def test_parts_of_a_text_have_no_weights():
     data = dps.Dataset(ROWS, user="user", item="item", split=" ")
     with pytest.raises(dps.ParameterError, match="split must be left out where by_weight is given"):
         by_names(data).top_k(2, **SURE, by_weight="minutes", at_most=5)
-
-
-def test_a_ledger_tells_caps_and_units_apart(tmp_path):
-    path = tmp_path / "rows.csv"
-    rows = zip(*ROWS.values(), strict=True)
-    path.write_text("user,item,minutes\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        grant(ledger, dps.Account("default", "ann"), 9, "1e-4")
-    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
-    data = dps.Dataset(path, user="user", item="item", budget=budget)
-    asked = {"epsilon": 1, "by_weight": "minutes", "at_most": 60}
-    first = by_names(data).top_k(2, **asked)
-    assert (
-        by_names(data).top_k(2, **asked, weight_unit=1).charged.numbers["repeated"]
-    )  # the same question, said in full
-    assert not by_names(data).top_k(2, **{**asked, "at_most": 30}).charged.numbers["repeated"]
-    assert not by_names(data).top_k(2, **asked, weight_unit="0.5").charged.numbers["repeated"]
-    assert not data.top_k(2, epsilon=1).charged.numbers["repeated"]
-    assert not first.charged.numbers["repeated"]
 
 
 def test_a_picture_speaks_of_sums():
