@@ -61,11 +61,6 @@ def computes_imports(source: str) -> bool:
     return any(one.name == AT_RUN_TIME for one in imports(ast.parse(source), "dpselect"))
 
 
-def test_a_computed_import_is_found() -> None:
-    assert computes_imports("import importlib\ndef f(x):\n    return importlib.import_module(f'dpselect.{x}')")
-    assert not computes_imports("import importlib\nimportlib.import_module('dpselect.draws')")
-
-
 def test_the_root_names_for_types_what_it_computes() -> None:
     homes = {file_of(home, FILES) for home in dpselect._HOMES.values()}
     assert homes <= import_graph(sources())["__init__.py"]
@@ -95,35 +90,18 @@ def test_a_room_names_for_types_what_it_fetches(path: str) -> None:
 
 TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
 MADE_UP: dict[str, tuple[dict[str, str], list[str]]] = {
-    "at the top": (
-        {"a.py": "import dpselect.b", "b.py": "from dpselect.a import x"},
-        ["a.py", "b.py"],
-    ),
     "in a function": (
         {"a.py": "from dpselect.b import x", "b.py": "def f():\n    from dpselect.a import y"},
-        ["a.py", "b.py"],
-    ),
-    "for types only": (
-        {"a.py": "from dpselect import b", "b.py": TYPES + "from dpselect.a import Y"},
         ["a.py", "b.py"],
     ),
     "by importlib": (
         {"a.py": "import importlib\nimportlib.import_module('dpselect.b')", "b.py": "import dpselect.a as a"},
         ["a.py", "b.py"],
     ),
-    "relative, inside a room": (
-        {"r/a.py": "from . import b", "r/b.py": "from .a import x", "r/__init__.py": ""},
-        ["r/a.py", "r/b.py"],
-    ),
     "through a room's own names": (
         {"r/__init__.py": "from dpselect.r.a import x", "r/a.py": "from dpselect.r import x"},
         ["r/__init__.py", "r/a.py"],
     ),
-    "through the package": (
-        {"__init__.py": "from dpselect.a import x", "a.py": "from dpselect import x"},
-        ["__init__.py", "a.py"],
-    ),
-    "a file with itself": ({"a.py": "from dpselect.a import x", "b.py": "import dpselect.a"}, ["a.py"]),
     "long, with a way in and a way out": (
         {
             "a.py": "import dpselect.b",
@@ -140,11 +118,6 @@ MADE_UP: dict[str, tuple[dict[str, str], list[str]]] = {
 @pytest.mark.parametrize(("sources", "circle"), MADE_UP.values(), ids=list(MADE_UP))
 def test_a_circle_is_found(sources: Mapping[str, str], circle: list[str]) -> None:
     assert circles(import_graph(sources)) == [circle]
-
-
-def test_two_circles_are_both_found() -> None:
-    graph = {"a": ["b"], "b": ["a", "c"], "c": ["d"], "d": ["c"], "e": ["a"]}
-    assert circles(graph) == [["a", "b"], ["c", "d"]]
 
 
 def test_files_without_a_circle_pass() -> None:

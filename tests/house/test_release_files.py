@@ -281,14 +281,6 @@ def test_what_is_printed_fits_the_terminal(name: str, columns: int, monkeypatch:
     assert text.index("95 times of") < text.index("spent: ") < text.index("how it was found")
 
 
-def test_plain_words_come_first() -> None:
-    """Theory's words stand in the second part only."""
-    for name, found in kinds().items():
-        first = str(found).partition("how it was found")[0]
-        for word in ("k_bar", "Lemma", "bottom", "threshold", "discrete", "epsilon_per"):
-            assert word not in first, name
-
-
 def test_an_empty_answer_says_what_to_look_at() -> None:
     assert "what to look at: what `dpselect inspect` says of the rows, the filter" in " ".join(
         str(kinds()["empty"]).split()
