@@ -38,12 +38,6 @@ def test_both_verbs(verb: str, plays: Path, tmp_path: Path, dpselect: Command) -
     assert labels(ended.out) == ["a,b", "ads"]
 
 
-def test_items_of_several_columns(plays: Path, dpselect: Command) -> None:
-    ended = dpselect(*asked("top", plays, "--item", "end", "--exclude", '[["ads", "s"], ["a,b", "b"]]'))
-    assert ended.status == 0, ended.err
-    assert labels(ended.out) == [["song0", "0"], ["song1", "1"]]
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -88,7 +88,6 @@ def test_a_room_names_for_types_what_it_fetches(path: str) -> None:
         room.Nothing  # noqa: B018
 
 
-TYPES = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    "
 MADE_UP: dict[str, tuple[dict[str, str], list[str]]] = {
     "in a function": (
         {"a.py": "from dpselect.b import x", "b.py": "def f():\n    from dpselect.a import y"},

@@ -67,28 +67,6 @@ def test_measures_of_every_method(name: str) -> None:
         assert abs(sum(item.count for item in found) - USERS) < 40
 
 
-def test_the_forms_of_a_release() -> None:
-    found = by_names(DATA).top_k(3, **SURE, measures=ALL)
-    heads = [f"counted {name}{end}" for name in ("sum(minutes)", "mean(stars)") for end in ("", " low", " high")]
-    columns = found.to_columns()
-    assert list(columns) == ["rank", "item", "count", "low", "high", *heads]
-    assert columns["counted sum(minutes) high"] == [item.measures[0].high for item in found]
-    assert found.to_csv().splitlines()[0].split(",") == list(columns)
-    row = json.loads(found.to_json())["items"][0]["measures"]
-    assert row["mean(stars)"] == {which: getattr(found[0].measures[1], which) for which in ("value", "low", "high")}
-    assert dps.Release.from_json(found.to_json()) == found
-    assert '<th scope="col">counted mean(stars)</th>' in found._repr_html_()
-    said = " ".join(found.text.split())
-    assert "of every one the total of minutes in their rows of it, rounded to units of 1 and moved to 0 to 30" in said
-    assert "over the users of an item who have a number there" in said
-    width = found.accuracy.numbers["width_of_measures"][0]
-    assert found[0].measures[0].high - found[0].measures[0].value == width
-    assert found.privacy.parameters["measures"] == ("sum(minutes, 0, 30)", "mean(stars, 1, 5)")
-    none = DATA.top_k(2, epsilon="1e-3", delta="1e-9", measures=ALL)
-    assert len(none) == 0
-    assert list(none.to_columns())[-1] == "counted mean(stars) high"
-
-
 def test_a_release_of_other_measures_than_it_speaks_of_is_none() -> None:
     found = by_names(DATA).top_k(1, **SURE, measures=ALL).to_dict()
     for change in ({}, {"sum(minutes)": found["items"][0]["measures"]["sum(minutes)"]}, {"x": 1}, 5):

@@ -132,21 +132,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message):
     assert budget.left == 1
 
 
-def test_a_question_as_json_takes_the_bound_of_the_data():
-    query = dps.Query.from_dict({"verb": "top_k", "k": 2, "epsilon": "60", "by_weight": "minutes", "at_most": "60"})
-    bounded = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)  # of three items each: it keeps all
-    found = bounded.ask(query, draws=SeededDraws(3))
-    asked = {"epsilon": 60, "by_weight": "minutes", "at_most": 60, "draws": SeededDraws(3)}
-    assert found.to_dict() == by_names(bounded).top_k(2, **asked).to_dict()
-    assert found.privacy.parameters["max_items_per_user"] == 3
-
-
 def test_parts_of_a_text_have_no_weights():
     data = dps.Dataset(ROWS, user="user", item="item", split=" ")
     with pytest.raises(dps.ParameterError, match="split must be left out where by_weight is given"):
         by_names(data).top_k(2, **SURE, by_weight="minutes", at_most=5)
-
-
-def test_a_picture_speaks_of_sums():
-    found = by_names(DATA).top_k(2, **SURE, by_weight="minutes", at_most=60, counts=True, draws=SeededDraws(1))
-    assert found.plot().title == "Noisy sums: counted minutes"
