@@ -28,27 +28,6 @@ def test_a_top_k_says_its_price_first(events: Path, dpselect: Command) -> None:
     assert dpselect("top", events, *TOP, "--quiet").err == ""
 
 
-def test_what_an_unknown_domain_does_not_promise_is_said_too(events: Path, dpselect: Command) -> None:
-    ended = dpselect("top", events, *"--user user --item animal -k 2 --within 30 --counts --format json".split())
-    reach = TopKQuery(k=2, within=30, counts=True).plan.reach()
-    assert "within 30 users of the 2nd best and of all true counts costs epsilon" in ended.err
-    far = f"; all 2 come back 95 times of 100 if the 2nd best has over {reach} users more than the item at rank 1,001\n"
-    assert ended.err.endswith(far)
-    assert json.loads(ended.out)["privacy"]["parameters"]["within"] == 30
-    assert json.loads(ended.out)["accuracy"]["within"] == 30
-
-
-def test_quantiles_and_unions_say_theirs(events: Path, dpselect: Command) -> None:
-    asked = "--user user --item size --bounds 0 20 --step 1 --within 10".split()
-    ended = dpselect("quantile", events, *asked)
-    assert ended.status == 0, ended.err
-    assert ended.err.startswith("dpselect: within 10 users of the rank costs epsilon ")
-    ended = dpselect("union", events, *"--user user --item animal --users-for 90 --max-items-per-user 3".split())
-    assert ended.err.startswith("dpselect: finding an item 95 times of 100 if 90 users have it and no other item costs")
-    assert " users of at most 3 items each will do too\n" in ended.err
-    assert "Asked for: finding an item 95 times of 100" in " ".join(ended.out.split())
-
-
 def test_it_is_said_before_a_budget_refuses_and_with_its_delta(events: Path, tmp_path: Path, dpselect: Command) -> None:
     ledger = tmp_path / "budget.sqlite"
     assert dpselect("ledger", "init", ledger).status == 0
