@@ -37,8 +37,3 @@ def test_a_guide_shows_what_its_code_prints(name, tmp_path, monkeypatch, capsys)
     shown = "".join(SHOWN.findall(text))
     assert shapes(shown) <= shapes(said), "\n".join(sorted(shapes(shown) - shapes(said)))
     assert rows or shown
-
-
-def test_another_sentence_would_be_seen():
-    assert shapes("   1  Abba     1,415  1,373  1,457\n") == shapes(" 1 Abba 9 8 10")
-    assert shapes("charged: 10.7 % of the budget") != shapes("charged: 10.7 % of a budget")

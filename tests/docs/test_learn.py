@@ -56,15 +56,6 @@ def test_numbers_in_prose_come_from_the_run_or_stand_in_the_code(page: Path) -> 
     assert typed(page.read_text("utf-8")) == set()
 
 
-def test_a_typed_number_is_noticed() -> None:
-    page = (
-        "---\nfile_format: mystnb\n---\n\n# Top 10\n\n{}\n\n```{{code-cell}} ipython3\ntop = ask(users=20_000)\n```\n"
-    )
-    assert typed(page.format("The 20,000 users have {eval}`len(top)` favourites, 95 times of 100; `k=7`.")) == set()
-    assert typed(page.format("It finds 17 [words](words.md#top-12) (Bun and Steinke 2016).")) == {"17"}
-    assert typed(page.format("Some 3.5% of them are lost.\n\n```sh\nask -k 9\n```\n")) == {"3.5"}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_cell_is_run_and_shown_as_it_ran(page: Path) -> None:
     text = page.read_text("utf-8")

@@ -43,9 +43,3 @@ def test_help_and_page_list_the_methods_that_there_are(command: str) -> None:
     known = set(names(COMMANDS[command]))
     assert said_in_help(command) == known
     assert said_on_page(PAGE, command) == known
-
-
-def test_a_method_that_is_refused_would_be_noticed() -> None:
-    page = "## `dpselect top FILE`\n| `--method` | `method` | `auto`, `peeling`, `gamma` |\n## `dpselect choose FILE`\n"
-    assert said_on_page(page, "top") - set(names("top_k")) == {"gamma"}
-    assert words("auto, a or b; with a domain c or d") == {"auto", "a", "b", "c", "d"}

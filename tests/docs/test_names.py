@@ -32,11 +32,3 @@ def test_files_that_a_page_names_are_there(page):
 
 def test_the_table_holds_every_draw():
     assert draws_in_table((ROOT / "docs" / "exact-draws.md").read_text("utf-8")) == DRAWS
-
-
-def test_what_is_not_there_is_found():
-    text = "| `below(n)` | `draws/core.py` |\n| `dice(n)` | `draws/dice.py` |\n- `tests/exact/test_dice.py`: fair\n"
-    assert missing_files(text) == ["src/dpselect/draws/dice.py", "tests/exact/test_dice.py"]
-    assert draws_in_table(text) == {"below", "dice"}
-    assert "below" in DRAWS
-    assert "dice" not in DRAWS

@@ -71,34 +71,3 @@ def test_a_second_sentence_is_found():
         "The gain is at most 1. Proofs follow.",
     ):
         assert sentence_ends(line), line
-
-
-def test_what_is_one_sentence_is_left_alone():
-    for line in (
-        "**Checked.** A row counts.",
-        "*Proof.* Take the rows one by one.",
-        "It holds (Gopi et al. 2020), e.g. For one user.",
-        "All draws are independent. QED.",
-        "The w + 1 values are 0 .. 9 and D. Durfee has shown it.",
-        "Say `a. B` or `a? B`.",
-        "(An aside. It may have two.)",
-        "Version 2.0 of [it](some.B.md) came.",
-        "![Bars. Best first: A. Then B.](bars.svg)",
-    ):
-        assert not sentence_ends(line), line
-
-
-def test_code_tables_and_front_matter_are_no_prose():
-    text = (
-        "---\na: One. Two.\n---\n# One. Two.\n\n| A. B. | c |\n\n```python\n# A. B.\n```\n\n    code. Code.\n\nHere.\n"
-    )
-    assert [line for _, line in lines_of(text) if line] == ["Here."]
-
-
-def test_words_are_found_in_prose_only():
-    assert found_by(TALKING_DOWN, "You simply ask.\nIt has just come, just below.\nJust ask.") == [
-        "1: simply",
-        "3: Just ",
-    ]
-    assert found_by(AMERICAN, "One neighbor, `neighbors=` and [a color](neighbors.md).") == ["1: neighbor", "1: color"]
-    assert not found_by(AMERICAN, "A tokenizer tokenizes; a size; prized; neighbours of the same colour.")

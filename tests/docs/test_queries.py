@@ -28,11 +28,6 @@ def test_the_page_has_the_table(verb: str) -> None:
     assert parameters("queries.md", verb).splitlines() == table(verb)
 
 
-def test_another_line_would_be_noticed() -> None:
-    other = PAGE.replace("parameters quantile", "parameters union")
-    assert made(other, "quantile") != ["<!-- made: parameters quantile -->"]
-
-
 def test_links_are_for_the_page_alone() -> None:
     assert not [one for verb in PLANS for one in schemas(verb).values() if "](" in one["description"]]
     assert plain("[a](b.md#c) and [`d`](e)") == "a and `d`"

@@ -15,7 +15,6 @@ from dpselect.checking.finding import Verdict, worst
 from dpselect.ledger import Charge
 from dpselect.release.archive import archived
 from tests.by_names import by_names
-from tests.end_to_end.conftest import process
 from tests.judge.payment import paid
 
 ROWS = {"user": [u for u in range(300) for _ in range(2)], "item": [i for u in range(300) for i in ("a", f"b{u % 3}")]}
@@ -181,7 +180,7 @@ def test_every_verb_is_found_in_its_ledger(dpselect, ledger, paying, written):
         assert "does not follow" not in found.out, (name, found.out)
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '"budget.sqlite"', '{"a":' * 100_000, "NaN", '{"a": 1e999}'])
+@pytest.mark.parametrize("content", ["", '{"a":' * 100_000])
 def test_a_file_that_is_no_release(dpselect, tmp_path, content):
     path = tmp_path / "hostile.json"
     path.write_text(content)
@@ -200,8 +199,3 @@ def test_what_is_no_file_and_no_ledger(dpselect, tmp_path, written):
     assert dpselect("check", path, "--budget", tmp_path / "none.sqlite").status == 6
     path.chmod(0o600)
     assert dpselect("check", path, "--budget", path).status == 6
-
-
-def test_as_a_process(written):
-    ended = process("check", written(data().top_k(2, epsilon=1)))
-    assert (ended.returncode, ended.stderr) == (0, "")

@@ -46,21 +46,6 @@ def test_keeps_what_is_there(tmp_path: Path, dpselect: Command) -> None:
     assert path.read_text("utf-8") == "mine"
 
 
-def test_keeps_nowhere(tmp_path: Path, dpselect: Command) -> None:
-    assert dpselect("demo", "--users", 10, "--keep", tmp_path / "no" / "plays.parquet").status == 4
-
-
-def test_quiet(dpselect: Command) -> None:
-    ended = dpselect("demo", "--users", 500, "--quiet")
-    assert (ended.status, ended.err) == (0, "")
-
-
-def test_users_must_be_there(dpselect: Command) -> None:
-    ended = dpselect("demo", "--users", 0)
-    assert ended.status == 2
-    assert "users must be a whole number of at least 1" in ended.err
-
-
 # ---- progress ---------------------------------------------------------------------------------------------
 
 

@@ -38,17 +38,9 @@ def test_both_verbs(verb: str, plays: Path, tmp_path: Path, dpselect: Command) -
     assert labels(ended.out) == ["a,b", "ads"]
 
 
-def test_items_of_several_columns(plays: Path, dpselect: Command) -> None:
-    ended = dpselect(*asked("top", plays, "--item", "end", "--exclude", '[["ads", "s"], ["a,b", "b"]]'))
-    assert ended.status == 0, ended.err
-    assert labels(ended.out) == [["song0", "0"], ["song1", "1"]]
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--exclude", "a", "--domain", "a,b"), "exclude must be left out where a domain is given"),
-        (("--exclude", ""), "exclude must hold at least one item"),
         (("--exclude-from", "list.csv"), "--exclude-from must be FILE:COLUMN"),
         (("--exclude", "a", "--exclude-from", "list.csv:x"), "not allowed with"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from pathlib import Path
 
@@ -33,23 +32,6 @@ PAIRS = {("DE", "a,b"), ("DE", "a"), ("SE", "a,b")}
 
 def asked(verb: str, plays: Path, *more: object) -> list[object]:
     return [verb, plays, "--user", "user", *more, "--epsilon", 30]
-
-
-def test_top_in_every_form(dpselect: Command, plays: Path) -> None:
-    question = asked("top", plays, *ITEM, "-k", 1, "--counts")
-    assert dpselect(*question).out.split("\n\n")[1].split()[:2] == ["rank", "country"]
-    found = list(csv.reader(io.StringIO(dpselect(*question, "--format", "csv").out)))
-    assert found[0] == ["rank", "country", AWKWARD, "count", "low", "high"]
-    assert found[1][1:3] == ["DE", "a,b"]
-    release = dps.Release.from_json(dpselect(*question, "--format", "json").out)
-    assert release.labels == [("DE", "a,b")]
-    assert release.privacy.unit == "user"
-
-
-def test_the_unit_is_said_where_the_user_is_a_pair(dpselect: Command, plays: Path) -> None:
-    found = dpselect(*asked("top", plays, "--user", "day", "--item", "country", "-k", 1)).out
-    assert "per (user, day) pair" in found
-    assert "not for a whole user" in " ".join(found.split())
 
 
 def test_a_union_in_lines_is_a_list_of_popular_items(dpselect: Command, plays: Path, tmp_path: Path) -> None:
@@ -91,15 +73,8 @@ def test_inspect_counts_pairs(dpselect: Command, plays: Path) -> None:
 
 
 REFUSED = {
-    "a column twice": (["--item", "country", "--item", "country"], "item must name each column once"),
-    "a column of users": (["--item", "country", "--item", "user"], "item must be another column than user"),
-    "no such column": ([*ITEM, "--item", "contry"], "item must be a column of the source, got 'contry'"),
     "a domain of texts": ([*ITEM, "--domain", "a,b"], "--domain must be a list of lists in JSON"),
     "a domain of objects": ([*ITEM, "--domain", '[{"a": 1}]'], "--domain must be a list of lists in JSON"),
-    "triples": ([*ITEM, "--domain", '[["a", "b", "c"]]'], "domain must list tuples of 2 values"),
-    "a range": ([*ITEM, "--domain-range", "1..5"], "domain must list tuples of 2 values"),
-    "a column of a file": ([*ITEM, "--domain-from", "x.csv:a"], "domain must list tuples of 2 values"),
-    "parts": ([*ITEM, "--split", " "], "item must be one column of texts, whose parts are the items"),
 }
 
 

@@ -143,20 +143,3 @@ def test_no_exception_is_left_over() -> None:
     claimed = {(command, option) for option, (commands, _) in EXCEPTIONS.items() for command in commands}
     assert claimed <= set(OPTIONS)
     assert all(why for _, why in EXCEPTIONS.values())
-
-
-@pytest.mark.parametrize(
-    ("option", "settings"),
-    [
-        ("--unordered", {"action": "store_false"}),
-        ("--ranked", {"action": "store_true"}),
-        ("--no-counts", {"action": "store_false"}),
-        ("--counts", {"action": "store"}),
-        ("--kbar", {"action": "store"}),
-        ("--column", {"action": "store"}),
-    ],
-)
-def test_the_check_refuses(option: str, settings: dict[str, str]) -> None:
-    """Another name, a flag that says what holds anyway, a flag with a value."""
-    action = argparse.ArgumentParser().add_argument(option, **settings)  # type: ignore[arg-type]
-    assert not named(option, action, parameters("top"))

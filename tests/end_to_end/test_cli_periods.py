@@ -1,8 +1,7 @@
-"""Periods on the command line: every verb takes them, and says whose promise it gives."""
+"""Periods on the command line: what the owner is told of rows outside of them."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -29,59 +28,7 @@ def visits(tmp_path: Path) -> Path:
     return path
 
 
-def asked(verb: str, path: Path, *more: object) -> list[object]:
-    return [verb, path, "--user", "user", "--epsilon", "30", "--quiet", "--format", "json", *more]
-
-
 AUTUMN = ("--time", "at", "--period", "month", "--during", "2026-09,2026-10..2026-10", "--timezone", "Asia/Tokyo")
-VERBS: dict[str, tuple[list[object], list[object]]] = {
-    "top": (["--item", "item", "-k", "5"], ["item1", "item2", "item3"]),
-    "union": (["--item", "item", "--max-items-per-user", "3"], ["item1", "item2", "item3"]),
-    "choose": (["--item", "item", "--domain", "item0,item3,item6"], ["item3"]),
-    "histogram": (["--item", "item", "--domain", "item0,item3"], ["item0", "item3"]),
-    "quantile": (
-        ["--item", "stars", "--per-user", "min", "--bounds", "0", "2", "--step", "1", "--q", "0.25,0.75"],
-        [0, 1],
-    ),
-}
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb(verb: str, visits: Path, dpselect: Command) -> None:
-    """Of the quantile's users one in two has 1 and 2 stars, in September, and the other none, in October."""
-    more, right = VERBS[verb]
-    ended = dpselect(*asked(verb, visits, *more, *AUTUMN))
-    assert ended.status == 0, ended.err
-    found = json.loads(ended.out)
-    assert sorted(row["item"] for row in found["items"]) == right
-    assert found["privacy"]["unit"] == "user in one month"
-    assert any("Rows of 2026-09..2026-10 count, by the time in their column at (Asia/Tokyo)" in one
-               for one in found["privacy"]["statement"])  # fmt: skip
-
-
-def test_a_period_that_has_not_ended(visits: Path, dpselect: Command) -> None:
-    years = ("--time", "at", "--period", "year", "--during", "9000")
-    found = json.loads(dpselect(*asked("top", visits, "--item", "item", *years)).out)
-    assert found["items"] == []
-    assert "9000 has not ended: rows that come later are not counted." in found["privacy"]["statement"]
-
-
-def test_what_does_not_go_together(visits: Path, dpselect: Command) -> None:
-    for more, says in {
-        ("--time", "at"): "period must be given for periods",
-        ("--time", "at", "--period", "month", "--during", "October"): "during must name a month, got 'October'",
-        (
-            "--time",
-            "when",
-            "--period",
-            "month",
-            "--during",
-            "2026-10",
-        ): "time must be a column of the source, got 'when'",
-    }.items():
-        ended = dpselect(*asked("top", visits, "--item", "item", *more))
-        assert (ended.status, ended.out) == (2, "")
-        assert says in ended.err
 
 
 def test_the_owner_sees_what_is_in_no_period(visits: Path, dpselect: Command) -> None:

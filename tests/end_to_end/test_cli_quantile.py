@@ -85,37 +85,15 @@ def test_csv_and_parquet(people: Path, tmp_path: Path, dpselect: Command) -> Non
     assert polars.read_parquet(tmp_path / "out.parquet")["q"].to_list() == [0.25, 0.75]
 
 
-def test_paid_from_a_ledger(people: Path, tmp_path: Path, dpselect: Command) -> None:
-    ledger = tmp_path / "budget.sqlite"
-    assert dpselect("ledger", "init", ledger).status == 0
-    assert dpselect("ledger", "data", ledger, "default", "--epsilon", 30, "--delta", 0).status == 0
-    assert dpselect("ledger", "grant", ledger, "--analyst", "ann", "--epsilon", 30, "--delta", 0).status == 0
-    paid = ask(people, "--budget", ledger, "--analyst", "ann", "--format", "json")
-    first, again = (json.loads(dpselect(*paid).out) for _ in range(2))
-    assert first["items"] == again["items"]
-    assert (first["charged"]["repeated"], again["charged"]["repeated"]) == (False, True)
-    refused = dpselect(*paid, "--fresh")
-    assert refused.status == 5
-    assert refused.out == ""
-    assert "quantile q=" in dpselect("ledger", "history", ledger).out
-
-
 REFUSED = {
-    "bounds reversed": (["--bounds", 9, 1], 2, "bounds must be two numbers"),
-    "bounds in words": (["--bounds", "low", "high"], 2, "bounds must be two numbers"),
+    "bounds in words": (["--bounds", "low", "high"], 2, "bounds must be two finite numbers"),
     "one bound": (["--bounds", 9], 2, "--bounds"),
     "no q": (["--q", ""], 2, "q must"),
-    "q above 1": (["--q", "50"], 2, "q must be between 0 and 1"),
-    "q falling": (["--q", "0.9,0.1"], 2, "ascending"),
-    "step 0": (["--step", 0], 2, "step must be a positive"),
-    "step too fine": (["--step", "1e-40"], 2, "step must cut"),
-    "unknown rule": (["--per-user", "first"], 2, "per_user must be one of random, min, max, mean"),
     "no such column": (
         ["--item", "agee"],
         2,
         "item must be a column of the source, got 'agee'\nhint: did you mean age",
     ),
-    "user and column alike": (["--item", "id"], 2, "item must be another column than user"),
 }
 
 

@@ -45,32 +45,16 @@ def copy(made: Path, tmp_path: Path) -> Path:
 # what differs from good rules, and the message
 NEW: dict[str, Bad] = {
     "no user": ({"user": None}, "user must be the name of a column, got nothing"),
-    "no item": ({"item": None}, "item must be the name of a column, got nothing"),
-    "keep is user": ({"keep": "user"}, "keep must be other columns than user, got 'user'"),
     "keep is USER": ({"keep": "USER"}, "keep must be other columns than user, got 'USER'"),
-    "keep is item": ({"keep": "item"}, "keep must be other columns than item, got 'item'"),
     "weight is kept": ({"keep": "minutes"}, "weight must be other columns than keep, got 'minutes'"),
-    "keep twice": ({"keep": ["country", "country"]}, "keep must name each column once, got 'country'"),
     "keep in two cases": ({"keep": ["country", "Country"]}, "keep must name each column once, got 'Country'"),
-    "keep is no name": ({"keep": 5}, "keep must be the name of a column"),
-    "item is user": ({"user": "item"}, "item must be other columns than user, got 'item'"),
     "missing kept column": ({"keep": "contry"}, r"keep must be a column of the source, got 'contry'\n.*country\?"),
-    "missing user": ({"user": "usr"}, r"user must be a column of the source, got 'usr'\n.*did you mean user\?"),
-    "missing weight": ({"weight": "minuts"}, "weight must be a column of the source, got 'minuts'"),
-    "missing time": ({"time": "date"}, "time must be a column of the source, got 'date'"),
     "time without period": ({"period": None}, "period must be given with time, got nothing"),
-    "period without time": ({"time": None}, "time must be given with period, got nothing"),
-    "time zone alone": ({"time": None, "period": None, "timezone": "Asia/Tokyo"}, "timezone must be given with time"),
-    "unknown period": ({"period": "hour"}, "period must be one of day, week, month, quarter, year, got 'hour'"),
     "unknown time zone": ({"timezone": "Mars"}, "timezone must be the name of a time zone"),
-    "time is user": ({"time": "user"}, "time must be another column than user, got 'user'"),
-    "time is weight": ({"weight": "day"}, "time must be another column than weight, got 'day'"),
     "memory in words": ({"memory": "much"}, "memory must be a size such as 4GiB or 500MB, got 'much'"),
-    "memory as a number": ({"memory": 5}, "memory must be a size"),
     "progress": ({"progress": 5}, "progress must be a function, or left out, got 5"),
     "table of a file": ({"table": "rows"}, "table must be left out for this kind of source"),
     "add is no flag": ({"add": 1}, "add must be True or False, got 1"),
-    "newlines is no flag": ({"newlines_in_values": "no"}, "newlines_in_values must be True or False, got 'no'"),
     "add to nothing": ({"add": True}, r"to must be a folder of prepared data, to add to it.*\n.*leave out add="),
 }
 
@@ -115,8 +99,6 @@ PLACES: dict[str, tuple[Callable[[Path], object], type[Exception], str]] = {
     "an address": (lambda _: "s3://bucket/data", dps.ParameterError, "to must be .* on this machine, got 's3://"),
     "an address as a path": (lambda _: Path("s3://bucket/data"), dps.ParameterError, "to must be .*, got 's3:/bucket"),
     "nothing": (lambda _: "", dps.ParameterError, "to must be the path of a folder on this machine, got ''"),
-    "a number": (lambda _: 5, dps.ParameterError, "to must be .*, got 5"),
-    "a zero byte": (lambda _: "a\0b", dps.ParameterError, "to must be"),
     "a folder with files": (full, dps.OutputError, "is not empty\nhint: name a new folder"),
     "a file": (file, dps.OutputError, "is no folder\nhint: name a new folder"),
     "below a file": (lambda place: file(place) / "new", dps.OutputError, "cannot be written: Not a directory"),
@@ -145,8 +127,9 @@ def test_a_folder_by_a_link_and_an_empty_one_will_do(made: Path, tmp_path: Path)
     assert asked(tmp_path / "real", "all") == right("all", 0)
 
 
-@pytest.mark.parametrize("sql", ["[1, 2]", "{'a': 1}", "MAP {1: 2}", "INTERVAL 1 DAY"])
-@pytest.mark.parametrize("role", ["user", "item", "keep", "weight"])
+@pytest.mark.parametrize(
+    ("role", "sql"), [("user", "[1, 2]"), ("item", "{'a': 1}"), ("keep", "MAP {1: 2}"), ("weight", "INTERVAL 1 DAY")]
+)
 def test_types_whose_values_cannot_be_told_apart(role: str, sql: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     duckdb.sql(f"SELECT 'u' AS \"user\", 'i' AS item, {sql} AS odd").write_parquet(str(path))
@@ -245,33 +228,25 @@ def test_a_file_is_added_once_by_whatever_name(tmp_path: Path) -> None:
 
 # ---- asking ---------------------------------------------------------------------------------------------------
 
-WEIGHTS = {"by_weight": "km", "at_most": 3}
 IN = {"time": "day", "period": "month", "during": "2026-01"}
 # what differs in the data and in the question, and the message; nothing of it is paid
 ASKED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "where": ({"where": "device = 'x'"}, {}, "where must use columns of the source, got 'device'\nhint: prepared were"),
-    "where, nearly": ({"where": "contry = 'x'"}, {}, r"where must .*, got 'contry'\nhint: did you mean country\?"),
     "where of a time": ({"where": "day > '2026-01-01'"}, {}, r"where must .*, of which the month was\n.*keep='day'"),
     "item of a time": ({"item": "day"}, {}, "item must use columns that were kept, got 'day', of which the month was"),
-    "by of a time": ({}, {"by": "day"}, "by must use columns that were kept, got 'day', of which the month was"),
     "by": ({}, {"by": "device"}, "by must be a column of the source, got 'device'\nhint: prepared were user, item"),
-    "item": ({"item": "song"}, {}, "item must be a column of the source, got 'song'"),
-    "by_weight": ({}, WEIGHTS, "by_weight must be a column of the source, got 'km'\nhint: prepared were"),
     "measures": ({}, {"measures": "sum(km, 0, 1)"}, "measures must be a column of the source, got 'km'"),
     "user": (
         {"user": "item", "item": "country"},
         {},
         "user must be user, for whom these data were prepared, got 'item'",
     ),
-    "users": ({"user": ["user", "country"]}, {}, r"user must be user, .*, got '\(user, country\)'"),
     "day": (
         {**IN, "period": "day", "during": "2026-01-01"},
         {},
         "period must be month or quarter or year.*, got 'day'",
     ),
-    "week": ({**IN, "period": "week", "during": "2026-W01"}, {}, "period must be month or quarter or year"),
     "time zone": ({**IN, "timezone": "Asia/Tokyo"}, {}, "timezone must be UTC, as prepared, got 'Asia/Tokyo'"),
-    "table": ({"table": "rows"}, {}, "table must be left out for this kind of source"),
     "newlines": ({"newlines_in_values": True}, {}, "newlines_in_values must be left out for this kind of source"),
     "domain": ({}, {"domain": "song"}, "domain must be a column of the source, got 'song'"),
 }
@@ -307,13 +282,7 @@ def test_prepared_data_may_be_a_domain(made: Path) -> None:
 WORDS = ("prepare", "--user", "user", "--item", "item")
 STATUS: dict[str, tuple[list[str], int, str]] = {
     "no folder": ([*WORDS, "0.csv"], 2, "-o/--output"),
-    "an empty folder name": ([*WORDS, "0.csv", "-o", ""], 2, "to must be the path of a folder"),
-    "an address": ([*WORDS, "0.csv", "-o", "s3://bucket/data"], 2, "to must be the path of a folder"),
     "a file": ([*WORDS, "0.csv", "-o", "1.csv"], 4, "'1.csv' is no folder"),
-    "no source": ([*WORDS, "2.csv", "-o", "new"], 2, "source must be a file that exists"),
-    "memory": ([*WORDS, "0.csv", "-o", "new", "--memory", "x"], 2, "memory must be a size"),
-    "no user": (["prepare", "--item", "item", "0.csv", "-o", "new"], 2, "user must be the name of a column"),
-    "add to nothing": (["prepare", "--add", "0.csv", "-o", "new"], 2, "to must be a folder of prepared data"),
     "added before": (["prepare", "--add", "0.csv", "-o", "data"], 2, "one that was added before, 0.csv"),
 }
 

@@ -86,50 +86,6 @@ def test_groups_of_other_types(hold, sort):
     assert list(top(hold(pa.table(rows)))[0].items()) == list(counted(rows).items())
 
 
-def test_a_filter_a_split_and_periods_come_before(hold):
-    days = [datetime.date(2026, 1 + n % 3, 5) for n in range(6)]
-    rows = pa.table(
-        {
-            "user": [1, 1, 2, 2, 3, 3],
-            "item": ["a b", "b c", "a", "c", "b b", "a"],
-            "group": ["p", "q", "p", "p", "q", "q"],
-            "day": days,
-            "kept": [1, 1, 1, 0, 1, 1],
-        }
-    )
-    held = hold(rows)
-    found, _ = top(held, where="kept = 1", split=" ")
-    assert found == {"p": [("a", 2), ("b", 1)], "q": [("b", 2), ("a", 1), ("c", 1)]}
-    from dpselect._ground.periods import settled
-
-    several = settled("day", "month", ["2026-01", "2026-02"], "UTC")
-    found, users = top(held, periods=several, split=" ", users=True)
-    assert found == {"p": [("a", 1), ("b", 1), ("c", 1)], "q": [("b", 2), ("c", 1)]}
-    assert users == [2, 2]  # a user in one month, and in another
-
-
-def test_groups_of_several_columns(hold):
-    """They do not run into each other, and are in the order of their columns."""
-    rows = pa.table(
-        {
-            "user": [1, 2, 3, 4, 5, 6],
-            "item": [1, 1, 1, 1, 1, 1],
-            "first": ["a", "a,b", "a", "a", None, "a"],
-            "second": ["b,c", "c", "b", "b", "b", ""],
-            "third": [10, 10, 9, 9, 9, 10],
-        }
-    )
-    held = hold(rows)
-    found, users = top(held, by=("first", "second", "third"), users=True)
-    groups = [("a", "", 10), ("a", "b", 9), ("a", "b,c", 10), ("a,b", "c", 10)]
-    assert list(found) == groups
-    assert users == [1, 2, 1, 1]
-    listed = Listed((groups[1], ("a", "b", 10)))
-    assert top(held, by=("first", "second", "third"), listed=listed)[0] == {("a", "b", 9): [(1, 2)], ("a", "b", 10): []}
-    found, _ = top(held, by=("first",), item=["second", "third"])
-    assert found == {"a": [(("b", 9), 2), (("", 10), 1), (("b,c", 10), 1)], "a,b": [(("c", 10), 1)]}
-
-
 def test_pairs_of_group_and_item_in_the_groups_that_are_kept(hold):
     held = hold(pa.table(many(users=60)))
     with held.engine(by=("group",), item=["group", "item"]) as engine:

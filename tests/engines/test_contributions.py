@@ -108,11 +108,6 @@ def test_text_that_is_not_utf8_is_left_out(tmp_path):
     assert sets_of(tmp_path / "rows.csv") == [["a"], ["caf\u00e9"]]
 
 
-def test_parts_of_a_text():
-    rows = {"user": [1, 1, 2, 3], "item": ["to be or", "be  quiet", " ", "be"]}
-    assert sets_of(rows, split=" ") == [["be", "or", "quiet", "to"], ["be"]]
-
-
 # ---- shapes -----------------------------------------------------------------------------------------------
 
 
@@ -137,12 +132,12 @@ def test_many_rows_over_several_files(spread, write, tmp_path):
     assert sets_of(tmp_path) == reference(users, items)
 
 
-def test_one_user_with_a_million_items():
-    rows = pa.table({"user": pa.array(["all"] * 10**6 + ["one"]), "item": pa.array([*range(10**6), 17])})
+def test_one_user_with_very_many_items():
+    rows = pa.table({"user": pa.array(["all"] * 10**5 + ["one"]), "item": pa.array([*range(10**5), 17])})
     with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
         sets = engine.contributions()
-        assert sets.offsets.tolist() == [0, 10**6, 10**6 + 1]
-        assert np.array_equal(sets.codes[:-1], np.arange(10**6))
+        assert sets.offsets.tolist() == [0, 10**5, 10**5 + 1]
+        assert np.array_equal(sets.codes[:-1], np.arange(10**5))
         assert sets.labels([sets.codes[-1], 5, 5]) == [17, 5, 5]
 
 

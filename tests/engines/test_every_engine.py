@@ -136,6 +136,12 @@ def test_every_user_keeps_as_many_as_they_may(hold: Hold) -> None:
     check_bound(hold(AWKWARD), AWKWARD, "text")
 
 
+def test_the_filter_comes_before_the_bound(hold: Hold) -> None:
+    where = {"where": "item IN ('i3', 'i4')"}
+    with hold(CROWD).engine(**where) as every, hold(CROWD).engine(max_items_per_user=2, **where) as bounded:
+        assert pairs(bounded.top(9)) == pairs(every.top(9)) != []
+
+
 def kept(held: Held, most: int, key: bytes) -> dict[object, int]:
     with held.engine(max_items_per_user=most, key=key) as engine:
         return dict(pairs(engine.top(1000)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -26,9 +27,15 @@ ROWS = pa.table(
 )
 
 
+@cache
+def in_database() -> duckdb.DuckDBPyRelation:
+    """The rows in a database, as no table of Arrow has lists."""
+    return duckdb.connect().from_arrow(ROWS)
+
+
 def kept(where: str, source: object = None, **more: object) -> str:
     """The users that a filter keeps: each has one item, and the users are counted as items."""
-    source = duckdb.connect().from_arrow(ROWS) if source is None else source  # lists come from a database only
+    source = in_database() if source is None else source
     with DuckDBEngine(source, user="order", item="user", where=where, key=b"k", **more) as engine:
         found = engine.top(10)
         return "".join(str(found.label(group, 0)) for group in range(len(found.counts)))
@@ -43,45 +50,20 @@ def refused(where: str, source: object = None, **more: object) -> ParameterError
 
 MEANS = {
     "n > 1": "be",
-    "n > 1 AND n < 4": "b",
-    "n > 1 OR n < 1": "bce",
-    "n IN (1, 2)": "ab",
-    "n NOT IN (1, 2)": "ce",
     "n BETWEEN 1 AND 1 + 1": "ab",
-    "n NOT BETWEEN 1 AND 2": "ce",
     "n IS NULL": "d",
-    "bytes IS NULL": "c",
-    "NOT n = 1": "bce",
     "N == 1": "a",
-    "1 = 1": "abcde",
     "\"order\" = 'k' OR \"ORDER\" = 'l'": "ab",
-    "user = 'a'": "a",
     "item LIKE 'x%' AND true": "ad",
-    "item ILIKE 'X'": "ad",
     "lower(upper(item)) = 'x'": "ad",
-    "text::INT > 1": "be",
-    "text = '5'": "e",
-    "1 / n > 0.6 AND n > 0": "a",
-    "n * 2 - 1 = 3": "b",
     "2 + 3 * n = 8": "b",
     "(2 + 3) * n = 10": "b",
-    "-n = -2": "b",
-    "n % 2 = 0": "bce",
     "10 - 4 - 3 = 3": "abcde",
     "CASE WHEN n = 1 THEN text::INT ELSE 1 / 0 END = 1": "a",
     "CASE item WHEN 'x' THEN n WHEN 'y' THEN 0 END = 1": "a",
-    "day >= '2024-01-04'": "de",
-    "DATE '2024-01-02' > day": "a",
-    "extract(day FROM day) = 2": "b",
-    "day(day) = 2": "b",
     "date_trunc('month', day) = day": "a",
     "length(item || user) = 2 AND item || '-' || user = 'z-c'": "c",
     "try_cast(text AS INT) IS NULL": "cd",
-    "coalesce(n, 9) = 9": "d",
-    "nullif(n, 1) IS NULL": "ad",
-    "flag": "ad",
-    "flag IS NOT TRUE": "bce",
-    "n IS DISTINCT FROM 1": "bcde",
     "not n = 1 and flag is false or n = 0": "bce",
     "starts_with(text, 'CAN') OR ends_with(text, '5') OR contains(item, 'w')": "ce",
 }
@@ -94,11 +76,8 @@ def test_filter_means_what_sql_means(where, users):
 
 NO_VALUE = {
     "text::INT >= 1": "abe",
-    "CAST(text AS DOUBLE) + 1 > 0": "abe",
     "1 / n > 0": "abe",
-    "7 % n >= 0": "abe",
     "text::INT > 0 OR n = 0": "abce",
-    "text::DATE IS NULL": "abcde",
     "CASE WHEN text::INT = 1 THEN TRUE END": "a",
 }
 

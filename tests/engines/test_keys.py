@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from dpselect._ground.domain import Column, Listed, Size, Span
-from dpselect._ground.periods import periods_of
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.duckdb import keys as duckdb_keys
 from dpselect.errors import DataError, ParameterError
@@ -191,16 +190,6 @@ def test_sets_and_weights(hold: Hold, user: str, item: str) -> None:
         assert users == {what: count for what, count in counts(TEXTS, user, item) if what in set(released)}
         left = found.weigh(np.ones(ALL, dtype=np.int64), b"l" * 16)
         assert left.sizes.sum() == len(in_order) - len(released)
-
-
-def test_users_of_several_columns_in_periods(hold: Hold) -> None:
-    """One pair in one month is the user."""
-    months = periods_of("day", "month", "2026-09..2026-10", "UTC")
-    month = pa.array([f"{day:%Y-%m}" for day in TEXTS.column("day").to_pylist()])
-    rows = TEXTS.append_column("month", month)
-    with hold(TEXTS).engine(BOTH, "item", periods=months) as engine:
-        assert pairs(engine.top(ALL)) == counts(rows, (*BOTH, "month"), "item")
-        assert engine.contributions().users == len({who for who, _ in pairs_of(rows, (*BOTH, "month"), "item")})
 
 
 def test_a_filter_sees_the_columns_themselves(hold: Hold) -> None:

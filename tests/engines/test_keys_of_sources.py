@@ -4,82 +4,19 @@ from __future__ import annotations
 
 import csv
 import datetime
-import json
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from dpselect._ground.domain import Listed
 from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError
 from tests.engines.every_engine import KEY
-from tests.engines.keyed_rows import TEXTS, counts
 from tests.engines.test_conformance import pairs
-
-NAMES = ("user", "left", "right", "item")
-ROWS = [row for row in zip(*(TEXTS.column(name).to_pylist() for name in NAMES), strict=True) if "\n" not in str(row)]
-
-
-def _csv(folder: Path) -> object:
-    cells = [["" if cell is None else '"' + cell.replace('"', '""') + '"' for cell in row] for row in ROWS]
-    (folder / "rows.csv").write_text("\n".join([",".join(NAMES), *map(",".join, cells)]) + "\n", "utf-8")
-    return folder / "rows.csv"
-
-
-def _json(folder: Path) -> object:
-    lines = [json.dumps(dict(zip(NAMES, row, strict=True))) for row in ROWS]
-    (folder / "rows.jsonl").write_text("\n".join(lines), "utf-8")
-    return folder / "rows.jsonl"
-
-
-def _parquet(folder: Path) -> object:
-    pq.write_table(TEXTS, folder / "rows.parquet", row_group_size=100)
-    return folder / "rows.parquet"
-
-
-def _relation(_: Path) -> object:
-    """Its columns compare without letter case there, which must not come here."""
-    connection = duckdb.connect()
-    connection.register("arrow", TEXTS)
-    columns = ", ".join(f'"{name}" COLLATE NOCASE AS "{name}"' for name in NAMES)
-    connection.execute(f"CREATE TABLE t AS SELECT {columns} FROM arrow").fetchall()
-    return connection.table("t")
-
-
-SOURCES: dict[str, Callable[[Path], object]] = {
-    "csv": _csv,
-    "json": _json,
-    "parquet": _parquet,
-    "relation": _relation,
-    "lists": lambda _: {name: TEXTS.column(name).to_pylist() for name in NAMES},
-    "pandas": lambda _: pd.DataFrame({name: TEXTS.column(name).to_pylist() for name in NAMES}),
-    "polars": lambda _: pl.DataFrame({name: TEXTS.column(name).to_pylist() for name in NAMES}),
-    "categories": lambda _: TEXTS.set_column(1, "left", TEXTS.column("left").dictionary_encode()),
-}
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_the_same_tuples_from_every_source(source: str, tmp_path: Path) -> None:
-    rows = SOURCES[source](tmp_path)
-    for user, item in (("user", ("left", "right")), (("left", "right"), "item"), (("item", "left"), ("user", "right"))):
-        with open_engine(rows, user=user, item=item, key=KEY) as engine:
-            assert pairs(engine.top(10_000)) == counts(TEXTS, user, item)
-
-
-def test_a_table_of_a_database_file(tmp_path: Path) -> None:
-    with duckdb.connect(tmp_path / "rows.duckdb") as connection:
-        connection.register("arrow", TEXTS)
-        connection.execute('CREATE TABLE t AS SELECT * REPLACE ("left" COLLATE NOCASE AS "left") FROM arrow').fetchall()
-    with open_engine(tmp_path / "rows.duckdb", user="user", item=("left", "right"), table="t", key=KEY) as engine:
-        assert pairs(engine.top(10_000)) == counts(TEXTS, "user", ("left", "right"))
 
 
 def test_values_without_a_declared_type_are_each_their_own() -> None:

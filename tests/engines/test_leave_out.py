@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from pathlib import Path
 
-import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-import dpselect as dps
 from dpselect._ground.domain import Column, Listed
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
@@ -78,18 +72,6 @@ def test_every_question_is_asked_without_them(hold) -> None:
         assert found.users(np.arange(2)).tolist() == [1, 4]
 
 
-def test_groups_at_the_head_of_an_item_are_no_part_of_it(hold) -> None:
-    held = hold(pa.table(ROWS))
-    for columns, gone in (("text", ("a", "p", "c")), (["text", "number"], (("a", 1), ("c", 3)))):
-        of_item = [columns] if isinstance(columns, str) else columns
-        with held.engine(item=["group", *of_item], by=("group",)) as engine:
-            engine.leave_out(Listed(gone))
-            sets = engine.contributions_by(9)
-            found = set(sets.labels(np.arange(sets.size)))
-        rows = [(ROWS["group"][n], *(ROWS[name][n] for name in of_item)) for n in range(8)]
-        assert found == {row for row in rows if (row[1] if len(of_item) == 1 else row[1:]) not in gone}
-
-
 def test_they_take_no_place_of_a_bound(hold) -> None:
     """A user of a hundred such items and one more keeps that one."""
     users = [u for u in range(30) for _ in range(5)]
@@ -97,22 +79,6 @@ def test_they_take_no_place_of_a_bound(hold) -> None:
     held = hold(rows)
     gone = Listed(tuple(f"gone{n}" for n in range(5)))
     assert told(held, gone, "item", max_items_per_user=1) == {"kept": 30}
-
-
-def test_parts_of_texts_and_items_of_several_columns(hold) -> None:
-    held = hold(pa.table(ROWS))
-    assert told(held, Listed(("a",)), split=" ") == {"b": 2, "B": 1, "c": 2}
-    found = told(held, Listed((("a", 1), ("c", 3), ("x", 1))), ["text", "number"])
-    assert found == {("b", 2): 1, ("B", 2): 1, ("a b", 1): 1, ("a", 2): 1}
-
-
-def test_periods_come_together_with_it(hold) -> None:
-    from dpselect._ground.periods import settled
-
-    held = hold(pa.table(ROWS))
-    days = settled("day", "day", ["2026-01-01", "2026-01-03"], "UTC")
-    assert told(held, Listed(("c",)), periods=days) == {"a": 3, "a b": 1}
-    assert told(held, Listed(("a",)), periods=days) == {"a b": 1, "c": 1}
 
 
 def test_what_does_not_fit_is_refused(hold) -> None:
@@ -125,32 +91,3 @@ def test_what_does_not_fit_is_refused(hold) -> None:
     ):
         with held.engine(item=column) as engine, pytest.raises(ParameterError, match=message):
             engine.leave_out(items)
-
-
-def sources(folder: Path) -> dict[str, object]:
-    """The same rows, wherever DuckDB reads them."""
-    rows = {name: ROWS[name][:8] for name in ("user", "text")}
-    table = pa.table(rows)
-    pq.write_table(table, folder / "rows.parquet")
-    table.to_pandas().to_csv(folder / "rows.csv", index=False)
-    return {
-        "lists": rows,
-        "arrow": table,
-        "pandas": pd.DataFrame(rows),
-        "polars": pl.DataFrame(rows),
-        "parquet": str(folder / "rows.parquet"),
-        "csv": str(folder / "rows.csv"),
-        "relation": duckdb.connect().from_arrow(table),
-    }
-
-
-KINDS = ["lists", "arrow", "pandas", "polars", "parquet", "csv", "relation"]
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_every_kind_of_source(name: str, tmp_path: Path) -> None:
-    with dps.Dataset(sources(tmp_path)[name], user="user", item="text").engine() as engine:
-        everything = top(engine)
-        engine.leave_out(Listed(("a", "c")))
-        assert top(engine) == {item: n for item, n in everything.items() if item not in ("a", "c")}
-        assert len(everything) == 5

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
 import duckdb
-import polars as pl
 import pyarrow as pa
 import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN, Listed, Size, Span
-from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import Engine
@@ -55,20 +53,6 @@ def test_items_of_every_type_are_found_by_their_labels(hold: Hold, item: str) ->
         assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
 
 
-def test_items_of_several_columns(hold: Hold) -> None:
-    rows = typed_rows.AWKWARD.append_column("w", pa.array([1.0] * len(typed_rows.AWKWARD)))
-    for item in (
-        ("text", "whole"),
-        ("flag", "day", "price"),
-        ("real", "raw"),
-        ("zoned", "written"),
-        ("moment", "long"),
-    ):
-        with hold(rows).engine(item=item, measures=ONE) as engine:
-            counted = pairs(engine.top(1000))
-            assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
-
-
 NUMBERED: list[Row] = [(f"u{n % 7}", str(n % 4), n / 3) for n in range(40)] + [("u1", "01", 1.0), ("u2", "x", 1.0)]
 NUMBERS = table(NUMBERED, pa.float64())
 
@@ -105,20 +89,6 @@ def test_a_bound_keeps_the_items_that_were_counted(hold: Hold) -> None:
         assert [row[0].users for row in engine.measured(some.items, some)] == [inside[item] for item in some.items]
         every = [f"i{n}" for n in range(9)]
         assert told(engine.measured(every, bounded=False)) == judged(ONE, rows, every)
-
-
-def test_a_filter_left_out_items_and_a_user_in_several_periods(hold: Hold) -> None:
-    days = [datetime.date(2026, month, day) for month, day in ((1, 5), (2, 5), (2, 6), (3, 1))]
-    rows = pa.table({"user": ["u"] * 4, "item": ["x", "x", "x", "y"], "w": [50.0, 50.0, 50.0, 50.0], "at": days})
-    held, measures = hold(rows), [Sum("w", 0, 60), Mean("w", 0, 100)]
-    for during, expected in (("2026-02", (60, 1)), ("2026-01..2026-02", (110, 2)), (["2026-01", "2026-03"], (50, 1))):
-        with held.engine(measures=measures, periods=periods_of("at", "month", during, "UTC")) as engine:
-            assert told(engine.measured(["x"])) == [[expected, (0, expected[1])]]
-    with held.engine(measures=measures, where="w < 50") as engine:
-        assert told(engine.measured(["x"])) == [[(0, 0), (0, 0)]]
-    with held.engine(measures=measures, max_items_per_user=1) as engine:
-        engine.leave_out(Listed(("x",)))
-        assert told(engine.measured(["x", "y"])) == [[(0, 0), (0, 0)], [(50, 1), (0, 1)]]
 
 
 def test_columns_that_hold_no_numbers_are_refused(hold: Hold) -> None:
@@ -194,16 +164,6 @@ def test_values_without_a_declared_type() -> None:
     columns = dict(zip(("user", "item", "w"), map(list, zip(*rows, strict=True)), strict=True))
     with DuckDBEngine(columns, user="user", item="item", measures=ALL, key=KEY) as engine:
         assert told(engine.measured(["x"])) == judged(ALL, rows, ["x"])
-
-
-@pytest.mark.parametrize("make", [pl.from_arrow, pa.Table.to_pandas], ids=["polars", "pandas"])
-def test_items_of_frames(make: Callable[[pa.Table], object]) -> None:
-    """polars counts its own rows; the labels are those that DuckDB finds again."""
-    rows = make(typed_rows.AWKWARD.append_column("w", pa.array([1.0] * len(typed_rows.AWKWARD))))
-    for item in ("text", "short", "long", "zoned", "raw", "moment"):
-        with DuckDBEngine(rows, user="user", item=item, measures=ONE, key=KEY) as engine:
-            counted = pairs(engine.top(1000))
-            assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
 
 
 TYPES = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,9 +23,7 @@ from dpselect.dataset import dataset_of
 from dpselect.engines.port import Engine, PerUser
 from dpselect.engines.row_periods import RowPeriods
 from dpselect.errors import ParameterError
-from dpselect.testing import SeededDraws
 from dpselect.texts.tokenizer import Tokenizer
-from tests.by_names import by_names
 from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.test_conformance import named, pairs
 from tests.engines.timed_rows import ITEMS, TIMED, counts_of, period_of, rows_of, sets_of
@@ -227,67 +223,6 @@ def test_times_beyond_every_calendar(where: str, column: str, request: pytest.Fi
             assert pairs(engine.top(9)) == ([] if during[0] == "1" else [("x", 1)])
 
 
-# ---- every kind of source ---------------------------------------------------------------------------------
-
-TEXTS = pa.table({name: TIMED.column(name).cast(pa.string()) for name in ("user", "item", "written")})
-
-
-def _csv(folder: Path) -> object:
-    lines = [
-        row
-        for row in zip(*(TEXTS.column(name).to_pylist() for name in TEXTS.column_names), strict=True)
-        if "\n" not in str(row[2])
-    ]
-    quoted = [",".join("" if cell is None else '"' + cell + '"' for cell in row) for row in lines]
-    (folder / "rows.csv").write_text("\n".join([",".join(TEXTS.column_names), *quoted]) + "\n", "utf-8")
-    return folder / "rows.csv"
-
-
-def _json(folder: Path) -> object:
-    rows = "\n".join(json.dumps(row) for row in TEXTS.to_pylist())
-    (folder / "rows.jsonl").write_text(rows, "utf-8")
-    return folder / "rows.jsonl"
-
-
-def _parquet(folder: Path) -> object:
-    pq.write_table(TIMED, folder / "rows.parquet", row_group_size=50)
-    return folder / "rows.parquet"
-
-
-def _lists(_: Path) -> object:
-    return {name: TIMED.column(name).to_pylist() for name in ("user", "item", "written", "naive", "zoned", "day")}
-
-
-def _relation(_: Path) -> object:
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'America/New_York'").fetchall()
-    connection.register("arrow", TIMED)
-    connection.execute("CREATE TABLE t AS FROM arrow").fetchall()
-    return connection.table("t")
-
-
-SOURCES: dict[str, tuple[Callable[[Path], object], tuple[str, ...]]] = {
-    "CSV": (_csv, ("written",)),
-    "JSON lines": (_json, ("written",)),
-    "Parquet": (_parquet, ("written", "naive", "zoned", "day")),
-    "lists": (_lists, ("written", "naive", "zoned", "day")),
-    "relation": (_relation, ("written", "naive", "zoned", "day")),
-    "polars": (lambda _: pl.from_arrow(TIMED), ("written", "naive", "zoned", "day")),
-    "pandas": (lambda _: TIMED.to_pandas(types_mapper=pd.ArrowDtype), ("written", "naive", "zoned", "day")),
-}
-
-
-@pytest.mark.parametrize("kind", SOURCES)
-def test_every_source(kind: str, tmp_path: Path) -> None:
-    make, columns = SOURCES[kind]
-    source = make(tmp_path)
-    for column in columns:
-        asked = periods_of(column, "month", EVERY_MONTH, "UTC")
-        expected = counts_of(rows_of(TIMED, ("user", "item", column), "month", "UTC", asked.names))
-        with Held("duckdb", source, None).engine(periods=asked) as engine:
-            assert pairs(engine.top(100)) == expected, column
-
-
 def test_all_days_of_a_year_of_texts() -> None:
     """The time is read once, so that what is written stays short."""
     asked = periods_of("written", "day", "2026-01-01..2027-05-15", "UTC")
@@ -313,8 +248,9 @@ def test_a_column_that_is_not_there(hold: Hold) -> None:
 
 
 def test_moments_whose_zone_is_lost() -> None:
+    rows = {name: TIMED.column(name).to_pylist() for name in ("user", "item", "naive")}
     with pytest.raises(ParameterError, match="timezone must be UTC where a column of times has no declared type"):
-        Held("duckdb", _lists(Path()), None).engine(periods=periods_of("naive", "month", "2026-10", BERLIN))
+        Held("duckdb", rows, None).engine(periods=periods_of("naive", "month", "2026-10", BERLIN))
 
 
 # ---- broken twins -----------------------------------------------------------------------------------------
@@ -353,43 +289,7 @@ def test_the_clock_of_utc_for_that_of_a_zone_is_noticed(monkeypatch: pytest.Monk
         assert refused(lambda: check_counts(engine, "months of moments"))
 
 
-# ---- questions --------------------------------------------------------------------------------------------
-
-
-def test_every_verb_takes_periods(hold: Hold) -> None:
-    """Under the same bits every engine gives the same release, and its statement says whose promise it is."""
-    verbs: dict[str, Callable[[dps.Dataset], dps.Release]] = {
-        "top_k": lambda data: by_names(data).top_k(2, epsilon=40, delta="0.1", draws=SeededDraws(1)),
-        "union": lambda data: by_names(data).union(
-            epsilon=40, delta="0.1", max_items_per_user=3, method="weighted-gaussian", draws=SeededDraws(1)
-        ),
-        "choose": lambda data: by_names(data).choose(domain=ITEMS, epsilon=1, draws=SeededDraws(1)),
-        "quantile": lambda data: by_names(data).quantile(
-            bounds=(0, 13), step=1, epsilon=1, per_user="max", draws=SeededDraws(1)
-        ),
-    }
-    for name, ask in verbs.items():
-        found = []
-        for held in (hold(TIMED), judge(TIMED)):
-            item = "number" if name == "quantile" else "item"
-            found.append(
-                ask(
-                    dataset_of(
-                        held.source,
-                        user="user",
-                        item=item,
-                        table=held.table,
-                        time="zoned",
-                        period="month",
-                        during="2026-03..2026-11",
-                        timezone=BERLIN,
-                    )
-                )
-            )
-        assert found[0].labels == found[1].labels
-        assert found[0].privacy == found[1].privacy
-        assert found[0].privacy.unit == "user in one month"
-        assert any("Rows of 2026-03..2026-11 count" in sentence for sentence in found[0].privacy.sentences)
+# ---- ends of what the engine converts ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

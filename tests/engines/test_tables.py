@@ -6,7 +6,6 @@ import datetime
 import decimal
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -76,8 +75,3 @@ def test_where_nothing_can_be_written(tmp_path: Path):
         with pytest.raises(OutputError, match="cannot be written") as caught:
             write(tmp_path / "nowhere" / "x.parquet")
         assert caught.value.__context__ is None
-
-
-def test_what_is_written_can_be_read_by_duckdb(tmp_path: Path):
-    write_parquet({"user": np.arange(5), "item": np.array(list("aabbc"))}, str(tmp_path / "x.parquet"))
-    assert duckdb.connect().read_parquet(str(tmp_path / "x.parquet")).columns == ["user", "item"]

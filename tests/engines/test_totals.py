@@ -11,14 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect._ground.domain import Listed, Span
-from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
-from dpselect.dataset import dataset_of
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, ParameterError
-from dpselect.testing import SeededDraws
-from tests.by_names import by_names
-from tests.engines import sources
 from tests.engines.every_engine import Hold
 from tests.engines.test_conformance import pairs
 from tests.engines.weighed_rows import AWKWARD, Weighed, given, scores, table, typed
@@ -100,32 +95,6 @@ def test_items_without_a_unit_use_up_no_bound(hold: Hold) -> None:
     assert sum(bounded.values()) < sum(whole.values())
 
 
-def test_a_filter_and_a_user_in_several_periods(hold: Hold) -> None:
-    days = ["2026-01-05", "2026-02-05", "2026-02-06", "2026-03-01"]
-    rows = pa.table({"user": ["u"] * 4, "item": ["x"] * 4, "w": [50.0, 50.0, 50.0, 50.0], "at": days})
-    rows = rows.set_column(3, "at", rows.column("at").cast(pa.date32()))
-    held = hold(rows)
-    for during, expected in (("2026-02", 60), ("2026-01..2026-02", 50 + 60), (["2026-01", "2026-03"], 50 + 50)):
-        with held.engine(totals=MINUTES, periods=periods_of("at", "month", during, "UTC")) as engine:
-            assert pairs(engine.top(9)) == [("x", expected)]
-    with held.engine(totals=MINUTES, where="w < 50") as engine:
-        assert pairs(engine.top(9)) == []
-
-
-def test_users_and_items_of_several_columns(hold: Hold) -> None:
-    rows = [(f"u{n % 5}", f"i{n % 3}", n % 7 * 0.4, n % 2) for n in range(80)]
-    users, items, weights, days = zip(*rows, strict=True)
-    held = hold(pa.table({"user": users, "item": items, "w": weights, "day": days}))
-    totals = Totals.of("w", 3, "0.5")
-    of_days = [(f"{user} {day}", item, weight) for user, item, weight, day in rows]
-    with held.engine(user=("user", "day"), totals=totals) as engine:
-        assert pairs(engine.top(9)) == scores(of_days, totals)
-    together = [(user, f"{item}\x01{day}", weight) for user, item, weight, day in rows]
-    with held.engine(item=("item", "day"), totals=totals) as engine:
-        found = [(f"{item}\x01{day}", n) for (item, day), n in pairs(engine.top(9))]
-        assert found == scores(together, totals)
-
-
 def test_columns_that_hold_no_numbers_are_refused(hold: Hold) -> None:
     for column in ("user", "item"):
         with pytest.raises(DataError, match="holds no numbers"):
@@ -173,14 +142,6 @@ def test_the_order_of_rows_and_files_changes_nothing(tmp_path: Path) -> None:
 # ---- kinds of sources -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", sources.READERS)
-def test_every_kind_of_source(kind: str, tmp_path: Path) -> None:
-    source, name = sources.KINDS[kind](sources.AWKWARD, tmp_path)
-    totals = Totals.of("age", 60, 5)
-    with DuckDBEngine(source, user="user", item="item", table=name, totals=totals, key=KEY) as engine:
-        assert pairs(engine.grouped()) == scores(sources.AWKWARD, totals)
-
-
 TEXTS = [
     "8",
     " 8 ",
@@ -217,20 +178,3 @@ def test_weights_of_any_type_in_one_column() -> None:
     judged = [(u, i, None if isinstance(w, Decimal) and w.is_nan() else w) for u, i, w in rows]
     with DuckDBEngine(source, user="user", item="item", totals=MINUTES, key=KEY) as engine:
         assert pairs(engine.grouped()) == scores(judged, MINUTES)
-
-
-def test_the_whole_way_on_every_engine(hold: Hold) -> None:
-    rows = pa.table(
-        {
-            "user": [f"u{n % 400}" for n in range(1200)],
-            "item": [f"i{n % 400 % 3}" for n in range(1200)],
-            "w": [n % 400 % 3 + 0.5 for n in range(1200)],
-        }
-    )
-    held = hold(rows)
-    data = dataset_of(held.source, table=held.table, user="user", item="item")
-    # Seeded, since an interval of 95 in 100 misses now and then.
-    asked = {"epsilon": 20, "delta": "0.01", "by_weight": "w", "at_most": 6, "weight_unit": "0.5"}
-    found = by_names(data).top_k(2, **asked, counts=True, draws=SeededDraws(1))
-    assert found.labels == ["i2", "i1"]
-    assert found[0].low <= 133 * 6 <= found[0].high

@@ -107,23 +107,6 @@ def test_users_who_are_floats_are_told_apart_by_value():
     assert top({"user": np.array([1.0, 1.0, -0.0, 0.0, np.nan]), "item": list("aaaaa")}) == [("a", 2)]
 
 
-def test_users_of_any_type():
-    sql = "SELECT {} AS user, 'a' AS item FROM range(4) t(i)"
-    users = [
-        "[i // 2]",
-        "{'x': i // 2}",
-        "MAP {'x': i // 2}",
-        "to_days((i // 2)::INT)",
-        "i % 2 = 0",
-        "DATE '2024-01-01' + (i // 2)::INT",
-        "(i // 2)::VARCHAR::BLOB",
-        "(i // 2)::VARCHAR::ENUM('0', '1')",
-    ]
-    for user in users:
-        assert top(duckdb.connect().sql(sql.format(user))) == [("a", 2)], user
-        assert top(duckdb.connect().sql(sql.format(user)), max_items_per_user=1) == [("a", 2)], user
-
-
 def test_case_of_a_collation_does_not_join_items():
     connection = duckdb.connect()
     connection.execute('CREATE TABLE t("user" VARCHAR COLLATE NOCASE, item VARCHAR COLLATE NOACCENT.NOCASE)').fetchall()

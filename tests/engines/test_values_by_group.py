@@ -232,13 +232,6 @@ def test_found_groups_of_types_that_duckdb_alone_has(sort):
     found_as_they_are(Held("duckdb", source, None), ("group",))
 
 
-def test_found_groups_of_several_columns(hold):
-    at = [n // 2 for n in range(10)]
-    rows = {"user": range(10), "item": [1, 2] * 5}
-    rows |= {"first": [["a", "a,b", "a", "\x01", "b"][n] for n in at], "second": [[1, 1, 2, 1, 1][n] for n in at]}
-    found_as_they_are(hold(pa.table(rows)), ("first", "second"))
-
-
 def test_groups_are_asked_for_among_the_rows_in_which_they_were_found(tmp_path):
     rows = {"user": range(10), "item": [1, 2] * 5, "group": ["p"] * 6 + ["q"] * 4}
     pq.write_table(pa.table(rows), tmp_path / "rows.parquet")

@@ -330,7 +330,7 @@ HOW = st.sampled_from(["drop", "odd", "uncomment", "twice"])
 
 
 @given(st.lists(st.tuples(st.integers(0, 200), HOW, st.sampled_from(ODD)), min_size=1, max_size=6))
-@settings(max_examples=400)
+@settings(max_examples=100)
 def test_the_example_changed_at_random(changes: list[tuple[int, str, str]]) -> None:
     written = example().splitlines()
     for place, what, odd in changes:
@@ -347,6 +347,6 @@ def test_the_example_changed_at_random(changes: list[tuple[int, str, str]]) -> N
 
 
 @given(st.text(alphabet="[]{}=.,\"'#\n\\ ab1é", max_size=60), st.integers(0, len(FEWEST)))
-@settings(max_examples=400)
+@settings(max_examples=100)
 def test_characters_put_in_at_random(characters: str, at: int) -> None:
     assert settings_or_mistakes(FEWEST[:at] + characters + FEWEST[at:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,8 +148,7 @@ def violations(source: str, path: str) -> list[str]:
     room = room_of(path)
     if room not in (*ROOMS, "testing"):
         return [f"{path}: the room {room} has no place in the order; add it to ROOMS in {Path(__file__).name}"]
-    package = ".".join(["dpselect", *path.split("/")[:-1]])
-    found = list(imports(tree, package))
+    found = imports_of(source, package_of(path))
     return [
         f"src/dpselect/{path}:{line}: {message}"
         for line, message in [
@@ -260,10 +260,18 @@ def package_imports(sources: Mapping[str, str]) -> Iterator[tuple[str, Import]]:
     What a value has done by a later room is left out.
     """
     for path, source in sources.items():
-        package = ".".join(["dpselect", *path.split("/")[:-1]])
-        for one in imports(ast.parse(source), package):
-            if one.within("dpselect") and not done_later(one, path):
-                yield path, one
+        yield from ((path, one) for one in imports_of(source, package_of(path)) if one.within("dpselect"))
+
+
+@cache
+def imports_of(source: str, package: str) -> list[Import]:
+    """All imports of a file, read once however often its text is looked at."""
+    return list(imports(ast.parse(source), package))
+
+
+def package_of(path: str) -> str:
+    """The package that a file lies in."""
+    return ".".join(["dpselect", *path.split("/")[:-1]])
 
 
 def import_graph(sources: Mapping[str, str]) -> dict[str, set[str]]:

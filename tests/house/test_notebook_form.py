@@ -21,7 +21,7 @@ from dpselect.release.statement import Ended, Item, Kind
 from dpselect.release.svg import DIGEST
 from dpselect.release.table import Bars, Table
 from tests.house.test_release import STATEMENT, release
-from tests.house.test_release_files import kinds
+from tests.house.test_release_files import KINDS, kinds
 
 VOID = {"rect", "path", "meta", "br"}
 HOSTILE = [
@@ -88,7 +88,7 @@ def test_the_first_words_say_what_came_back_and_how_sure_it_is() -> None:
     assert str(counted(30, 20)).replace("\n", " ").startswith(first)
 
 
-@pytest.mark.parametrize("name", kinds())
+@pytest.mark.parametrize("name", KINDS)
 def test_words_come_before_the_table_and_theory_is_folded(name: str) -> None:
     shown = kinds()[name]._repr_html_()
     assert shown.index("<strong>") < (shown.find("<table") if "<table" in shown else len(shown))

@@ -109,24 +109,3 @@ def test_the_picture_is_the_one_that_imports_draw() -> None:
 
 
 # ---- the checkers: what is wrong is found -----------------------------------------------------------------
-
-
-def test_what_is_not_there_is_found() -> None:
-    text = "`queries/top.py`, `queries/top_k.py`, `engines/duck/`, `engines/duckdb/`, `command/NAME.py`, `cli/NAME.py`"
-    assert stray_paths(text) == ["cli/NAME.py", "engines/duck/", "queries/top.py"]
-    assert stray_paths("`dataset.py: Dataset`, `data.py: Dataset`, `tests/twins/*.py`, `tests/none/*.py`") == [
-        "data.py",
-        "tests/none/*.py",
-    ]
-    named = "`verbs.py: Verbs.ask`, `verbs.py: ask`, `verbs.py: Data.ask`, `no.py: ask`, `errors.py: ask`"
-    assert stray_functions(named) == ["errors.py: ask", "no.py: ask", "verbs.py: Data.ask"]
-
-
-def test_wrong_orders_are_found() -> None:
-    rows = (
-        "\n## The rooms\n\n| room | it holds |\n|---|---|\n| `draws/` | draws |\n| `__init__.py` | names |\n## More\n"
-    )
-    assert listed_rooms(rows + "| `errors.py` | elsewhere |") == ["draws", "dpselect"]
-    lines = picture("\n## The picture\n\n```text\n  b  c | d\n  a    | e\n```\n")
-    assert lines == [["b", "c"], ["a"]]
-    assert wrong_arrows({"b": {"a"}, "c": {"b"}, "a": {"c"}}, lines) == ["a -> c", "c -> b"]

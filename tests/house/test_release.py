@@ -130,13 +130,6 @@ def test_empty_release_keeps_the_columns_that_were_asked_for() -> None:
 # ---- a sequence -------------------------------------------------------------------------------------------
 
 
-def test_is_a_sequence_of_items() -> None:
-    found = release(["a", UNSEEN])
-    assert len(found) == 2
-    assert [item.rank for item in found] == [1, 2]
-    assert found.labels == ["a", UNSEEN]
-
-
 # ---- frames -----------------------------------------------------------------------------------------------
 
 FRAMES: dict[str, list[object]] = {
@@ -222,13 +215,6 @@ def test_a_long_item_is_shown_whole() -> None:
     lines = str(release(["x" * 500, "y"], [1, 2])).splitlines()
     assert "x" * 500 in lines[3]
     assert len(lines[4]) < 100
-
-
-def test_html_is_escaped() -> None:
-    shown = release(["<script>alert(1)</script>", UNSEEN])._repr_html_()
-    assert "<script>" not in shown
-    assert "(unseen item)" in shown
-    assert "&lt;the rest&gt;" in shown
 
 
 @pytest.mark.parametrize(

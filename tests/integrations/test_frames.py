@@ -27,7 +27,6 @@ FRAMES: dict[str, Callable[[], Any]] = {
 }
 KINDS = pytest.mark.parametrize("make", FRAMES.values(), ids=list(FRAMES))
 OF_ITEMS = {"user": "user", "item": "item"}
-DOMAIN = ["a", "b", "c"]
 
 
 @KINDS
@@ -39,31 +38,11 @@ def test_it_takes_what_a_dataset_takes(make: Callable[[], Any]) -> None:
 
 
 @KINDS
-def test_the_answer_is_that_of_a_dataset(make: Callable[[], Any]) -> None:
-    given = {**OF_ITEMS, "where": "item <> 'a'"}
-    here, there = make().dps(**given), dps.Dataset(make(), **given)
-    assert here.top_k(2, epsilon=20).labels == there.top_k(2, epsilon=20).labels == ["b", "c"]
-    assert make().dps(user="user", item="n").median(bounds=(0, 8), step=8, epsilon=20, per_user="max").labels == [8]
-
-
-@KINDS
 def test_a_wrong_value_is_refused(make: Callable[[], Any]) -> None:
     with pytest.raises(dps.ParameterError, match="max_items_per_user must be"):
         make().dps(**OF_ITEMS, max_items_per_user=0)
     with pytest.raises(dps.ParameterError, match="user must be the name of a column"):
         make().dps(item="item")
-
-
-@KINDS
-def test_several_questions_and_their_budget(make: Callable[[], Any]) -> None:
-    budget = dps.Budget(epsilon=10, delta="1e-5")
-    data = make().dps(**OF_ITEMS, budget=budget, where="item <> 'c'")
-    assert isinstance(data, dps.Dataset)
-    assert data.paying is budget
-    assert "where=\"item <> 'c'\"" in repr(data)
-    make().dps(**OF_ITEMS, budget=budget).top_k(1, epsilon=4, domain=DOMAIN)
-    with pytest.raises(dps.BudgetError):
-        make().dps(**OF_ITEMS, budget=budget).top_k(1, epsilon=9, domain=DOMAIN)
 
 
 # ---- the frame --------------------------------------------------------------------------------------------

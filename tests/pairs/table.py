@@ -17,7 +17,7 @@ OF_ROWS, OF_CARRIERS, OF_QUESTIONS, ON_SPARK = "of rows", "of carriers", "of que
 
 
 def file_of(pair: Pair) -> str:
-    """The file that tests it: three of about the same length, for as many workers, and one of Spark's."""
+    """The file that tests it: three of about the same length, for as many workers, and one of Spark's. Two are slow."""
     kinds = {one.kind for one in pair}
     if "spark" in {one.name for one in pair}:
         return ON_SPARK

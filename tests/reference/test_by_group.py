@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
@@ -77,24 +76,6 @@ def test_listed_groups_are_shown_in_any_case(data):
     assert ["nobody has to know" in one.privacy.sentences[0] for one in (found, unlisted)] == [False, True]
 
 
-def test_every_form_has_the_groups(found, tmp_path):
-    columns = ["country", "rank", "item", "counted_users", "low", "high", "counted_group_users"]
-    assert list(found.to_columns()) == columns
-    assert found.to_csv().splitlines()[0] == ",".join(columns)
-    found.to_parquet(tmp_path / "top.parquet")
-    assert pq.read_table(tmp_path / "top.parquet").column_names == columns
-    said = found.to_dict()
-    assert said["by"] == ["country"]
-    assert said["items"][0]["group"] == {"country": "DE"}
-    assert said["groups"][1]["group"] == {"country": "FR"}
-    assert said["groups"][1]["complete"] is True
-    assert dps.Release.from_json(found.to_json()) == found
-    assert restored(archived(found)) == found
-    assert found._repr_html_().count("DE</th>") == 1  # of a group once
-    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
-        dps.Release.from_json(found.to_json().replace('"DE"', '"DK"', 1))
-
-
 def test_a_union_by_group_is_that_of_pairs(data):
     found = by_names(data).union(epsilon=8, by="country", max_items_per_user=3, counts=True)
     pairs = dps.Dataset(pa.table(rows()), user="user", item=["country", "item"])
@@ -137,16 +118,6 @@ def test_discovery_by_group(data):
 )
 def test_the_method_is_taken_by_public_facts(asked, method):
     assert plan_of("top_k", by="g", delta="1e-6", **asked).selection.method == method
-
-
-def test_a_picture_has_a_panel_for_each_group(found, data):
-    panels = found.plot().panels
-    assert [(panel.title, len(panel.marks)) for panel in panels] == [("DE", 2), ("FR", 2)]
-    assert [mark.bar for panel in panels for mark in panel.marks] == [item.count for item in found]
-    pairs = data.top_k(1, epsilon=8, by=["year", "country"], counts=True).plot()
-    assert [panel.title for panel in pairs.panels] == ["2020, DE", "2021, FR"]
-    nothing = by_names(data).top_k(1, epsilon=8, by="country", groups=["XX"], counts=True)
-    assert nothing.plot().alt.endswith("Nothing came back.")
 
 
 def test_columns_of_groups_that_a_table_has_itself():
@@ -195,23 +166,6 @@ def test_one_group_costs_what_a_top_k_costs():
     grouped = plan_of("top_k", k=7, epsilon=1, delta="1e-6", by="g", max_groups_per_user=1)
     assert grouped.price == alone.price
     assert grouped.selection.selector.epsilon_per_pick == alone.selection.selector.epsilon_per_pick
-
-
-def test_a_ledger_pays_by_the_outcome_and_knows_the_question_again(tmp_path):
-    from dpselect.ledger import Ledger
-
-    pq.write_table(pa.table(rows(600)), tmp_path / "rows.parquet")
-    with Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        ledger.data("default", epsilon=10, delta="1e-3")
-        ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=10, delta="1e-3")
-    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
-    data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="item", budget=budget)
-    found = by_names(data).top_k(2, epsilon=2, by="country", max_groups_per_user=2)
-    again = by_names(data).top_k(2, epsilon=2, by="country", max_groups_per_user=2)
-    assert replace(again, charged=None) == replace(found, charged=None)
-    assert again.charged.numbers["epsilon"] == 0
-    other = data.top_k(2, epsilon=2, by="country")
-    assert other.charged.numbers["epsilon"] > 0
 
 
 @pytest.fixture(scope="module")
@@ -298,15 +252,6 @@ def test_moments_with_and_without_a_zone_in_a_union():
     assert found.labels == moments
     found = by_names(dps.Dataset(rows, user="user", item="item")).union(epsilon=8, max_items_per_user=1, by="at")
     assert [group.values for group in found.groups.shown] == [(one,) for one in moments]
-
-
-def test_a_query_as_json(data):
-    query = plan_of("top_k", k=2, epsilon=1, delta="1e-6", by=["country"], groups=["DE", "FR"], users=True)
-    said = json.loads(json.dumps(query.to_dict()))
-    assert said["by"] == ["country"]
-    assert said["groups"] == ["DE", "FR"]
-    assert Plan.from_dict(said).to_dict() == said
-    assert len(data.ask(Plan.from_dict(said)).groups.shown) == 2
 
 
 BAD = {

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -46,16 +44,3 @@ def test_a_forecast_too(known):
     given = "1e-6" if not known else 0
     told = [json.loads(question.forecast(people, epsilon=1, **more).to_json()) for more in ({}, {"delta": given})]
     assert told[0]["assumed"] == told[1]["assumed"]
-
-
-@pytest.mark.parametrize("options", [[], ["--domain", "tea,milk"]])
-def test_the_command_too(options, tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("user,item\n" + "".join(f"{u},{i}\n" for u, i in zip(ROWS["user"], ROWS["item"], strict=True)))
-    command = [sys.executable, "-m", "dpselect", "top", path, *"--user user --item item -k 1 --epsilon 1".split()]
-    given = ["--delta", "0" if options else "1e-6"]
-    said = [
-        subprocess.run([*command, "--format", "json", *options, *more], check=True, capture_output=True).stdout
-        for more in ([], given)
-    ]
-    assert json.loads(said[0])["privacy"] == json.loads(said[1])["privacy"]

@@ -153,28 +153,3 @@ def test_what_is_left_for_it_is_what_is_left_on_both_sides(tmp_path: Path) -> No
         assert budget.left_for(both, during="2026-10") < budget.left_for(alone, during="2026-10")
         release = by_names(dataset(budget=budget)).top_k(**asked, compared_with=OLD)  # type: ignore[arg-type]
         assert budget.left_for(release, during="2026-10") == budget.left_for(both, during="2026-10")
-
-
-def test_the_same_question_in_other_words_is_free_and_another_is_not(tmp_path: Path) -> None:
-    with by_month(tmp_path) as ledger:
-        budget = dps.Budget.open(ledger, data="plays", analyst="ann", snapshot="all")
-
-        def ask(during: str, **other: Any) -> dps.Release:
-            return by_names(dataset(during=during, budget=budget)).top_k(
-                1, epsilon="0.1", domain=["tea", "soup"], **other
-            )
-
-        first = ask("2026-10", compared_with=OLD)
-        for other in ([OLD], "2026-09..2026-09"):
-            again = ask("2026-10", compared_with=other)
-            assert again.charged is not None
-            assert again.charged.numbers["repeated"] is True
-            assert again.items == first.items
-        for different in (
-            ask("2026-10"),
-            ask(OLD),
-            ask(OLD, compared_with="2026-10"),
-            ask("2026-10", compared_with="2026-08"),
-        ):
-            assert different.charged is not None
-            assert different.charged.numbers["repeated"] is False

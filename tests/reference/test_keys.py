@@ -25,8 +25,7 @@ from dpselect.dataset import dataset_of
 from dpselect.ledger import Account, Ledger
 from dpselect.release.item_columns import names_of
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names, plan_of
-from tests.judge.both import check
+from tests.by_names import by_names
 
 USERS = 300
 ROWS: dict[str, object] = {
@@ -107,38 +106,11 @@ def test_one_text_of_a_key_is_that_of_no_other() -> None:
 # ---- releases ---------------------------------------------------------------------------------------------
 
 
-def test_every_verb_gives_tuples_and_speaks_of_the_unit() -> None:
-    asked = {
-        "top_k": data().top_k(2, epsilon=30),
-        "top_k of a domain": data().top_k(2, epsilon=30, domain=DOMAIN, counts=True),
-        "a set": by_names(data()).top_k(2, epsilon=30, domain=DOMAIN, method="set"),
-        "union": data().union(epsilon=30),
-        "union in the engine": by_names(data()).union(
-            epsilon=30, in_engine=True, method="weighted-gaussian", max_items_per_user=1
-        ),
-        "choose": data().choose(domain=DOMAIN, epsilon=30),
-    }
-    for verb, release in asked.items():
-        assert set(release.labels) <= {("DE", 7), ("DE", 8), ("SE", 7)}, verb
-        assert len(release), verb
-        assert release.privacy.unit == "(user, day) pair", verb
-        assert "per (user, day) pair, add-remove neighbours" in release.privacy.promise
-        whose = release.privacy.sentences[-2:]
-        assert whose[0].startswith("A user is one (user, day) pair")
-        assert "not for a whole user: who has m of them is promised (m epsilon, " in whose[1]
-        assert dps.Release.from_json(release.to_json()) == release, verb
-
-
 def test_items_of_several_columns_alone_leave_the_promise_as_it_is() -> None:
     said = data(user="user").top_k(2, epsilon=30).privacy
     plain = data(user="user", item="country").top_k(2, epsilon=30).privacy
     assert (said.unit, said.sentences) == (plain.unit, plain.sentences)
     assert dict(said.parameters) == {**plain.parameters, "item": ITEM}
-
-
-def test_with_periods_the_unit_is_the_pair_in_one_of_them() -> None:
-    release = data(time="day", period="month", during="2026-10").top_k(2, epsilon=30)
-    assert release.privacy.unit == "(user, day) pair in one month"
 
 
 def test_three_columns_and_names_that_steer_a_terminal() -> None:
@@ -223,37 +195,9 @@ def test_labels_that_look_alike_are_told_apart() -> None:
 # ---- questions and ledgers ---------------------------------------------------------------------------------
 
 
-def test_a_question_of_tuples_is_json_and_back() -> None:
-    query = plan_of("top_k", k=2, epsilon=1, domain=[*DOMAIN, (datetime.date(2026, 1, 2), 1)])
-    again = dps.Plan.from_dict(json.loads(json.dumps(query.to_dict())))
-    assert again.key["k"] == 2
-    assert again.domain.items == query.domain.items  # type: ignore[attr-defined]
-    written = dps.Plan.from_dict({"verb": "choose", "epsilon": 30, "domain": [["tuple", ["DE", 7]]]})
-    assert data(user="user").ask(written).labels == [("DE", 7)]
-
-
 def key(asked: dps.Dataset, **more: object) -> str:
     with asked.engine() as engine:
         return asked.question("top_k", more, engine, "today").text
-
-
-def test_a_ledger_tells_keys_apart() -> None:
-    rows = {name: [1] for name in ("a", "b", "a,b", '["a", "b"]', "c", "d")}
-    asked = [
-        dps.Dataset(rows, user=user, item=item)
-        for user, item in (("a", "c"), (["a", "b"], "c"), (["b", "a"], "c"), ("a,b", "c"), ('["a", "b"]', "c"),
-                           ("a", ["c", "d"]), ("a", ["d", "c"]), ("a", ["b", "c"]))
-    ]  # fmt: skip
-    keys = [key(one) for one in asked]
-    assert len(set(keys)) == len(keys)
-    whose = []
-    for one in asked:
-        with one.engine() as engine:
-            whose.append(one.question("top_k", {}, engine, "today").user)
-    assert len({*whose}) == 5
-    domains = [key(asked[-1], domain=plan_of("top_k", k=1, epsilon=1, domain=items).domain)
-               for items in ([("a,b", "c")], [("a", "b,c")], [("1", 1)], [(1, "1")], [(1, 1)])]  # fmt: skip
-    assert len(set(domains)) == len(domains)
 
 
 @pytest.fixture
@@ -262,26 +206,6 @@ def events(tmp_path: Path) -> Path:
     lines = [f"{n % 200},{n // 200},{'DE' if n % 3 else 'SE'},{n % 2}" for n in range(400)]
     path.write_text("\n".join(["user,day,country,kind", *lines]) + "\n")
     return path
-
-
-def test_an_answer_is_stored_with_its_unit_and_found_again(tmp_path: Path, events: Path) -> None:
-    with Ledger.create(tmp_path / "ledger") as ledger:
-        made = ledger.data("plays", 10, "1e-5", user=["user", "day"])
-        assert (made.unit, made.user) == ("one (user, day) pair", '["user", "day"]')
-        ledger.grant(Account("plays", "ann"), 9, "1e-5")
-    pay = dps.Budget.open(tmp_path / "ledger", data="plays", analyst="ann")
-    asked = dps.Dataset(events, user=["user", "day"], item=["country", "kind"], budget=pay)
-    first, again = asked.top_k(2, epsilon=3), asked.top_k(2, epsilon=3)
-    assert again.labels == first.labels
-    assert again.privacy == first.privacy
-    assert again.charged is not None
-    assert "stored answer" in again.charged.sentence
-    first.to_json(tmp_path / "first.json")
-    checked = check(tmp_path / "first.json", tmp_path / "ledger")
-    assert (checked.verdict, checked.paid) == ("follows", "follows"), str(checked)
-    assert checked.promise.endswith(" per (user, day) pair")
-    other = dps.Dataset(events, user=["user", "day"], item=["kind", "country"], budget=pay)
-    assert "stored" not in str(other.top_k(2, epsilon=3).charged)
 
 
 @pytest.mark.parametrize(

@@ -55,47 +55,9 @@ def test_a_union_without_them_in_memory_and_in_the_engine() -> None:
     assert sorted(popular.labels) == PAGES
 
 
-def test_groups_without_them() -> None:
-    release = by_names(data()).top_k(
-        1, **USUAL, by="country", users=True, exclude=dps.Column({"x": ["bot", "spam"]}, "x")
-    )
-    assert {item.item for item in release} <= set(PAGES)
-    assert [group.values for group in release.groups.shown] == [("c0",), ("c1",)]
-    said = "Rows of items that a public list has in its column x do not count."
-    assert said in release.privacy.sentences
-
-
-def test_pairs_of_group_and_item_without_them() -> None:
-    for in_engine in (False, True):
-        found = by_names(data()).union(
-            **USUAL, by="country", max_items_per_user=2, in_engine=in_engine, exclude=["bot", "spam"]
-        )
-        assert {item.item for item in found} == set(PAGES)
-        assert len(found) == 6
-    ranked = by_names(data()).top_k(2, **USUAL, by="country", method="discover", exclude=["bot", "spam"])
-    assert {item.item for item in ranked} <= set(PAGES)
-    assert len(ranked) == 4
-
-
-def test_weights_without_them() -> None:
-    rows = pa.table({**ROWS, "minutes": [1000.0, 2.0, 3.0] * 900})
-    weighed = dps.Dataset(rows, user="user", item="item")
-    found = by_names(weighed).top_k(4, **USUAL, by_weight="minutes", at_most=50, exclude=["bot"])
-    assert found.labels[0] == "spam"
-    assert sorted(found.labels[1:]) == PAGES
-
-
 def test_their_price_is_that_of_the_same_question() -> None:
     for verb in ("top_k", "union"):
         assert plan_of(verb, epsilon=1, exclude=["a"]).price == plan_of(verb, epsilon=1).price
-
-
-def test_a_ledger_tells_them_apart(ledger: dps.Ledger) -> None:
-    paid = data(budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
-    found = [
-        by_names(paid).top_k(3, **USUAL, exclude=those) for those in (None, ["bot"], ["spam", "bot"], ["bot", "spam"])
-    ]
-    assert [release.charged.numbers["repeated"] for release in found] == [False, False, False, True]
 
 
 def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:

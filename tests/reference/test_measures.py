@@ -12,8 +12,6 @@ from dpselect.aggregates.measures import Mean, Sum, measures_of
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
-from tests.judge.both import check
-from tests.ledger.amounts import grant
 
 USERS = 900
 ROWS = {
@@ -66,28 +64,6 @@ def test_measures_of_every_method(name: str) -> None:
         assert 1 <= mean.low <= mean.high <= 5
     if data.max_items_per_user == 1:
         assert abs(sum(item.count for item in found) - USERS) < 40
-
-
-def test_the_forms_of_a_release() -> None:
-    found = by_names(DATA).top_k(3, **SURE, measures=ALL)
-    heads = [f"counted {name}{end}" for name in ("sum(minutes)", "mean(stars)") for end in ("", " low", " high")]
-    columns = found.to_columns()
-    assert list(columns) == ["rank", "item", "count", "low", "high", *heads]
-    assert columns["counted sum(minutes) high"] == [item.measures[0].high for item in found]
-    assert found.to_csv().splitlines()[0].split(",") == list(columns)
-    row = json.loads(found.to_json())["items"][0]["measures"]
-    assert row["mean(stars)"] == {which: getattr(found[0].measures[1], which) for which in ("value", "low", "high")}
-    assert dps.Release.from_json(found.to_json()) == found
-    assert '<th scope="col">counted mean(stars)</th>' in found._repr_html_()
-    said = " ".join(found.text.split())
-    assert "of every one the total of minutes in their rows of it, rounded to units of 1 and moved to 0 to 30" in said
-    assert "over the users of an item who have a number there" in said
-    width = found.accuracy.numbers["width_of_measures"][0]
-    assert found[0].measures[0].high - found[0].measures[0].value == width
-    assert found.privacy.parameters["measures"] == ("sum(minutes, 0, 30)", "mean(stars, 1, 5)")
-    none = DATA.top_k(2, epsilon="1e-3", delta="1e-9", measures=ALL)
-    assert len(none) == 0
-    assert list(none.to_columns())[-1] == "counted mean(stars) high"
 
 
 def test_a_release_of_other_measures_than_it_speaks_of_is_none() -> None:
@@ -180,25 +156,3 @@ def test_parts_of_a_text_have_no_measures() -> None:
     data = dps.Dataset(ROWS, user="user", item=dps.Split("item", " "))
     with pytest.raises(dps.ParameterError, match="split must be left out where measures is given"):
         by_names(data).top_k(2, **SURE, measures=ALL)
-
-
-def test_a_ledger_tells_measures_apart(tmp_path) -> None:
-    path = tmp_path / "rows.csv"
-    rows = zip(*ROWS.values(), strict=True)
-    path.write_text("user,item,minutes,stars\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        grant(ledger, dps.Account("default", "ann"), 9, "1e-4")
-    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
-    data = dps.Dataset(path, user="user", item="item", budget=budget)
-    first = data.top_k(2, epsilon=2, measures=["sum(minutes, 0, 60)"])
-    assert not first.charged.numbers["repeated"]
-    again = data.top_k(2, epsilon=2, measures=Sum("minutes", 0, "60"))
-    assert again.charged.numbers["repeated"]
-    assert again.items == first.items  # and their measures, as the ledger keeps them
-    assert len(first[0].measures) == 1
-    first.to_json(tmp_path / "first.json")
-    assert check(tmp_path / "first.json", budget=tmp_path / "budget.sqlite").paid == "follows"
-    for other in (["sum(minutes, 0, 61)"], ["sum(minutes, 0, 60, unit=1/2)"], ["sum(stars, 0, 60)"], None):
-        assert not data.top_k(2, epsilon=1, measures=other).charged.numbers["repeated"]
-    assert data.top_k(2, epsilon=1, measures="users").labels is not None
-    assert data.top_k(2, epsilon=1, counts=True).charged.numbers["repeated"]  # the same question

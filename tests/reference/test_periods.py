@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from zoneinfo import ZoneInfo, available_timezones
 
-import numpy as np
 import pytest
 from flint import ctx
 
@@ -158,36 +157,6 @@ def test_time_zones_are_those_of_the_system() -> None:
 def data(**more: object) -> dps.Dataset:
     given: dict[str, object] = {"time": "at", "period": "month", "during": "2026-09..2026-10"} | more
     return dataset_of(ROWS, user="user", item="item", **given)  # type: ignore[arg-type]
-
-
-def key(asked: dps.Dataset) -> str:
-    with asked.engine() as engine:
-        return asked.question("top_k", {}, engine, "today").text
-
-
-def test_a_ledger_tells_periods_apart() -> None:
-    plain = dps.Dataset(ROWS, user="user", item="item")
-    assert plain.periods == ()
-    assert data().periods == ("2026-09", "2026-10")
-    others = [
-        data(during="2026-10"), data(during=["2026-10", "2026-11"]), data(period="quarter", during="2026-Q3"),
-        data(time="item"), plain,
-    ]  # fmt: skip
-    typed = {"at": np.array(["2026-10-05"], dtype="M8[us]")}
-    there, here = (
-        dps.Dataset(ROWS | typed, user="user", item="item", time=dps.Time("at", period="month", timezone=z)).during(
-            "2026-09..2026-10"
-        )
-        for z in ("Asia/Tokyo", "UTC")
-    )
-    keys = [key(one) for one in (data(), *others)]
-    assert len(set(keys)) == len(keys)
-    assert key(there) != key(here) == key(data())
-    assert key(data(during=["2026-10", "2026-09"])) == keys[0]
-    assert "during" not in key(plain)
-    assert repr(data()).endswith("time=Time('at', period='month')).during('2026-09..2026-10')")
-    several = data(during=["2026-08", "2026-10..2026-11"], timezone="Asia/Tokyo")
-    assert repr(several).endswith("timezone='Asia/Tokyo')).during(['2026-08', '2026-10..2026-11'])")
 
 
 def said(asked: dps.Dataset, now: str = "2030-01-01") -> list[str]:

@@ -280,21 +280,6 @@ def test_without_bounds_the_release_says_so(people):
     assert people.median(epsilon=50, step=1).labels == [40]
 
 
-def test_without_bounds_as_json_by_group_and_within(people):
-    query = dps.Plan.from_dict({"verb": "quantile", "q": [0.5], "epsilon": 9, "step": 1})
-    assert "bounds" not in query.to_dict()
-    assert dps.Plan.from_dict(query.to_dict()).key == query.key
-    assert people.ask(query).labels == [40]
-    assert by_names(people).median(within=100).privacy.parameters["within"] == 100
-    rows = dps.Dataset({**ROWS, "team": ["a"] * len(ROWS["user"])}, user="user", item="item")
-    assert by_names(rows).median(epsilon=50, step=1, by="team", groups=["a"]).labels == [40]
-
-
-def test_a_mean_needs_bounds(people):
-    with pytest.raises(dps.ParameterError, match="per_user must be random, min or max where there are no bounds, got"):
-        people.median(epsilon=1, per_user="mean")
-
-
 def test_values_of_any_size_are_an_outcome():
     """Whatever one value is, nothing fails, and the others' answer is the same."""
     for odd in (

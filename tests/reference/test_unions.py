@@ -7,7 +7,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import polars
 import pytest
 
 import dpselect as dps
@@ -154,17 +153,6 @@ def test_a_bound_leaves_most_users_all_that_they_have(items, bound):
     assert chosen_bound(same_users(100, items), terms.chooser, SeededDraws(0)) == bound
 
 
-def test_split_makes_several_items_of_a_row():
-    data = {"user": list(range(100)), "item": ["a b", "b c"] * 50}
-    assert by_names(dataset(data, split=" ")).union(
-        **PRICE, max_items_per_user=3, method="weighted-gaussian"
-    ).labels == [
-        "a",
-        "b",
-        "c",
-    ]
-
-
 def test_no_rows_are_an_answer():
     release = by_names(dataset(rows([]), where="1 = 1")).union(**PRICE)
     assert len(release) == 0
@@ -172,18 +160,6 @@ def test_no_rows_are_an_answer():
     assert not release.ranked
     assert str(release).startswith("No items: ")
     assert release.to_columns() == {"item": []}
-
-
-def test_types_come_back_as_they_were():
-    for values in (
-        [3, 20, 100],
-        [-1.5, 0.25, 10.0],
-        [datetime.date(2024, 9, 1), datetime.date(2024, 10, 1)],
-        [False, True],
-    ):
-        pairs = [(user, value) for user in range(150) for value in reversed(values)]
-        data = polars.DataFrame(pairs, schema=["user", "item"], orient="row")
-        assert by_names(dataset(data)).union(**PRICE, max_items_per_user=3, method="weighted-gaussian").labels == values
 
 
 # ---- their order ------------------------------------------------------------------------------------------
@@ -448,13 +424,6 @@ def test_values_of_several_types_stay_what_they_are():
         1,
         "a",
     ]
-
-
-def test_numpy_columns():
-    data = {"user": np.arange(100) % 50, "item": np.array(["ant"] * 100)}
-    assert by_names(dataset(data)).union(
-        **PRICE, max_items_per_user=np.int64(2), method="weighted-gaussian"
-    ).labels == ["ant"]
 
 
 # ---- a public list ---------------------------------------------------------------------------------------

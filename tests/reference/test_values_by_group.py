@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
-import json
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import compose
-from dpselect.checking.finding import Verdict
 from dpselect.errors import ParameterError
 from dpselect.queries.group_finder import SHARE
-from dpselect.queries.plan import Plan
 from dpselect.release.archive import archived, restored
 from tests.by_names import by_names, plan_of
-from tests.judge.both import check
 
 DOMAIN = ["red", "blue", "grey"]
 OF_AGE = {"bounds": (0, 120), "step": 1, "epsilon": 4}
@@ -80,14 +73,6 @@ def test_listed_groups_are_answered_in_any_case(ages, options):
     assert by_group(chosen)["XX",][0] in ("0", "1", "2")  # numbers in a column of text
 
 
-def test_several_columns(ages):
-    found = by_names(ages).median(by=["country", "city"], **FOUND)
-    assert found.groups.columns == ("country", "city")
-    assert list(by_group(found)) == [(c, f"c{n}") for c in ("DE", "FR") for n in range(3)]
-    listed = by_names(ages).median(by=["country", "city"], groups=[("FR", "c1"), ("DE", "c9")], **OF_AGE)
-    assert list(by_group(listed)) == [("DE", "c9"), ("FR", "c1")]
-
-
 def test_no_group_that_can_be_told(ages):
     found = ages.median(bounds=(0, 120), step=1, epsilon="0.01", by="country", delta="1e-12")
     assert found.groups.shown == ()
@@ -99,43 +84,6 @@ def test_no_group_that_can_be_told(ages):
     for one in (found, chosen):
         assert dps.Release.from_json(one.to_json()) == one
         assert restored(archived(one)) == one
-
-
-def test_every_form_has_the_groups(ages, options, tmp_path):
-    found = by_names(ages).quantile([0.5, 0.9], by="country", groups=["DE", "FR"], **OF_AGE)
-    assert list(found.to_columns()) == ["country", "q", "value"]
-    assert found.to_columns()["q"] == [0.5, 0.9, 0.5, 0.9]
-    assert found.to_csv().splitlines()[1].startswith("DE,0.5,")
-    found.to_parquet(tmp_path / "values.parquet")
-    assert pq.read_table(tmp_path / "values.parquet").column("country").to_pylist() == ["DE", "DE", "FR", "FR"]
-    said = found.to_dict()
-    assert said["by"] == ["country"]
-    assert [(row["group"], row["q"]) for row in said["items"]][1:3] == [
-        ({"country": "DE"}, 0.9),
-        ({"country": "FR"}, 0.5),
-    ]
-    assert found._repr_html_().count("DE</th>") == 1  # of a group once
-    assert found.text.split("\n\n")[1].splitlines()[2].startswith("    ")
-    chosen = by_names(options).choose(domain=DOMAIN, epsilon=4, by="country", groups=["DE"])
-    assert list(chosen.to_columns()) == ["country", "rank", "item"]
-    for one in (found, chosen):
-        assert dps.Release.from_json(one.to_json()) == one
-        assert restored(archived(one)) == one
-    fewer = json.loads(found.to_json())
-    fewer["items"] = fewer["items"][:3]
-    with pytest.raises(ParameterError, match="text must be the JSON of a release"):
-        dps.Release.from_json(json.dumps(fewer))
-
-
-def test_a_picture_has_a_row_for_each_group(ages, options):
-    found = by_names(ages).quantile([0.1, 0.9], by=["country", "city"], groups=[("DE", "c0"), ("FR", "c$1$")], **OF_AGE)
-    (panel,) = found.plot().panels
-    assert [mark.label for mark in panel.marks] == ["DE, c0", "FR, c$1$"]
-    assert [list(mark.dots) for mark in panel.marks] == [found.labels[:2], found.labels[2:]]
-    (one,) = by_names(ages).median(**OF_AGE).plot().panels
-    assert [len(mark.dots) for mark in one.marks] == [1]
-    chosen = by_names(options).choose(domain=DOMAIN, epsilon=1, by="country", groups=["DE"])
-    assert [mark.high for mark in chosen.plot().panels[0].marks] == [chosen.accuracy.numbers["gap"]]
 
 
 def test_columns_of_groups_that_a_table_has_itself():
@@ -159,17 +107,6 @@ def test_groups_that_python_takes_for_equal_are_not_one():
         "(0.1,)": "grey",
         repr((Decimal.from_float(0.1),)): "red",
     }
-
-
-def test_periods_and_keys_go_along():
-    given = rows(900)
-    given["day"] = [datetime.date(2026, 1 + u % 2, 3) for u in range(900)]
-    data = dps.Dataset(given, user=["user", "city"], item="age", time=dps.Time("day", period="month")).during(
-        "2026-01..2026-02"
-    )
-    found = by_names(data).median(by="country", **FOUND)
-    assert list(by_group(found)) == [("DE",), ("FR",)]
-    assert "month" in found.privacy.unit
 
 
 # ---- what it costs ----------------------------------------------------------------------------------------
@@ -209,37 +146,6 @@ def test_finding_groups_takes_a_part_of_the_price(groups, q):
     left = query.price.delta - finder.delta
     assert compose(picks, left).epsilon <= 2 - finder.epsilon
     assert left in (0, Fraction(1, 2 * 10**6))
-
-
-def test_a_ledger_knows_the_question_again(tmp_path):
-    from dpselect.ledger import Ledger
-
-    pq.write_table(pa.table(rows(600)), tmp_path / "rows.parquet")
-    with Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        ledger.data("default", epsilon=20, delta="1e-3")
-        ledger.grant(dps.ledger.Account(dataset="default", analyst="ann"), epsilon=20, delta="1e-3")
-    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
-    data = dps.Dataset(tmp_path / "rows.parquet", user="user", item="age", budget=budget)
-    found = by_names(data).median(by="country", **OF_AGE)
-    again = by_names(data).median(by="country", **OF_AGE)
-    assert replace(again, charged=None) == replace(found, charged=None)
-    assert again.charged.numbers["epsilon"] == 0
-    other = by_names(data).median(by="country", groups=["DE"], **OF_AGE)
-    assert other.charged.numbers["epsilon"] == 4
-    (tmp_path / "found.json").write_text(found.to_json())
-    assert check(tmp_path / "found.json", tmp_path / "budget.sqlite").paid is Verdict.FOLLOWS
-
-
-def test_a_query_as_json(ages):
-    for query in (
-        plan_of("quantile", q=[0.5], by=["country"], groups=["DE", "FR"], **OF_AGE),
-        plan_of("quantile", by=["country"], max_groups_per_user=2, delta="1e-7", **OF_AGE),
-        plan_of("choose", domain=range(99), epsilon=1, by=["country"], delta="1e-7"),
-    ):
-        said = json.loads(json.dumps(query.to_dict()))
-        assert said["by"] == ["country"]
-        assert Plan.from_dict(said) == query or Plan.from_dict(said).to_dict() == said
-    assert ages.ask(Plan.from_dict(said)).groups.columns == ("country",)
 
 
 # ---- what is refused --------------------------------------------------------------------------------------

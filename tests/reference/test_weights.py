@@ -9,8 +9,7 @@ import pytest
 import dpselect as dps
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws
-from tests.by_names import by_names, drawn, plan_of
-from tests.ledger.amounts import grant
+from tests.by_names import by_names, plan_of
 
 USERS = 900
 ROWS = {
@@ -132,40 +131,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message):
     assert budget.left == 1
 
 
-def test_a_question_as_json_takes_the_bound_of_the_data():
-    query = dps.Plan.from_dict({"verb": "top_k", "k": 2, "epsilon": "60", "by_weight": "minutes", "at_most": "60"})
-    bounded = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)  # of three items each: it keeps all
-    found = drawn(SeededDraws(3), lambda: bounded.ask(query))
-    asked = {"epsilon": 60, "by_weight": "minutes", "at_most": 60, "draws": SeededDraws(3)}
-    assert found.to_dict() == by_names(bounded).top_k(2, **asked).to_dict()
-    assert found.privacy.parameters["max_items_per_user"] == 3
-
-
 def test_parts_of_a_text_have_no_weights():
     data = dps.Dataset(ROWS, user="user", item=dps.Split("item", " "))
     with pytest.raises(dps.ParameterError, match="split must be left out where by_weight is given"):
         by_names(data).top_k(2, **SURE, by_weight="minutes", at_most=5)
-
-
-def test_a_ledger_tells_caps_and_units_apart(tmp_path):
-    path = tmp_path / "rows.csv"
-    rows = zip(*ROWS.values(), strict=True)
-    path.write_text("user,item,minutes\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        grant(ledger, dps.Account("default", "ann"), 9, "1e-4")
-    budget = dps.Budget.open(tmp_path / "budget.sqlite", analyst="ann")
-    data = dps.Dataset(path, user="user", item="item", budget=budget)
-    asked = {"epsilon": 1, "by_weight": "minutes", "at_most": 60}
-    first = by_names(data).top_k(2, **asked)
-    assert (
-        by_names(data).top_k(2, **asked, weight_unit=1).charged.numbers["repeated"]
-    )  # the same question, said in full
-    assert not by_names(data).top_k(2, **{**asked, "at_most": 30}).charged.numbers["repeated"]
-    assert not by_names(data).top_k(2, **asked, weight_unit="0.5").charged.numbers["repeated"]
-    assert not data.top_k(2, epsilon=1).charged.numbers["repeated"]
-    assert not first.charged.numbers["repeated"]
-
-
-def test_a_picture_speaks_of_sums():
-    found = by_names(DATA).top_k(2, **SURE, by_weight="minutes", at_most=60, counts=True, draws=SeededDraws(1))
-    assert found.plot().title == "Noisy sums: counted minutes"

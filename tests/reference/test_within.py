@@ -214,38 +214,12 @@ def test_a_question_that_names_an_accuracy_is_written_and_read(found: dict[str, 
     assert "epsilon" not in query.to_dict()
 
 
-def test_a_bound_of_the_data_is_in_the_price_that_follows() -> None:
-    """It lowers the price of counts, so the price is found anew."""
-    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
-    query = plan_of("top_k", k=2, within=40, counts=True, domain=["ant", "bee", "cat"])
-    assert data.ask(query).privacy.epsilon < query.price.epsilon
-
-
 def test_a_budget_pays_the_price_that_follows_with_a_delta_of_its_own() -> None:
     budget = dps.Budget(epsilon=3, delta="1e-5")
     data = dps.Dataset(ROWS, user="user", item="item", budget=budget)
     release = by_names(data).top_k(2, within=40)
     assert release.privacy.delta == Fraction(1, 10**8)
     assert release.privacy.epsilon == plan_of("top_k", k=2, within=40, delta="1e-8").price.epsilon
-
-
-def test_a_ledger_pays_it_and_knows_the_answer_again(tmp_path: Any) -> None:
-    path = tmp_path / "b.sqlite"
-    events = tmp_path / "events.csv"
-    rows = [f"{u},{i}" for u, i in zip(ROWS["user"], ROWS["item"], strict=True)]
-    events.write_text("\n".join(["user,item", *rows]) + "\n")
-    with dps.Ledger.create(path) as ledger:
-        ledger.data("votes", epsilon=3, delta="1e-5")
-        ledger.grant(dps.Account("votes", "ann"), epsilon=3, delta="1e-5")
-    budget = dps.Budget.open(path, data="votes", analyst="ann")
-    data = dps.Dataset(str(events), user="user", item="item", budget=budget)
-    first, second = (by_names(data).top_k(2, within=40) for _ in range(2))
-    assert first.labels == second.labels
-    assert second.charged is not None
-    assert second.accuracy.sentences == first.accuracy.sentences
-    assert second.privacy.sentences == first.privacy.sentences
-    other = data.top_k(2, epsilon=first.privacy.epsilon)
-    assert not any("as was asked" in one for one in other.accuracy.sentences)
 
 
 # ---- what is refused --------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def _forms(values: Sequence[object]) -> frozenset[Hashable]:
     """The items of others that these values may be: themselves, and their texts."""
     found: set[Hashable] = set()
     for value in values:
-        if isinstance(value, (str, int, float)):
+        if issubclass(type(value), (str, int, float)):  # some have no class to be asked for
             found |= {value, value.rstrip(" ") if isinstance(value, str) else _written(value)}
     return frozenset(found)
 

@@ -36,10 +36,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {}
 # Those whose code differs most: the cells of these are in tests/replay, of the others in tests/slow.
-QUICK = {
-    "dict of lists", "dict of arrays", "pandas", "polars", "pyarrow", "objects that only narwhals reads", "CSV",
-    "JSON lines", "Parquet", "DuckDB table",
-}  # fmt: skip
+QUICK = {"dict of lists", "polars", "CSV", "JSON lines", "Parquet"}
 ANY = ("any of numbers", "any of texts")
 TYPED = ("text", "whole", "real", "decimal", "truth", "bytes", "day", "time", "moment us")
 MOMENTS = ("moment s", "moment ms", "moment us", "moment ns", "moment in a zone")

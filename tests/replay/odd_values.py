@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import uuid
 from dataclasses import dataclass
 from decimal import Decimal
+
+import numpy as np
 
 LONG = "x" * 1_000_000
 HUGE = 50_000_000
@@ -35,6 +38,47 @@ class _Unequal:
 
     def __eq__(self, other: object) -> bool:
         raise TypeError("mallory cannot be compared")
+
+
+class _Classless:
+    """An object that fails where it is asked for its class, as a proxy without a target does."""
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        raise RuntimeError("mallory has no class")
+
+
+class _Sort(type):
+    """A class of classes that cannot stand in a set."""
+
+    def __hash__(cls) -> int:
+        raise RuntimeError("mallory is of no sort")
+
+
+class _BadlySorted(metaclass=_Sort):
+    """An object of such a class."""
+
+
+class _Yearless(datetime.date):
+    """A date that fails where it is asked for its year."""
+
+    @property
+    def year(self) -> int:  # type: ignore[override]
+        raise RuntimeError("mallory has no year")
+
+
+class _Zone(datetime.tzinfo):
+    """A zone that knows no offset."""
+
+    def utcoffset(self, _moment: object) -> datetime.timedelta:
+        raise ValueError("mallory is nowhere")
+
+
+class _Text(str):
+    """A text with methods of its own."""
+
+    __slots__ = ()
+    __str__ = __repr__ = __format__ = _Unwritable.__str__  # type: ignore[assignment]
 
 
 NULL = Odd("null", None, "null")
@@ -151,6 +195,13 @@ ANY = (
     Odd("a class", int, "object"),
     Odd("an object without a text", _Unwritable(), "object"),
     Odd("an object that cannot be compared", _Unequal(), "object"),
+    Odd("an object without a class", _Classless(), "object"),
+    Odd("an object of no sort", _BadlySorted(), "object"),
+    Odd("a date without a year", _Yearless(2024, 1, 1), "object"),
+    Odd("a moment nowhere", datetime.datetime(2024, 1, 1, tzinfo=_Zone()), "object"),
+    Odd("a text of its own kind", _Text("y"), "object"),
+    Odd("an identifier without a number", uuid.UUID.__new__(uuid.UUID), "object"),
+    Odd("picoseconds", np.datetime64(5, "ps"), "object"),
 )
 BY_SORT: dict[str, tuple[Odd, ...]] = {
     "text": TEXTS,

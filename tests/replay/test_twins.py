@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from dpselect.engines.duckdb import frame_scan, keys
+from dpselect.engines.duckdb.types import present
 from tests.replay.broken import CALLS, READERS, quotes_run_on, twin
 from tests.replay.calls import ROWS, makers
 from tests.replay.cells import FEW, Bench, Values
 from tests.replay.judge import Allowed, broken
 from tests.replay.kinds import KINDS
 from tests.replay.odd_lines import LINES
-from tests.replay.odd_values import ANY
+from tests.replay.odd_values import ANY, TEXTS
 from tests.replay.questions import Noticed, notice
 from tests.replay.record import difference, recorded, same_answer
 from tests.replay.sorts import PLACES, Sorts, plain
@@ -41,6 +43,13 @@ def test_a_broken_reader_of_lines_is_refused(tmp_path: Path):
     assert before.failed is None
     for place in PLACES[:2]:  # behind the last line there is nobody to swallow
         assert broken(before, noticed({place: line.line}), Allowed()) is not None
+
+
+def test_texts_that_nobody_checked_are_found_out(monkeypatch):
+    monkeypatch.setattr(frame_scan, "sound_form", lambda expression, _type: expression)
+    monkeypatch.setattr(keys, "nameable", present)
+    invalid = next(odd for odd in TEXTS if odd.name == "invalid UTF-8")
+    assert Bench().run(Values(KINDS["pyarrow"], ("text", "text", "text"), ((), (invalid,), ()), 0, FEW)) is not None
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)

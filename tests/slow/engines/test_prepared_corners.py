@@ -18,7 +18,7 @@ from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.preparation import prepare
 from dpselect.engines.sources.object_marks import MARK
 from dpselect.errors import OutputError
-from tests.engines.test_prepared import answers, prepared
+from tests.slow.engines.test_prepared import answers, prepared
 
 VALUES = {"user": [1, 2, 3, 1, 2, 4, 4], "item": [5, 6, 5, 7, 7, 5, 0], "kept": [1, 2, 0, 1, 2, 1, 2]}
 DAYS = [datetime.date(2026, month, 1) for month in (1, 1, 2, 3, 1, 2, 2)]

@@ -12,7 +12,7 @@ import pytest
 from dpselect._ground.periods import periods_of
 from tests.covering import covering
 from tests.engines import timed_rows, typed_rows
-from tests.engines.test_prepared import QUESTIONS, answers, both, prepared
+from tests.slow.engines.test_prepared import QUESTIONS, answers, both, prepared
 
 __all__ = ["both"]
 

@@ -24,6 +24,7 @@ from dpselect.testing import SeededDraws, law
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import plan_of
+from tests.covering import covering
 from tests.exact.laws import BITS
 from tests.exact.renyi_laws import call_law, heavy
 from tests.exact.union_laws import sets_of, subsets
@@ -65,15 +66,13 @@ def log_of(mean, order):
     return float(np.log(mean)) / (order - 1)
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-@pytest.mark.parametrize(("epsilon", "delta"), [("1", "0.1"), ("3", "0.01")])
-@pytest.mark.parametrize("first", [True, False])
-def test_a_union_is_worth_its_divergence_both_ways(rounds, epsilon, delta, first):
+@pytest.mark.parametrize(("rounds", "price", "first"), covering([1, 2], [("1", "0.1"), ("3", "0.01")], [True, False]))
+def test_a_union_is_worth_its_divergence_both_ways(rounds, price, first):
     """At its own order, which is 3 here, and at a smaller one; of the first shares alone, hardly less is refused.
 
     With all shares the chance moves less than the curve that bounds it, where users have different numbers of items.
     """
-    every = made(rounds, epsilon, delta)
+    every = made(rounds, *price)
     mechanism = every.of_first_shares() if first else every
     pairs, hidden = list(laws(mechanism)), float(mechanism.hidden)
     assert mechanism.order == 3

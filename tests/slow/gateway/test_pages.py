@@ -166,12 +166,6 @@ def test_nobody_is_sent_elsewhere(client: TestClient, to: str) -> None:
     client.cookies.clear()
 
 
-def test_a_wrong_token_is_told(client: TestClient) -> None:
-    browser = Browser(client).sign_in("wrong")
-    assert browser.status == 401
-    assert "token is not known" in browser.said
-
-
 def test_a_link_works_once_and_not_by_being_looked_at(client: TestClient) -> None:
     gateway: Gateway = client.gateway  # type: ignore[attr-defined]
     people = gateway.people_who_sign_in
@@ -229,14 +223,6 @@ def test_every_wish_is_planned_asked_and_answered(ann: Browser, query: str, titl
     assert "What is promised" in ann.said
 
 
-def test_the_second_asking_is_free_and_says_so(ann: Browser) -> None:
-    first = answered(ann, "wish=top&k=4&share=3").path.partition("?")[0]
-    ann.get("/ask?wish=top&k=4&share=3")
-    assert "nothing: its answer is there" in ann.said
-    assert "for nothing" in "".join(ann.one("ask").itertext())
-    assert ann.submit("asking").path.partition("?")[0] == first
-
-
 def test_a_second_click_is_no_second_question(ann: Browser) -> None:
     ann.get("/ask?wish=top&k=5&share=1&fresh=yes")
     form = next(one for one in ann.page.iter("form") if one.get("id") == "asking")
@@ -250,17 +236,6 @@ def test_a_second_click_is_no_second_question(ann: Browser) -> None:
     assert numbers[0] is not None
     assert numbers[1] is not None
     assert numbers[0][0] == numbers[1][0]
-
-
-def test_what_the_budget_does_not_hold_has_no_button(client: TestClient) -> None:
-    bob = signed_in(client, "bob").get("/ask?wish=top&price=epsilon&epsilon=300&delta=1e-9")
-    assert "more than what is left" in bob.said
-    assert not bob.has("ask")
-    bob.submit("asking")  # by somebody who makes their own form
-    assert bob.status == 409
-    assert next(one for one in bob.page.iter("a") if "button" in (one.get("class") or "")).get("href") == (
-        "/ask?wish=top&price=epsilon&epsilon=300&delta=1e-9"
-    )
 
 
 def test_a_mistake_is_told_beside_the_menus(ann: Browser) -> None:
@@ -389,39 +364,6 @@ def test_a_question_can_be_rejected_or_cancelled(ann: Browser, olga: Browser) ->
 
 
 # ---- budgets, owner, auditor --------------------------------------------------------------------------------
-
-
-def test_an_analyst_sees_their_own_budget_and_an_owner_grants(client: TestClient, olga: Browser) -> None:
-    bob = signed_in(client, "bob").get("/budget")
-    assert "epsilon 1, delta 1e-07" in bob.said
-    assert "ann" not in bob.said.split()
-    olga.get("/owner").submit("/owner/grants", data="plays", analyst="bob", epsilon="1/2", delta="")
-    assert olga.path == "/owner#people"
-    assert "epsilon 1.5, delta 1e-07" in bob.get("/budget").said
-    olga.submit("/owner/grants", data="plays", analyst="bob", epsilon="much")
-    assert olga.status == 422
-    assert "epsilon 1.5, delta 1e-07" in bob.get("/budget").said
-
-
-def test_a_quota_is_drawn_over_time(ann: Browser) -> None:
-    for k in (8, 9):
-        answered(ann, f"wish=top&k={k}&share=1")
-    page = ann.get("/budget")
-    assert len(page.pictures()) == 1
-    (said,) = (str(one.get("aria-label")) for one in page.page.iter() if one.get("role") == "img")
-    assert re.fullmatch(r"How much of each budget is used, of [-0-9]{10}\. [0-9]+ % used\.", said)
-
-
-def test_the_auditor_verifies_and_reads_the_record(client: TestClient) -> None:
-    cleo = signed_in(client, "cleo")
-    assert cleo.path == "/record"
-    assert "The record is clean" in cleo.submit("/record").said
-    head = "".join(cleo.one("verified").find(".//code").itertext())  # type: ignore[union-attr]
-    assert "the head that you noted is in it" in cleo.submit("/record", head=head).said
-    assert "not clean: one problem" in cleo.submit("/record", head="ab" * 32).said
-    assert "What was asked" in cleo.get("/record/plays").said
-    assert "entries were checked: clean" in cleo.said
-    assert cleo.get("/record/none").status == 404
 
 
 @pytest.mark.parametrize("name", list(TOKENS))

@@ -7,7 +7,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -35,48 +35,6 @@ def remote(served: Served) -> Iterator[dps.Remote]:
 
 
 COUNTRIES = ["Germany", "Brazil", "Iceland"]
-ASKED: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
-    "top_k": lambda data: data.top_k(3, epsilon="0.1", counts=True),
-    "by group": lambda data: by_names(data).top_k(2, epsilon="0.1", by="country", groups=["Germany", "Brazil"]),
-    "by weight": lambda data: by_names(data).top_k(2, epsilon="0.1", by_weight="minutes", at_most=50),
-    "declared weight": lambda data: by_names(data).top_k(2, epsilon="0.1", by_weight="minutes"),
-    "measures": lambda data: data.top_k(2, epsilon="0.1", domain=["a", "b"], measures="mean(minutes, 0, 240)"),
-    "share": lambda data: data.top_k(2, share="0.5%"),
-    "within": lambda data: by_names(data).top_k(1, domain=["a", "b", "c"], within=300),
-    "union": lambda data: data.union(epsilon="0.1"),
-    "users for": lambda data: by_names(data).union(users_for=900, max_items_per_user=1, method="truncated-geometric"),
-}
-OF_COUNTRIES: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
-    "choose": lambda data: data.choose(domain=COUNTRIES, epsilon="0.1"),
-    "declared domain": lambda data: data.choose(domain=None, epsilon="0.1"),
-    "histogram": lambda data: data.histogram(domain=COUNTRIES, epsilon="0.1"),
-}
-OF_MINUTES: dict[str, Callable[[dps.RemoteDataset], dps.Release]] = {
-    "quantile": lambda data: data.quantile([0.25, 0.75], bounds=(0, 240), step=1, epsilon="0.1"),
-    "declared bounds": lambda data: data.median(bounds=None, epsilon="0.1"),  # type: ignore[arg-type]
-    "median by group": lambda data: by_names(data).median(
-        bounds=(0, 240), step=1, epsilon="0.1", by="country", groups=COUNTRIES
-    ),
-}
-EVERY = [
-    (item, name)
-    for item, asked in (("artist", ASKED), ("country", OF_COUNTRIES), ("minutes", OF_MINUTES))
-    for name in asked
-]
-
-
-@pytest.mark.parametrize(("item", "name"), EVERY, ids=[name for _, name in EVERY])
-def test_every_verb_is_answered_and_the_same_again_is_free(item: str, name: str, remote: dps.Remote) -> None:
-    ask = {**ASKED, **OF_COUNTRIES, **OF_MINUTES}[name]
-    data = remote.data("listening", item=item)
-    first, again = ask(data), ask(data)
-    assert first.secure
-    assert first.charged is not None
-    assert again.charged is not None
-    assert (first.charged.numbers["repeated"], again.charged.numbers["repeated"]) == (False, True)
-    assert 0 < first.charged.numbers["share"] < 0.1  # type: ignore[operator]
-    assert (again.items, again.privacy, again.accuracy) == (first.items, first.privacy, first.accuracy)
-    assert dps.Release.from_json(first.to_json()) == first
 
 
 def test_plan_price_and_answer_agree(remote: dps.Remote) -> None:
@@ -100,42 +58,6 @@ def test_plan_price_and_answer_agree(remote: dps.Remote) -> None:
     with pytest.raises(dps.GatewayError, match="no longer be taken back") as found:
         remote.cancel(str(newest["id"]))
     assert found.value.kind == "state"
-
-
-def test_a_fresh_answer_is_paid_again(remote: dps.Remote) -> None:
-    data = remote.data("listening", item="country")
-    left = [remote.budget()[0]["left"]]
-    for _ in range(2):
-        by_names(data).choose(domain=COUNTRIES, epsilon="0.05", fresh=True)
-        left.append(remote.budget()[0]["left"])
-    assert left[0] > left[1] > left[2]  # type: ignore[operator]
-
-
-WRONG: dict[str, tuple[Callable[[dps.Remote], object], type[Exception], str]] = {
-    "data": (lambda r: r.data("nothing").top_k(epsilon=1), dps.ParameterError, "data must be the name of data"),
-    "item": (lambda r: r.data(item="user").top_k(epsilon=1), dps.ParameterError, "item must be one of the columns"),
-    "filter": (lambda r: r.data().where("user = 1").top_k(epsilon=1), dps.ParameterError, "where must use columns"),
-    "list": (
-        lambda r: r.data().where("country = 'X'").top_k(epsilon=1),
-        dps.ParameterError,
-        "where must compare country",
-    ),
-    "group": (lambda r: r.data().top_k(epsilon=1, by="minutes"), dps.ParameterError, "by must name columns"),
-    "during": (lambda r: r.data().during("2026-10").top_k(epsilon=1), dps.ParameterError, "during must be left out"),
-    "k": (lambda r: r.data().top_k(2000, epsilon=1), dps.ParameterError, "k must be at most 1000"),
-    "budget": (lambda r: r.data().top_k(epsilon=9), dps.BudgetError, "must hold up to .* of the quota"),
-    "id": (lambda r: r.question("abc"), dps.GatewayError, "no question of yours"),
-    "answer": (lambda r: r.answer("abc"), dps.GatewayError, "no answer of that number"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_what_the_owner_did_not_open_is_refused_and_costs_nothing(case: str, remote: dps.Remote) -> None:
-    ask, kind, said = WRONG[case]
-    before = remote.budget()
-    with pytest.raises(kind, match=said):
-        ask(remote)
-    assert remote.budget() == before
 
 
 def test_who_may_not_ask_is_told_so(served: Served) -> None:

@@ -1,4 +1,4 @@
-"""Whole calls replayed on neighbours: every verb in PostgreSQL, and on the kinds that tests/replay does not have."""
+"""Whole calls replayed on neighbours: every verb in PostgreSQL, and on each kind of source."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import pytest
 from dpselect.engines.duckdb import pairs, text
 from dpselect.mechanisms.set_union.kernels import compiled
 from tests.replay.calls import cases, makers
-from tests.replay.kinds import KINDS, QUICK
+from tests.replay.kinds import KINDS
 from tests.replay.record import recorded
 from tests.replay.server_kinds import Servers
 from tests.replay.test_calls import GRANT, check
 from tests.replay.verbs import VERBS
 
-CASES = [case for case in cases() if case[0] not in QUICK]
 
-
-@pytest.mark.parametrize(("kind", "verb"), [*(("PostgreSQL", verb) for verb in VERBS), *CASES])
+@pytest.mark.parametrize(("kind", "verb"), [*(("PostgreSQL", verb) for verb in VERBS), *cases()])
 def test_a_call_on_a_neighbour(kind: str, verb: str, request: pytest.FixtureRequest):
     Servers.run(KINDS[kind], request)
     check(KINDS[kind], verb)

@@ -19,8 +19,8 @@ from dpselect.engines.spark.dialect import spark_type
 from dpselect.errors import ParameterError
 from tests.engines import filter_rows, filter_words
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS
-from tests.engines.test_filter_cost import TEXTS, missing
 from tests.engines.test_filter_patterns import differing
+from tests.slow.engines.test_filter_cost import TEXTS, missing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.engines.test_by_group import (  # noqa: F401 - tests run here too
-    test_a_filter_a_split_and_periods_come_before,
     test_counts_are_those_of_plain_python,
-    test_groups_of_several_columns,
     test_in_how_many_groups_users_give_a_unit,
     test_items_are_bounded_in_each_group_that_is_kept,
     test_listed_groups_are_there_and_no_others,
@@ -30,15 +28,11 @@ from tests.engines.test_counts_of import (  # noqa: F401
 )
 from tests.engines.test_leave_out import (  # noqa: F401
     test_every_question_is_asked_without_them,
-    test_groups_at_the_head_of_an_item_are_no_part_of_it,
-    test_parts_of_texts_and_items_of_several_columns,
-    test_periods_come_together_with_it,
     test_their_rows_do_not_exist,
     test_they_take_no_place_of_a_bound,
 )
 from tests.engines.test_periods import (  # noqa: F401
     test_a_user_in_one_period_is_the_user_everywhere,
-    test_every_verb_takes_periods,
     test_one_period_is_a_filter,
     test_what_a_user_keeps_in_one_period_hangs_on_no_other,
     test_what_items_gained,

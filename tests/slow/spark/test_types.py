@@ -34,7 +34,6 @@ from tests.engines.test_keys import (  # noqa: F401
     test_a_filter_sees_the_columns_themselves,
     test_domains_of_tuples,
     test_no_value_is_taken_for_a_border,
-    test_users_of_several_columns_in_periods,
     test_what_names_nothing_is_refused,
 )
 from tests.engines.typed_rows import AWKWARD, VALUES
@@ -117,14 +116,3 @@ def test_some_shapes(hold: Hold, shape: str) -> None:
 
 def test_every_user_keeps_as_many_as_they_may(hold: Hold) -> None:
     test_every_engine.check_bound(hold(AWKWARD), AWKWARD, "text")
-
-
-VERBS = (
-    "top_k", "top_k, discovered in the engine", "top_k of a range", "top_k by prices", "top_k with measures", "choose",
-    "histogram of a list", "quantile, mean", "medians of groups", "choose in days", "union", "union in the engine",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_same_release(hold: Hold, verb: str) -> None:
-    test_every_verb.check_verb(hold(AWKWARD), test_every_verb.VERBS[verb])

@@ -11,24 +11,18 @@ from tests.engines.test_every_value import (  # noqa: F401 - tests run here too
 )
 from tests.engines.test_measures import (  # noqa: F401
     test_a_bound_keeps_the_items_that_were_counted,
-    test_a_filter_left_out_items_and_a_user_in_several_periods,
     test_columns_that_hold_no_numbers_are_refused,
     test_domains_and_items_that_were_never_seen,
-    test_items_of_several_columns,
     test_numbers_of_a_range_that_the_column_cannot_hold,
 )
 from tests.engines.test_totals import (  # noqa: F401
-    test_a_filter_and_a_user_in_several_periods,
     test_a_range_as_the_domain,
     test_domains,
     test_items_without_a_unit_use_up_no_bound,
-    test_the_whole_way_on_every_engine,
-    test_users_and_items_of_several_columns,
 )
 from tests.engines.test_values_by_group import (  # noqa: F401
     test_a_user_has_one_random_value_in_each_group,
     test_counts_of_a_domain_are_those_of_plain_python,
-    test_found_groups_of_several_columns,
     test_listed_groups_of_a_public_source,
     test_which_value_is_apart_from_which_group,
 )

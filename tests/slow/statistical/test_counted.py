@@ -108,7 +108,6 @@ ASKED = {
     "items of a domain": Asked(
         "counted_users", data=FEW, said={**K, **COUNTS, "domain": ITEMS}, uncut={"max_items_per_user": None}
     ),
-    "groups and items": Asked("counted_users", data=FEW, said={**K, **BY, **COUNTS}, uncut=ALL_GROUPS),
     "discovered by group": Asked("counted_users", said={**K, **BY, **COUNTS, "method": "discover"}, uncut=ALL_GROUPS),
     "noisy": Asked(
         "counted_users",
@@ -118,7 +117,6 @@ ASKED = {
         at_once=True,
     ),
     "sums": Asked("counted_sum", said={**K, **COUNTS, **WEIGHED}, uncut={"at_most": 700}),
-    "sums by group": Asked("counted_sum", said={**K, **BY, **COUNTS, **WEIGHED}, uncut={**ALL_GROUPS, "at_most": 700}),
     "periods": Asked(
         "counted_users", data={**TIME, "during": "2026-01..2026-03"}, said={**K, **COUNTS}, uncut=ALL_MONTHS
     ),

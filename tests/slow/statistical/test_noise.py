@@ -53,27 +53,13 @@ def test_few_candidates_all_get_a_number(draws, rate):
     judge_top(draws, ((2, 1, 0), (1, 2, 1)), 2, rate)
 
 
-@pytest.mark.parametrize(("k", "huge"), [(1, 2**40), (2, 2**40), (2, 3)])
+@pytest.mark.parametrize(("k", "huge"), [(1, 2**40), (2, 3)])
 def test_draws_at_one_cut_after_another(draws, k, huge, monkeypatch):
     """The first cut expects one candidate, the next twice as many: most draws go down several cuts."""
     monkeypatch.setattr("dpselect.draws.noisy_top_k.HUGE", huge)
     monkeypatch.setattr("dpselect.draws.noisy_top_k.SPARE", 1 - 2 * k)
     monkeypatch.setattr("dpselect.draws.noisy_top_k.LOWER", 2)
     judge_top(draws, ((4, 2, 0), (1, 4, 7)), k, HALF)
-
-
-def test_members_of_a_group_are_alike():
-    draws = SecureDraws()
-    weights = Weights(np.array([1, 0]), HALF, np.array([1, 3]))
-
-    def right(pick):
-        return dict(zip(range(3), pick, strict=True))
-
-    def sample():
-        picks = [member for group, member in draws.noisy_top(weights, 3) if group == 1]
-        return picks[0]
-
-    judge(sample, right([1 / 3] * 3), [right([0.5, 0.25, 0.25]), right([0.25, 0.25, 0.5])])
 
 
 def test_a_hundred_million_unseen_items(draws):
@@ -91,9 +77,8 @@ def test_a_hundred_million_unseen_items(draws):
     judge(lambda: draws.noisy_top(weights, 1)[0][0], law_at(rate), [law_at(rate / 2), law_at(Fraction(1, 3))])
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(2)])
-def test_discrete_laplace(rate):
-    draws = SecureDraws()
+def test_discrete_laplace():
+    draws, rate = SecureDraws(), Fraction(1, 5)
 
     def law_at(r):
         return floats(law(lambda d: max(-15, min(15, d.laplace(r)))))
@@ -131,12 +116,8 @@ def test_noises_that_are_drawn_together(law_of):
     judge(lambda: next(pairs), pairs_of(right), wrong)
 
 
-@pytest.mark.parametrize(
-    "variance",
-    [Fraction(1, 4), Fraction(7, 2), Fraction(30)],
-)
-def test_discrete_gaussian(variance):
-    draws = SecureDraws()
+def test_discrete_gaussian():
+    draws, variance = SecureDraws(), Fraction(7, 2)
 
     def law_at(v):
         return floats(law(lambda d: max(-15, min(15, d.gaussian(v)))))

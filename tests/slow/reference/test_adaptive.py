@@ -111,7 +111,6 @@ def randomised_responses(k, e, epsilon):
     return mpmath.fsum(terms) / (1 + mpmath.exp(e)) ** k
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 60), st.fractions(Fraction(1, 100), 3, max_denominator=1000), st.floats(0, 0.9))
 def test_pure_steps_alone_are_exact(k, e, part):
     epsilon = Fraction(part) * min(k * e, Fraction(20))
@@ -141,7 +140,6 @@ def fixed_picks(k, e, epsilon):
     return best
 
 
-@settings(max_examples=60)
 @given(st.integers(1, 25), st.fractions(Fraction(1, 100), 3, max_denominator=1000), st.floats(0, 0.95))
 def test_never_below_the_optimum_of_fixed_picks(k, e, part):
     epsilon = Fraction(part) * min(k * e, Fraction(20))
@@ -158,7 +156,7 @@ few_steps = st.lists(st.builds(Steps, kinds, st.integers(1, 3)), min_size=1, max
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(few_steps, st.floats(0, 0.9), st.integers(0, 2**32), st.floats(0, 0.5))
 def test_never_below_an_adaptive_adversary(steps, part, seed, width):
     """Every history is enumerated; after each the adversary takes another t, and the divergence is exact."""
@@ -345,7 +343,6 @@ def shortfalls(e, span, seed, decay):
         yield got < exact, got > exact + 2.0**-44
 
 
-@settings(max_examples=60)
 @given(
     st.fractions(Fraction(1, 10**4), 12, max_denominator=10**5),
     st.integers(1, 40),
@@ -365,7 +362,6 @@ def test_without_outward_rounding_an_operator_is_refused(monkeypatch):
 # ---- order, monotonicity, limits ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
 @given(few_steps, st.integers(1, 30))
 def test_a_smaller_delta_costs_more_and_never_more_than_adding_up(steps, digits):
     small, large = Fraction(1, 2 * 10**digits), Fraction(1, 10**digits)
@@ -425,7 +421,6 @@ def test_the_largest_pick(k, best):
     assert adaptive_epsilon(plan(found), DELTA) <= 1 < adaptive_epsilon(plan(found * Fraction(1003, 1000)), DELTA)
 
 
-@settings(max_examples=25)
 @given(st.integers(1, 30), st.booleans(), st.fractions(Fraction(1, 100), 12), st.integers(2, 30))
 def test_a_found_pick_is_certified(k, counted, epsilon, digits):
     plan, delta = plan_of(k, k if counted else 0), Fraction(1, 10**digits)

@@ -128,32 +128,10 @@ def test_other_questions(both, asked):
     assert answers(ours, **asked) == answers(source, **asked)
 
 
-def test_keys_of_several_columns(tmp_path):
-    key = {"user": ("user", "day"), "item": ("text", "whole")}
-    source, ours = prepared(typed_rows.AWKWARD, tmp_path, 2, **key, keep="flag")
-    for where in (None, "flag", "whole > 8"):
-        assert answers(ours, **key, where=where) == answers(source, **key, where=where)
-
-
 def test_no_rows(tmp_path):
     source, ours = prepared(typed_rows.EMPTY, tmp_path, 1, user="user", item="text", keep="whole", weight="small")
     for more in ({}, {"where": "whole > 8"}, {"totals": Totals.of("small", 10)}, {"by": ("whole",)}):
         assert answers(ours, item="text", **more) == answers(source, item="text", **more)
-
-
-def test_what_items_gained(tmp_path):
-    rules = {"user": "user", "item": "item", "keep": "number", "time": "zoned", "period": "month"}
-    source, ours = prepared(timed_rows.TIMED, tmp_path, 2, **rules)
-    quarters = periods_of("zoned", "quarter", ["2026-Q2", "2027-Q1"], "UTC").compared_with(["2026-Q3", "2026-Q1"])
-    found = []
-    for place in (source, ours):
-        asked = {"user": "user", "item": "item", "periods": quarters, "where": "number < 2", "key": KEY}
-        with open_engine(place, **asked) as engine:
-            kept = engine.pairs()
-            kept.release(np.arange(kept.weigh(np.array([1] * 9), KEY).sizes.sum()))
-            found.append([pairs(engine.top(9)), kept.names(), kept.users(9, KEY).tolist()])
-    assert found[0] == found[1]
-    assert found[0][0]
 
 
 def test_rules_refuse_what_was_not_kept(tmp_path):
