@@ -260,7 +260,9 @@ def package_imports(sources: Mapping[str, str]) -> Iterator[tuple[str, Import]]:
     What a value has done by a later room is left out.
     """
     for path, source in sources.items():
-        yield from ((path, one) for one in imports_of(source, package_of(path)) if one.within("dpselect"))
+        for one in imports_of(source, package_of(path)):
+            if one.within("dpselect") and not done_later(one, path):
+                yield path, one
 
 
 @cache

@@ -121,9 +121,11 @@ class Method(Value):
     popular: Sequence[Any] | Release | None = param(POPULAR, default=None, help="items that are likely to be shared")
 
     def check(self) -> None:
-        """The best method has no name."""
+        """The best method has no name, and who chooses popular items first looks at what others gave."""
         if self.name == AUTO:
             object.__setattr__(self, "name", None)
+        if self.in_engine and self.popular:
+            raise ParameterError("in_engine", "be left out where popular is given", True, _HINTS["in_engine"])
 
 
 def method_of(verb: str, method: Method) -> Method | None:
