@@ -165,7 +165,7 @@ REFUSED: dict[str, Refused] = {
     "method misspelt": (
         lambda e, _: union(e, "--method", "polcy-gaussian"),
         2,
-        r"name of a method(.|\n)*policy-gaussian",
+        r"a method(.|\n)*policy-gaussian",
     ),
     "half an item": (lambda e, _: union(e, "--max-items-per-user", "1.5"), 2, "max-items-per-user: invalid int"),
     "some items": (lambda e, _: union(e, "--max-items-per-user", "some"), 2, "max-items-per-user: invalid int"),
