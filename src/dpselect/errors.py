@@ -88,7 +88,10 @@ class ParameterError(DpselectError, ValueError):
     """A parameter is not what it must be. Raised before any data is touched, so it costs nothing.
 
     `came` is a text that says what came, or the wrong value itself, which is then shown as the function `came` does.
+    Of what was read as a whole, such as a body, `others` are what else is wrong in it.
     """
+
+    others: tuple[ParameterError, ...] = ()
 
     def __init__(self, parameter: str, must: str, came: object, hint: str | None = None) -> None:
         self.parameter = parameter

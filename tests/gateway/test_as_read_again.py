@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from dpselect.errors import ParameterError
 from dpselect.gateway.asked import AskedQuestion, asked
+from dpselect.gateway.problems import of_error
 from dpselect.gateway.settings.reading import read
 from tests.gateway.served import settings_in
 
@@ -52,3 +54,24 @@ def test_null_is_left_out_and_a_worker_plans_the_same(plan: Any, verb: str, name
     first, null = plan(body), plan({**body, name: None})
     assert first.key == null.key == plan(first.body).key == plan(null.body).key
     assert first.plan == null.plan == plan(null.body).plan
+
+
+def test_all_mistakes_of_a_body_are_told_at_once(plan: Any) -> None:
+    body = {
+        "data": "plays",
+        "verb": "top_k",
+        "k": 0,
+        "epsilon": "much",
+        "by": [],
+        "groups": "x",
+        "delta": 2,
+        "counts": 1,
+    }
+    with pytest.raises(ParameterError, match="k must be a whole number of at least 1") as caught:
+        plan(body)
+    told = of_error(caught.value)
+    assert [one["parameter"] for one in told["others"]] == ["by", "groups", "counts", "epsilon", "delta"]  # type: ignore[index, call-overload]
+    assert all("must" in one["detail"] for one in told["others"])  # type: ignore[index, operator, union-attr, call-overload]
+    with pytest.raises(ParameterError) as alone:
+        plan({"data": "plays", "verb": "top_k", "k": 0, "epsilon": "1"})
+    assert "others" not in of_error(alone.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 import dpselect as dps
@@ -55,3 +57,12 @@ def test_a_slip_of_its_name_is_told() -> None:
     said = "at_lest must be a parameter of top_k, got another\nhint: did you mean at_most or at_least"
     with pytest.raises(dps.ParameterError, match=said):
         dps.Plan.from_dict({"verb": "top_k", "at_lest": 5, "epsilon": 1})
+
+
+@pytest.mark.parametrize("question", [dps.TopK, dps.Union, dps.Choose, dps.Quantile, dps.Histogram])
+def test_a_verb_has_the_fields_of_its_question_and_the_price(question: type[dps.Question]) -> None:
+    verb, own = question.verb, [one.name for one in question.parameters()]
+    taken = [*inspect.signature(getattr(dps.Dataset, verb)).parameters][1:]
+    assert sorted(taken) == sorted([*own, "epsilon", "delta", "share"])
+    assert len(taken) <= 10
+    assert [*inspect.signature(getattr(dps.RemoteDataset, verb)).parameters][1:] == taken

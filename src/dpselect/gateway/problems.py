@@ -79,7 +79,10 @@ def of_error(error: Exception) -> dict[str, Json]:
             return problem(error.kind, error.detail, error.hint)
         case ParameterError() if not isinstance(error, SourceError):
             said = {"parameter": error.parameter, "must": error.must, "came": error.came}
-            return problem("parameter", _first(error), error.hint, **said)
+            others: list[Json] = [
+                problem("parameter", _first(one), one.hint, parameter=one.parameter) for one in error.others
+            ]
+            return problem("parameter", _first(error), error.hint, **said, **({"others": others} if others else {}))
         case BudgetError():
             return problem("budget", _first(error), error.hint)
         case LedgerError():

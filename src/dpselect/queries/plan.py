@@ -338,9 +338,16 @@ def parts_of(found: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
         raise ParameterError("question", "be an object with a verb", came(found))
     make = kind(parameters.one_of("verb", found.get("verb"), PLANS))
     given = {name: value for name, value in found.items() if name != "verb"}
-    parameters.refuse_others(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
-    question = _part(QUESTIONS[make.verb], given, as_json=True)
-    return question, _part(Payment, given, as_json=True), _part(Facts, given, as_json=True)
+    parts: Any = (QUESTIONS[make.verb], Payment, Facts)
+    try:
+        parameters.refuse_others(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
+        question, payment, facts = (_part(part, given, as_json=True) for part in parts)
+    except ParameterError as error:
+        told = [one for part in parts for one in part.mistakes(given, as_json=True)]
+        first, *others = told if error.parameter in {one.parameter for one in told} else [error, *told]
+        first.others = tuple(others)
+        raise first from None
+    return question, payment, facts
 
 
 def by_names(verb: str, given: Mapping[str, Any]) -> tuple[Question, Payment]:

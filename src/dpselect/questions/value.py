@@ -122,6 +122,26 @@ class Value:
         return {name: given[name] for name in names if given[name] is not usual.get(name)}
 
     @classmethod
+    def mistakes(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Iterator[ParameterError]:
+        """What is wrong with each field of flat names by itself, in their order."""
+        for one in cls.parameters():
+            kind, name = one.metadata["kind"], _flat_name(one)
+            if isinstance(kind, Inner):
+                for each in kind.classes:
+                    own = each.said_of(given)
+                    yield from each.mistakes(own, as_json=as_json) if own else ()
+                continue
+            value = given.get(name)
+            if value is None and one.default is not MISSING:
+                continue
+            try:
+                if value is None:
+                    raise ParameterError(name, f"be given for {cls.called()}", "nothing")
+                kind.read(name, kind.from_json(name, value) if as_json else value)
+            except ParameterError as error:
+                yield error
+
+    @classmethod
     def from_flat(cls, given: Mapping[str, Any], *, as_json: bool = False) -> Self:
         """The value of flat names; what is None was left out. All of them must be names of this value."""
         made: dict[str, Any] = {}

@@ -126,8 +126,9 @@ PROBLEM = of(
         "parameter": TEXT,
         "must": TEXT,
         "came": TEXT,
+        "others": {**listed(OPEN), "description": "what else is wrong in the same body, each as a problem"},
     },
-    *("hint", "parameter", "must", "came"),
+    *("hint", "parameter", "must", "came", "others"),
 )
 COST = of(
     {"share": NUMBER, "left": null_or(NUMBER), "questions_left": null_or(COUNT), "repeated": FLAG, "sentence": TEXT}
