@@ -13,7 +13,7 @@ from dpselect.errors import ParameterError
 from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.problems import of_error
 from dpselect.gateway.settings.reading import read
-from tests.gateway.served import settings_in
+from tests.gateway.served import serving, settings_in
 
 
 class Paying:
@@ -75,3 +75,12 @@ def test_all_mistakes_of_a_body_are_told_at_once(plan: Any) -> None:
     with pytest.raises(ParameterError) as alone:
         plan({"data": "plays", "verb": "top_k", "k": 0, "epsilon": "1"})
     assert "others" not in of_error(alone.value)
+
+
+def test_a_page_and_http_tell_them_too(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        page = served.ann.get("/ask?data=plays&verb=top_k&price=epsilon&epsilon=much&delta=2").text
+        told = served.ann.post("/v1/price", {"data": "plays", "verb": "top_k", "k": 0, "epsilon": "much"}).json()
+    assert "delta must be at least 0 and less than 1" in page
+    assert "epsilon must be a positive, finite number" in page
+    assert (told["parameter"], [one["parameter"] for one in told["others"]]) == ("k", ["epsilon"])
