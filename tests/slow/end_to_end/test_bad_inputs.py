@@ -31,7 +31,7 @@ def test_the_script_finds_what_is_bad(tmp_path):
         "p.rational = broken",
     )
     broken.write_text("\n".join(lines))
-    command = [sys.executable, ROOT / "benchmarks" / "bad_inputs.py", "--cases", "4", "--kinds", "verbs", "--show"]
+    command = [sys.executable, ROOT / "benchmarks" / "bad_inputs.py", "--cases", "12", "--kinds", "verbs", "--show"]
     command += ["--seconds", "300"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(tmp_path)})
     assert ended.returncode == 1
