@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from dpselect.errors import ParameterError, came
 
@@ -182,11 +182,6 @@ def part(name: str, value: object, must: str) -> Fraction:
         return rational(name, text[:-1], must) / 100 if text.endswith("%") else rational(name, value, must)
     except ParameterError:
         raise ParameterError(name, must, came(value)) from None
-
-
-def price(epsilon: object, delta: object) -> dict[str, Any]:
-    """The price of a question as its parameters: a delta that nobody named is left to the question."""
-    return {"epsilon": epsilon} if delta is None else {"epsilon": epsilon, "delta": delta}
 
 
 def whole(name: str, value: object, *, least: int, most: int = MOST) -> int:

@@ -156,10 +156,6 @@ class Journal:
         """Nothing was used yet; what is there stays."""
         self._store.run(sql.NEW_USED, used_row(account, ALWAYS, Used()))
 
-    def set_used(self, account: Account, period: str, used: Used) -> None:
-        """Put it in the place of what was used before."""
-        self._store.run(sql.SET_USED, used_row(account, period, used))
-
     def standings(self, account: Account, periods: Callable[[DataAccount], Iterable[str]]) -> dict[str, Standing]:
         """How the analyst stands in the periods that are meant of the data."""
         rows = self._store.run(sql.QUOTA_AND_DATA, (account.dataset, account.analyst))

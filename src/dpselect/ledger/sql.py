@@ -77,5 +77,4 @@ SET_HEAD = "UPDATE meta SET entries = ?, head = ? WHERE id = 1"
 SET_DATA = _put("data", DATA, "dataset")
 SET_QUOTA = _put("quota", QUOTA, "dataset, analyst")
 NEW_USED = f"INSERT INTO used ({USED}) VALUES ({_places(USED)}) ON CONFLICT (dataset, period, analyst) DO NOTHING"
-SET_USED = _put("used", USED, "dataset, period, analyst")
 SET_TWO_USED = _put("used", USED, "dataset, period, analyst", rows=2)

@@ -24,7 +24,7 @@ from dpselect.mechanisms.candidates import Input
 from dpselect.mechanisms.port import settle
 from dpselect.queries.choose_by import chosen_by_group
 from dpselect.queries.likeness import likeness
-from dpselect.queries.of_groups import Groups
+from dpselect.queries.of_groups import AskedGroups
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.plan import Ready, cut_by, sampled
 from dpselect.questions.parts import By, Method
@@ -67,7 +67,7 @@ class ChoosePlan(OfValues):
         """The mechanism: of one choice, or of one in every group."""
         by = None if isinstance(self.question, Scores) else self.question.by
         if isinstance(by, By):
-            settle(self, mechanism=self._by_group(Groups.of(by)))
+            settle(self, mechanism=self._by_group(AskedGroups.of(by)))
             return
         if self.payment.delta:
             must = "be left out where by is not given: a choice of one needs none"
@@ -83,7 +83,7 @@ class ChoosePlan(OfValues):
         mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=which)
         settle(self, mechanism=mechanism)
 
-    def _by_group(self, groups: Groups) -> Any:
+    def _by_group(self, groups: AskedGroups) -> Any:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.choose.by_group import ChoiceByGroup
         from dpselect.queries.in_groups import in_groups
@@ -129,7 +129,7 @@ class ChoosePlan(OfValues):
         if isinstance(self.question, Choose):
             of = {"domain": self.domain}
             if isinstance(self.question.by, By):
-                of |= {"delta": self.delta, **Groups.of(self.question.by).said}
+                of |= {"delta": self.delta, **AskedGroups.of(self.question.by).said}
         return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.price.neighbors), **of}
 
     def ready(self, engine: Engine) -> Ready:

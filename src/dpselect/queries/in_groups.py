@@ -18,7 +18,7 @@ from dpselect.engines.port import Engine
 from dpselect.mechanisms.choose.by_group import ChoiceByGroup
 from dpselect.mechanisms.quantile_by_group import QuantileByGroup
 from dpselect.queries.group_finder import SHARE, GroupFinder
-from dpselect.queries.of_groups import Groups as Asked
+from dpselect.queries.of_groups import AskedGroups
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Kind, Release, Statement
@@ -96,7 +96,7 @@ class InGroups:
 
 
 def in_groups(
-    asked: Asked, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
+    asked: AskedGroups, epsilon: Fraction, delta: Fraction, make: Callable[..., ByGroup]
 ) -> tuple[InGroups, ByGroup]:
     """A question's price in groups, and the mechanism. `make` takes max_groups_per_user, epsilon and delta.
 

@@ -10,7 +10,7 @@ from dpselect.questions.parts import By
 
 
 @dataclass(frozen=True)
-class Groups:
+class AskedGroups:
     """The groups of a question, with the bound that is meant where none is given."""
 
     by: tuple[str, ...]
@@ -19,7 +19,7 @@ class Groups:
     sizes: bool
 
     @classmethod
-    def of(cls, by: By, *, chooses: bool = False) -> Groups:
+    def of(cls, by: By, *, chooses: bool = False) -> AskedGroups:
         """Those of `by`; where nothing chooses the bound, or there is nothing to choose, it is 1."""
         columns: Any = by.columns
         listed: Any = by.groups

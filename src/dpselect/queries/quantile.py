@@ -20,7 +20,7 @@ from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 from dpselect.queries.likeness import likeness
-from dpselect.queries.of_groups import Groups
+from dpselect.queries.of_groups import AskedGroups
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.plan import Ready, cut_by
 from dpselect.queries.within import AskedAccuracy, price_for
@@ -86,7 +86,7 @@ class QuantilePlan(OfValues):
             hint = "give bounds, between which means are taken"
             raise ParameterError("per_user", "be random, min or max where there are no bounds", "mean", hint)
         if isinstance(self.question.by, By):
-            mechanism = self._by_group(Groups.of(self.question.by))
+            mechanism = self._by_group(AskedGroups.of(self.question.by))
         elif self.payment.within is None:
             mechanism = self._mechanism(self.given_epsilon)
         else:
@@ -107,7 +107,7 @@ class QuantilePlan(OfValues):
         kind = better_for(*self._asked.values()) if kind is None else kind
         return kind(**self._asked, delta=self.delta, epsilon=epsilon)
 
-    def _by_group(self, groups: Groups) -> OneOrSeveral:
+    def _by_group(self, groups: AskedGroups) -> OneOrSeveral:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.quantile_by_group import QuantileByGroup
         from dpselect.queries.in_groups import in_groups
@@ -161,7 +161,7 @@ class QuantilePlan(OfValues):
             "delta": self.delta if self.table is None else self.table.delta,
             "per_user": None if self.per_user is None else str(self.per_user),
             **({} if within is None else {"within": within}),
-            **(Groups.of(by).said if isinstance(by, By) else {}),
+            **(AskedGroups.of(by).said if isinstance(by, By) else {}),
         }
 
     def ready(self, engine: Engine) -> Ready:

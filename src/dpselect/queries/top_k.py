@@ -16,7 +16,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
 from dpselect.queries.facts import Rows
-from dpselect.queries.of_groups import Groups
+from dpselect.queries.of_groups import AskedGroups
 from dpselect.queries.plan import Plan, Ready, cut_by
 from dpselect.queries.selection import Selection
 from dpselect.queries.selections import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
@@ -124,16 +124,16 @@ class TopKPlan(Plan):
         return " without a domain" if self.domain is None else " with a domain"
 
     @property
-    def in_groups(self) -> Groups | None:
+    def in_groups(self) -> AskedGroups | None:
         """What is asked of groups, where anything is."""
-        return Groups.of(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
+        return AskedGroups.of(self.question.by, chooses=True) if isinstance(self.question.by, By) else None
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:
         """To find items."""
         return question.domain is None
 
-    def _without_bound(self, groups: Groups) -> ChosenGroups[Self]:
+    def _without_bound(self, groups: AskedGroups) -> ChosenGroups[Self]:
         """What chooses max_groups_per_user."""
         from dpselect.queries.chosen_groups import ChosenGroups
 
@@ -354,7 +354,7 @@ class TopKPlan(Plan):
 
     def _by_group(self, method: str, epsilon: Fraction) -> Selection:
         """In every group: by limited domain, at the price of the groups that one user counts in."""
-        from dpselect.queries.top_k_by import AskedGroups, plan_by_group
+        from dpselect.queries.top_k_by import plan_by_group
 
         if self.domain is not None:
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
@@ -364,9 +364,8 @@ class TopKPlan(Plan):
             raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method), hint)
         groups = self.in_groups
         assert groups is not None
-        asked = AskedGroups(by=self.by, groups=groups.listed, counts=self.counted, users=groups.sizes)
         terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta}
-        terms |= {"max_groups_per_user": groups.most, "max_items_per_user": self.most}
+        terms |= {"counts": self.counted, "max_items_per_user": self.most}
         why, k = "", self.question.k
         if method == AUTO and self.how.k_bar is None and not groups.sizes and self.totals is None:
             method = best_by_group(k * (groups.most or 1), epsilon, self.delta, self.most)
@@ -374,9 +373,9 @@ class TopKPlan(Plan):
         if method == DISCOVER:
             from dpselect.queries.top_k_found_by import plan_found_by_group
 
-            return plan_found_by_group(asked, k, **terms, why=why)
+            return plan_found_by_group(groups, k, **terms, why=why)
         return plan_by_group(
-            asked, k, **terms, k_bar=self.how.k_bar, moves=1 if self.totals is None else self.totals.most
+            groups, k, **terms, k_bar=self.how.k_bar, moves=1 if self.totals is None else self.totals.most
         )
 
     def _near_enough(self, wanted: int) -> Selection:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dpselect._ground.domain import Domain, most_items
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Neighbors, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
@@ -20,6 +19,7 @@ from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, spl
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.queries.likeness import likeness
+from dpselect.queries.of_groups import AskedGroups
 from dpselect.queries.plan import Ready, cut_by
 from dpselect.queries.selection import Selection, fresh_counts, near_counts
 from dpselect.release import accuracy
@@ -32,16 +32,6 @@ METHOD = "limited-domain"
 LISTED = "The same is asked in every group that is listed: "
 UNLISTED = "The same is asked in every group, and nobody has to know which groups there are: "
 REASON = "limited domain looks only at the k_bar + 1 items with most users of each"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AskedGroups:
-    """By which columns, of which groups, and what is asked beside the items."""
-
-    by: tuple[str, ...]
-    groups: Domain | None
-    counts: bool
-    users: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +53,7 @@ class TopByGroup(Selection):
 
     def asked_of(self, engine: Engine) -> Ready:
         """How an engine answers it; listed groups that do not fit are refused now."""
-        most, listed = self.selector.max_groups_per_user, self.asked.groups
+        most, listed = self.selector.max_groups_per_user, self.asked.listed
         if listed is not None:
             engine.check_groups(listed)
         rows = self.k_bar + 1  # no more of a group leave the engine
@@ -108,7 +98,7 @@ class TopByGroup(Selection):
     def _shown(self, found: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
         """The groups with an item, in their order; of listed groups all. Their numbers of users where asked for."""
         sizes = {one.group: len(one.rows) for one in picked}
-        shown = sorted(sizes) if self.asked.groups is None else range(len(found.sizes))
+        shown = sorted(sizes) if self.asked.listed is None else range(len(found.sizes))
         places = np.array(shown, dtype=np.int64)
         names = [name if isinstance(name, tuple) else (name,) for name in found.groups(places)]
         told: Sequence[Any] = fresh_counts(self.of_groups, self._users(found, places), draws, self._of_users).of
@@ -151,7 +141,7 @@ class TopByGroup(Selection):
             "k_bar": self.k_bar,
             "delta_threshold": s.delta_threshold,
             "max_items_per_user": s.max_items_per_user,
-            **({"groups_listed": True} if self.asked.groups is not None else {}),
+            **({"groups_listed": True} if self.asked.listed is not None else {}),
         }
         if self.of_groups is not None:
             used["epsilon_per_group"] = self.of_groups.epsilon_per_count
@@ -188,7 +178,7 @@ class TopByGroup(Selection):
 
     def _groups_counted(self, with_items: int) -> int:
         """How many numbers of users one user may have moved: those of listed groups are told in any case."""
-        return with_items if self.asked.groups is None else self.selector.max_groups_per_user
+        return with_items if self.asked.listed is None else self.selector.max_groups_per_user
 
     @property
     def _moved(self) -> int:
@@ -200,18 +190,16 @@ def plan_by_group(
     asked: AskedGroups,
     k: int,
     *,
+    counts: bool,
     epsilon: Fraction,
     delta: Fraction,
-    max_groups_per_user: int,
     k_bar: int | None,
     max_items_per_user: int | None,
     moves: int = 1,
 ) -> TopByGroup:
     """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
-    k, groups, k_bar, most = parsed(k, max_groups_per_user, k_bar, max_items_per_user)
-    if asked.groups is not None and (listed := most_items(asked.groups)) is not None:
-        groups = min(groups, listed)
-    counted = groups * (moved(k, most) * asked.counts + asked.users)
+    k, groups, k_bar, most = parsed(k, asked.each, k_bar, max_items_per_user)
+    counted = groups * (moved(k, most) * counts + asked.sizes)
     plan = plan_of(groups * k, counted)
     split = split_by_group(plan, epsilon, delta, groups, k_bar if most is None else min(most, k_bar))
     pick, failure = split.epsilon_per_pick, groups * split.threshold
@@ -231,14 +219,14 @@ def plan_by_group(
     return TopByGroup(
         method=METHOD,
         selector=selector,
-        counter=counter if asked.counts else None,
-        of_groups=NoisyCounts(k=1, epsilon_per_count=each) if asked.users else None,
+        counter=counter if counts else None,
+        of_groups=NoisyCounts(k=1, epsilon_per_count=each) if asked.sizes else None,
         privacy=privacy,
         reason=f"{UNLISTED}{REASON}, and a group without an item is not shown."
-        if asked.groups is None
+        if asked.listed is None
         else f"{LISTED}{REASON}.",
         asked=asked,
-        scale=USERS.kept(groups=cut_by(groups, asked.groups), items=most),
+        scale=USERS.kept(groups=cut_by(groups, asked.listed), items=most),
     )
 
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import most_items
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
@@ -19,9 +18,10 @@ from dpselect.mechanisms import gaps
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best
 from dpselect.queries.found import IN_ONE, found_by
+from dpselect.queries.of_groups import AskedGroups
 from dpselect.queries.plan import Ready, cut_by
 from dpselect.queries.selection import fresh_counts, near_counts
-from dpselect.queries.top_k_by import LISTED, UNLISTED, AskedGroups
+from dpselect.queries.top_k_by import LISTED, UNLISTED
 from dpselect.queries.top_k_discovery import FoundTop, made, plan_discovery
 from dpselect.queries.union import chosen_bound
 from dpselect.queries.union_terms import BOUNDS, bound_chooser
@@ -57,7 +57,7 @@ class FoundTopByGroup(FoundTop):
     def asked_of(self, engine: Engine) -> Ready:
         """How an engine answers it: by the pairs of every user, in the groups that they keep."""
         engine.check_sets()
-        listed = self.asked.groups
+        listed = self.asked.listed
         if listed is not None:
             engine.check_groups(listed)
 
@@ -178,24 +178,22 @@ def plan_found_by_group(
     asked: AskedGroups,
     k: int,
     *,
+    counts: bool,
     epsilon: Fraction,
     delta: Fraction,
-    max_groups_per_user: int,
     max_items_per_user: int | None,
     why: str = "",
 ) -> FoundTopByGroup:
     """Check every parameter."""
-    if asked.users:
+    if asked.sizes:
         must = "be left out for discover: it counts users of items only"
         raise ParameterError("users", must, True, "limited-domain counts those of groups too")
-    groups = parameters.whole("max_groups_per_user", max_groups_per_user, least=1, most=MOST_GROUPS)
-    if asked.groups is not None and (listed := most_items(asked.groups)) is not None:
-        groups = min(groups, listed)
+    groups = parameters.whole("max_groups_per_user", asked.each, least=1, most=MOST_GROUPS)
     plan = plan_discovery(
         k,
         epsilon=epsilon,
         delta=delta,
-        counts=asked.counts,
+        counts=counts,
         max_items_per_user=max_items_per_user,
         why=why,
     )
@@ -204,8 +202,8 @@ def plan_found_by_group(
         selector=plan.selector,
         ready=plan.ready,
         privacy=plan.privacy,
-        reason=(UNLISTED if asked.groups is None else LISTED) + REASON + why,
+        reason=(UNLISTED if asked.listed is None else LISTED) + REASON + why,
         asked=asked,
         groups=groups,
-        scale=USERS.kept(groups=cut_by(groups, asked.groups)),
+        scale=USERS.kept(groups=cut_by(groups, asked.listed)),
     )

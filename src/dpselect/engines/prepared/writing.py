@@ -62,10 +62,6 @@ class Writing:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         return path
 
-    def new_folder(self) -> str:
-        """The path of a new folder for what others write here; it does not outlast the next state."""
-        return os.path.join(self.folder, PARTS, f"work-{fresh_key().hex()}.new")
-
     def path(self, part: Part) -> str:
         """Where a file is."""
         return os.path.join(self.folder, PARTS, part.name)

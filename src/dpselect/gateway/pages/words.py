@@ -161,15 +161,6 @@ def _asked(release: Release) -> Sequence[object]:
     return q if isinstance(q, tuple) else [q] * len(release)
 
 
-def leader(release: Release) -> str:
-    """Who leads, with the number where there is one: for the title of a picture."""
-    first = release.items[0]
-    said = f"{formatting.text(first.item)} leads"
-    if first.count is None:
-        return said
-    return f"{said} with about {numbers.number(first.count)} {release.unit}"
-
-
 def order(release: Release) -> str | None:
     """Why a lower place shows a larger number, where one does."""
     for above, below in _neighbours(release):
