@@ -19,7 +19,7 @@ from dpselect.release.panels import Mark
 from dpselect.release.remark import remark
 from dpselect.release.statement import Ended, Item, Kind
 from dpselect.release.svg import DIGEST
-from dpselect.release.table import Bars, Table
+from dpselect.release.table import Bars, TextTable
 from tests.house.test_release import STATEMENT, release
 from tests.house.test_release_files import KINDS, kinds
 
@@ -214,7 +214,7 @@ def test_groups_have_a_body_each_and_are_named_once() -> None:
 
 
 def test_a_table_that_is_cut_within_a_group() -> None:
-    table = Table(
+    table = TextTable(
         {"g": ["a", "a", "b", "b"], "item": list("wxyz"), "n": [1, 2, 3, 4]}, ("g", "item"), ("g",),
         (True, False, True, False), Bars("n", [Mark(bar=1)] * 4),
     )  # fmt: skip

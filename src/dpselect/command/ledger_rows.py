@@ -176,11 +176,11 @@ def exported(entry: Entry) -> dict[str, Json]:
 
 def table(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows for a person; those of data without periods lack that column, which others may have."""
-    from dpselect.release.table import Table
+    from dpselect.release.table import TextTable
 
     left = ("analyst", "dataset", "what", "rows", "question")
     names = max(rows, key=len)
-    return Table({name: [_brief(row.get(name)) for row in rows] for name in names}, left).text()
+    return TextTable({name: [_brief(row.get(name)) for row in rows] for name in names}, left).text()
 
 
 def _brief(value: object) -> object:

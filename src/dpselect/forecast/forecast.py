@@ -12,7 +12,7 @@ from dpselect._ground.parameters import shown
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.panels import Mark
-from dpselect.release.table import Bars, Leaflet, Table, Tabular
+from dpselect.release.table import Bars, Leaflet, Tabular, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,7 +131,7 @@ class Forecast(Tabular):
         ends = [(max(0.0, r.items - r.items_spread), r.items + r.items_spread) for r in self.rows]
         marks = [Mark(bar=r.items, low=low, high=high) for r, (low, high) in zip(self.rows, ends, strict=True)]
         bars = Bars("items", marks)
-        return Leaflet(Table(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", said=FREE)
+        return Leaflet(TextTable(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", said=FREE)
 
     def _shown(self) -> dict[str, list[object]]:
         """Columns for a person; those without any value are left out."""

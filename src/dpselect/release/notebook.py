@@ -20,7 +20,7 @@ from dpselect.release.table import cell
 
 if TYPE_CHECKING:
     from dpselect.release.panels import Mark
-    from dpselect.release.table import Leaflet, Table
+    from dpselect.release.table import Leaflet, TextTable
 
 LONGEST = 200  # characters of a label or a line that a notebook shows; `print` shows all
 WIDE, HIGH = 120, 14  # of a bar
@@ -103,7 +103,7 @@ def _paragraph(line: str, kind: str = "") -> str:
 # ---- the table --------------------------------------------------------------------------------------------
 
 
-def table(shown: Table, caption: str) -> str:
+def table(shown: TextTable, caption: str) -> str:
     """Rows, those of a group in a body of their own."""
     row_head = next((name for name in shown.columns if name in shown.left and name not in shown.once), None)
     row_head = next(iter(shown.columns)) if row_head is None else row_head
@@ -113,19 +113,19 @@ def table(shown: Table, caption: str) -> str:
     return f'<table class="dps-table">{hidden}<thead><tr>{heads}</tr></thead>{bodies}</table>'
 
 
-def _groups(shown: Table) -> Iterator[tuple[int, int]]:
+def _groups(shown: TextTable) -> Iterator[tuple[int, int]]:
     """Where each group begins and ends; all rows where there are none."""
     starts = [place for place, start in enumerate(shown.starts) if start] or [0]
     yield from zip(starts, [*starts[1:], len(shown)], strict=True)
 
 
-def _head(name: str, shown: Table) -> str:
+def _head(name: str, shown: TextTable) -> str:
     kind = ' class="dps-name"' if name in shown.left else ""
     drawn = '<th scope="col"><span class="dps-hidden">drawn</span></th>' if _beside(shown, name) else ""
     return f'<th scope="col"{kind}>{_short(formatting.text(name))}</th>{drawn}'
 
 
-def _rows(shown: Table, first: int, last: int, row_head: str) -> Iterator[str]:
+def _rows(shown: TextTable, first: int, last: int, row_head: str) -> Iterator[str]:
     """The rows of one group."""
     axis = from_zero("", shown.bars.marks if shown.bars else ())
     for place in range(first, last):
@@ -157,7 +157,7 @@ def _short(label: str) -> str:
 # ---- its bars ---------------------------------------------------------------------------------------------
 
 
-def _beside(shown: Table, name: str) -> bool:
+def _beside(shown: TextTable, name: str) -> bool:
     return shown.bars is not None and shown.bars.beside == name
 
 

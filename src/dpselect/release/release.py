@@ -14,7 +14,7 @@ from dpselect.release.accuracy import NO_OTHER, NONE, NOTHING, SHORT, TIMES, Acc
 from dpselect.release.formatting import Json
 from dpselect.release.scale import GROUP_USERS, column_of, score_of, unit_of
 from dpselect.release.statement import NOT_SECURE, Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
-from dpselect.release.table import HEAD, Bars, Leaflet, Table, Tabular
+from dpselect.release.table import HEAD, Bars, Leaflet, Tabular, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -239,7 +239,7 @@ class Release(Tabular, Generic[Label_co]):
             how=self.privacy.sentences,
         )
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         """For a person. A group's values are shown once."""
         names = {name: [formatting.text(value) for value in cells] for name, cells in self._cells.items()}
         columns: dict[str, list[Any]] = {**self.to_columns(), **names}
@@ -249,7 +249,7 @@ class Release(Tabular, Generic[Label_co]):
 
             bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
         if self.groups is None:
-            return Table(columns, left=() if self._asked else self._names, bars=bars)
+            return TextTable(columns, left=() if self._asked else self._names, bars=bars)
         from dpselect.release.groups import told_apart
 
         of = list(self.groups.to_columns(self.items, self._names))
@@ -257,7 +257,7 @@ class Release(Tabular, Generic[Label_co]):
         starts = [not place or one != each[place - 1] for place, one in enumerate(each)]
         columns |= {name: [formatting.text(value) for value in columns[name]] for name in of}
         once = [*of, self._group_users] if self.groups.counted else of
-        return Table(columns, (*of, *self._names), once, starts, bars)
+        return TextTable(columns, (*of, *self._names), once, starts, bars)
 
     def _said(self) -> str:
         """What came back, in a sentence."""

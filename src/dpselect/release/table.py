@@ -36,7 +36,7 @@ class Bars:
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Named columns of equal length; those in `left` hold names, which are put to the left.
 
     Where rows are in groups, those at `starts` begin one, and the columns `once` speak of the whole group.
@@ -51,7 +51,7 @@ class Table:
     def __len__(self) -> int:
         return max(map(len, self.columns.values()), default=0)
 
-    def first(self, rows: int) -> Table:
+    def first(self, rows: int) -> TextTable:
         """Its first rows."""
         bars = self.bars and replace(self.bars, marks=self.bars.marks[:rows])
         columns = {name: cells[:rows] for name, cells in self.columns.items()}
@@ -115,7 +115,7 @@ class Tabular(ABC):
 class Leaflet:
     """A table and the parts of the text beside it, each a line or a paragraph."""
 
-    table: Table
+    table: TextTable
     price: Sequence[str]
     how: Sequence[str]
     how_title: str = "How it was found"  # in a notebook it opens what is hidden below it; "": all is shown
@@ -137,7 +137,7 @@ class Leaflet:
         """All but the table, as lines."""
         return [*self._outcome(), *self._beside()]
 
-    def first(self, rows: int | None) -> Table:
+    def first(self, rows: int | None) -> TextTable:
         """So many rows of a long table, or all."""
         return self.table.first(rows) if rows is not None and self._hidden(rows) else self.table
 

@@ -110,7 +110,7 @@ class Paths:
             def ways(bits: int, j: int = j, s: int = s) -> list[arb]:
                 return self.ways(tables(max(bits, EXACT_BITS)), j, s, bits)
 
-            r = Split.of(ways, self.walk.ways(j, s) if self.walk else None, least, most).draw(draws)
+            r = Halving.of(ways, self.walk.ways(j, s) if self.walk else None, least, most).draw(draws)
             ranks += [block.start + place for place in subset(draws, block.size, r)]
             s -= r
         return ranks
@@ -127,7 +127,7 @@ def _row(n: int, most: int, bits: int) -> arb_poly:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class Halving:
     """Positive numbers for r = least ... most, log-concave: those that rise to `core`, each of it, those that fall.
 
     Both tails are families of `sample_product` whose numbers do not fall, the second one from its far end.
@@ -140,7 +140,7 @@ class Split:
     core: range
 
     @classmethod
-    def of(cls, exact: Callable[[int], Sequence[arb]], close: Ways | None, least: int, most: int) -> Split:
+    def of(cls, exact: Callable[[int], Sequence[arb]], close: Ways | None, least: int, most: int) -> Halving:
         """The core is all, but for tails that certainly lie on one side of a larger number, and are light."""
         core = range(least, most + 1)
         if close and len(close.products) and most > least:
