@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from dpselect.queries.quantile import quantile
     from dpselect.questions.parts import By, Gain, Method, Total
     from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union
-    from dpselect.release.picture import Picture
-    from dpselect.release.release import Item, Receipt, Release, Statement
+    from dpselect.release.release import Release
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.remote.remote import Remote, connect
     from dpselect.rows import CSV, Split, Table, Time
@@ -65,21 +64,17 @@ _HOMES = {
     "Dataset": "dpselect.dataset",
     "DpselectError": "dpselect.errors",
     "GatewayError": "dpselect.errors",
-    "Item": "dpselect.release.release",
     "Ledger": "dpselect.ledger",
     "LedgerError": "dpselect.errors",
     "Mean": "dpselect.aggregates.measures",
     "OutputError": "dpselect.errors",
     "ParameterError": "dpselect.errors",
     "Forecast": "dpselect.forecast",
-    "Picture": "dpselect.release.picture",
     "Plan": "dpselect.queries.plan",
     "Population": "dpselect.forecast",
-    "Receipt": "dpselect.release.release",
     "Release": "dpselect.release.release",
     "Remote": "dpselect.remote.remote",
     "RemoteDataset": "dpselect.remote.dataset",
-    "Statement": "dpselect.release.release",
     "Sum": "dpselect.aggregates.measures",
     "WeakPromiseWarning": "dpselect.errors",
     "Text": "dpselect.texts.text",
@@ -105,24 +100,20 @@ __all__ = [  # noqa: RUF022 - in the order of `dir`
     "Gain",
     "GatewayError",
     "Histogram",
-    "Item",
     "Ledger",
     "LedgerError",
     "Mean",
     "Method",
     "OutputError",
     "ParameterError",
-    "Picture",
     "Plan",
     "Population",
     "Quantile",
     "Question",
-    "Receipt",
     "Release",
     "Remote",
     "RemoteDataset",
     "Split",
-    "Statement",
     "Sum",
     "Table",
     "Text",

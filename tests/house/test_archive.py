@@ -11,13 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-import dpselect as dps
 from dpselect._ground.domain import UNSEEN, Column, Size
 from dpselect._ground.privacy import Neighbors
 from dpselect.engines.identity import source_of
 from dpselect.ledger.question import question, summary
 from dpselect.release.archive import archived, restored
-from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.release import Ended, Item, Receipt, Release, Statement
 
 VALUES = [
     "ant", "", 7, -(2**70), True, 1.5, 0.1, float("inf"), None, UNSEEN, b"\x00\xff", Decimal("1.10"),
@@ -55,7 +54,7 @@ def test_numpy_values_come_back_as_python_has_them_and_strange_ones_as_text():
 
 def test_the_receipt_is_not_part_of_what_is_kept():
     kept = release("ant")
-    assert archived(replace(kept, charged=dps.Receipt("1 pick", {"picks": 1}))) == archived(kept)
+    assert archived(replace(kept, charged=Receipt("1 pick", {"picks": 1}))) == archived(kept)
 
 
 # ---- questions --------------------------------------------------------------------------------------------

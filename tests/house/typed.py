@@ -8,6 +8,7 @@ import numpy as np
 
 import dpselect as dps
 from dpselect import accounting
+from dpselect.release.release import Item
 
 data = dps.Dataset("plays.parquet", user="user", item="artist")
 
@@ -18,9 +19,9 @@ assert_type(data.median(bounds=(0, 1), epsilon=1)[0].item, int | float)
 
 one = dps.choose({"left": 3, "right": 90}, epsilon=1)
 assert_type(one, dps.Release[str])
-assert_type(one[0], dps.Item[str])
+assert_type(one[0], Item[str])
 assert_type([item.item for item in one], list[str])
-assert_type(one[:1], tuple[dps.Item[str], ...])
+assert_type(one[:1], tuple[Item[str], ...])
 assert_type(dps.choose(np.arange(3), epsilon=1), dps.Release[Any])
 assert_type(dps.choose([1, 2, 3], epsilon=1).labels, list[Any])
 assert_type(dps.quantile([1, 2], bounds=(0, 9), epsilon=1), dps.Release[int | float])

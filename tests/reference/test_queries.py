@@ -23,6 +23,7 @@ from dpselect.queries.parameters import table
 from dpselect.queries.plan import PLANS, kind
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Scores
+from dpselect.release.release import Statement
 from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
@@ -176,7 +177,7 @@ def test_every_field_of_a_question_is_in_its_table() -> None:
     for verb in PLANS:
         told = {line.split("`")[1] for line in table(verb) if line.startswith("| `")}
         assert told == set(kind(verb).fields()), verb
-        assert all(one.name in told for one in fields(dps.Statement) if one.name in ("epsilon", "delta"))
+        assert all(one.name in told for one in fields(Statement) if one.name in ("epsilon", "delta"))
 
 
 # ---- what only our own code may ask -----------------------------------------------------------------------
