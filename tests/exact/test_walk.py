@@ -127,7 +127,7 @@ def test_tails_that_do_not_rise_are_listed():
     assert close
     tables = path.tables(128)
     for error, whole in ((close.error, False), (0.9, True)):
-        split = paths.Split.of(lambda bits: path.ways(tables, 1, 20, bits), replace(close, error=error), 0, 18)
+        split = paths.Halving.of(lambda bits: path.ways(tables, 1, 20, bits), replace(close, error=error), 0, 18)
         assert (len(split.core) == 19) == whole
         numbers = [[float(split.exact(128)[r].log()) for r in family] for family in split.families]
         assert all(sorted(n) == n for n in numbers)
