@@ -265,8 +265,11 @@ def test_a_question_is_known_by_its_items_and_not_by_how_they_look() -> None:
     )
     assert one != other
     assert one == twice
-    here, there = (plan_of("union", epsilon=1, popular=[Alike(item)]).key["popular"] for item in "ab")
+    here, there = (plan_of("union", epsilon=1, popular=[Alike(item)]) for item in "ab")
     assert here != there
+    assert here.question != there.question
+    assert here.key["popular"] != there.key["popular"]
+    assert [str.__str__(plan.mechanisms(None)[0].popular[0]) for plan in (here, there)] == ["a", "b"]
 
 
 def test_json_has_no_types_of_our_own() -> None:

@@ -91,9 +91,9 @@ def _engine(data: DataSettings) -> EngineWork:
 
 def _passes(plan: Plan, item: Key) -> int:
     """How many times the work of a plain top k is done on each row."""
-    by, method = getattr(plan.question, "by", None), getattr(plan.question, "method", None)
+    by = getattr(plan.question, "by", None)
     asked = (plan.by, plan.totals, plan.measuring, plan.others, plan.facts.max_items_per_user)
-    options = (getattr(method, "in_engine", None), getattr(by, "sizes", None), getattr(plan, "chosen", None))
+    options = (plan.how.in_engine, getattr(by, "sizes", None), getattr(plan, "chosen", None))
     more = sum(map(bool, asked + options))
     sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
     columns = len(item) - 1 if isinstance(item, tuple) else 0
@@ -102,8 +102,8 @@ def _passes(plan: Plan, item: Key) -> int:
 
 def _draws(plan: Plan, data: DataSettings) -> float:
     """What is drawn from: items of a domain, groups, numbers of each, and each of k."""
-    q, method = getattr(plan.question, "q", ()), getattr(plan.question, "method", None)
-    groups, items = _groups(plan, data), _size(plan.domain) + (getattr(method, "k_bar", None) or 0)
+    q = getattr(plan.question, "q", ())
+    groups, items = _groups(plan, data), _size(plan.domain) + (plan.how.k_bar or 0)
     found = ITEM * items + CELL * items * groups + BEST * getattr(plan.question, "k", 0)
     return found + GROUP * groups * len(q)
 

@@ -27,7 +27,7 @@ from dpselect.queries.likeness import likeness
 from dpselect.queries.of_groups import AskedGroups
 from dpselect.queries.paid import OfValues, paid
 from dpselect.queries.plan import Ready, cut_by, sampled
-from dpselect.questions.parts import By, Method
+from dpselect.questions.parts import By
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
@@ -105,8 +105,7 @@ class ChoosePlan(OfValues):
     @property
     def method(self) -> str:
         """What answers."""
-        method = self.question.method
-        return EXPONENTIAL if not isinstance(method, Method) or method.name is None else method.name
+        return EXPONENTIAL if self.how.name is None else str(self.how.name)
 
     @property
     def price(self) -> Privacy:

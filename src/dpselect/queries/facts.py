@@ -149,8 +149,3 @@ class Facts(Value):
 
         shortest, longest = self.ngrams  # type: ignore[misc] # check has read it
         return Words(Tokenizer(self.tokenizer, self.lower), shortest, longest)
-
-    @property
-    def excluded(self) -> Listed | Column | None:
-        """The items whose rows do not count."""
-        return self.exclude

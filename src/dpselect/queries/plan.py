@@ -25,6 +25,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
 from dpselect.queries.facts import Facts, Rows
+from dpselect.questions.parts import Method
 from dpselect.questions.payment import ACCURACIES, Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
@@ -188,6 +189,11 @@ class Plan(ABC):
     def domain(self) -> Domain | None:
         """The items there can be, where they are known."""
         return getattr(self.question, "domain", None)
+
+    @property
+    def how(self) -> Method:
+        """The method that was asked for, with its options."""
+        return getattr(self.question, "method", None) or Method()
 
     def known_domain(self) -> Domain:
         """The domain, of a question that has none without."""

@@ -20,7 +20,7 @@ from dpselect.queries.of_groups import AskedGroups
 from dpselect.queries.plan import Plan, Ready, cut_by
 from dpselect.queries.selection import Selection
 from dpselect.queries.selections import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
-from dpselect.questions.parts import SET, By, Gain, Method, Total
+from dpselect.questions.parts import SET, By, Gain, Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
@@ -53,9 +53,9 @@ class TopKPlan(Plan):
 
     def settle(self) -> None:
         """The selection, with its price."""
-        if self.domain is not None and self.facts.excluded is not None:
+        if self.domain is not None and self.facts.exclude is not None:
             hint = "leave the items out of the domain"
-            raise ParameterError("exclude", "be left out where a domain is given", came(self.facts.excluded), hint)
+            raise ParameterError("exclude", "be left out where a domain is given", came(self.facts.exclude), hint)
         self._refuse_what_does_not_go_together()
         if isinstance(self.question.score, Total):
             from dpselect.queries.top_k_weights import totals_of
@@ -97,11 +97,6 @@ class TopKPlan(Plan):
         if isinstance(q.score, Gain) and q.by is not None:
             must = "be left out where compared_with is given: only one list is compared"
             raise ParameterError("by", must, came(self.by), ONE_GROUP)
-
-    @property
-    def how(self) -> Method:
-        """The method that was asked for, with its options."""
-        return self.question.method if isinstance(self.question.method, Method) else Method()
 
     @property
     def named(self) -> str:
@@ -201,7 +196,7 @@ class TopKPlan(Plan):
             "k_bar": self.selection.k_bar,
             "method": self.method,
             **({} if within is None else {"within": within}),
-            **({} if self.facts.excluded is None else {"exclude": self.facts.excluded}),
+            **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
             **({"compared_with": self.others} if self.others else {}),
             **({"in_engine": True} if self._in_engine and self.selection.of_sets else {}),
             **weights,
@@ -251,10 +246,10 @@ class TopKPlan(Plan):
             told = self.selection.like(release, candidates or 1)
             if isinstance(self.domain, Column):
                 told = replace(told, accuracy=release.accuracy)  # how many candidates there were is not in it
-        if self.facts.excluded is not None:
+        if self.facts.exclude is not None:
             from dpselect.queries.left_out import left_out_of
 
-            told = left_out_of(told, self.facts.excluded)
+            told = left_out_of(told, self.facts.exclude)
         if self.measuring and not isinstance(self.domain, Column):
             from dpselect.queries.top_k_measures import near_measures
 
@@ -267,11 +262,11 @@ class TopKPlan(Plan):
 
     def _without(self, engine: Engine) -> Ready:
         """Of all items but those that shall not come back."""
-        if self.facts.excluded is None:
+        if self.facts.exclude is None:
             return self._ready(engine)
         from dpselect.queries.left_out import without
 
-        return without(self.facts.excluded, engine, self._ready)
+        return without(self.facts.exclude, engine, self._ready)
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""

@@ -85,19 +85,19 @@ class UnionPlan(UnionTerms):
         most = one_of(BOUNDS, release.privacy.parameters.get("max_items_per_user")) if self.chosen else self.most
         told = Run(self, most, self.mechanisms(most), secure(), None).like(release)
         told = replace(told, privacy=added_in_engine(told.privacy)) if self.in_engine else told
-        if self.facts.excluded is not None:
+        if self.facts.exclude is not None:
             from dpselect.queries.left_out import left_out_of
 
-            told = left_out_of(told, self.facts.excluded)
+            told = left_out_of(told, self.facts.exclude)
         return told if self.asked is None else self.asked.told(told)
 
     def _without(self, engine: Engine) -> Ready:
         """Of all items but those that shall not come back."""
-        if self.facts.excluded is None:
+        if self.facts.exclude is None:
             return self._ready(engine)
         from dpselect.queries.left_out import without
 
-        return without(self.facts.excluded, engine, self._ready)
+        return without(self.facts.exclude, engine, self._ready)
 
     def _ready(self, engine: Engine) -> Ready:
         """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""

@@ -24,7 +24,6 @@ from dpselect.queries.facts import Facts, Rows
 from dpselect.queries.found import looks_at_others, users_for
 from dpselect.queries.plan import Plan
 from dpselect.queries.within import AskedAccuracy, price_for, times
-from dpselect.questions.parts import Method
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, Union
 from dpselect.release.accuracy import TIMES, said_items, said_users
@@ -111,14 +110,10 @@ class UnionTerms(Plan):
         return self.question.counts
 
     @property
-    def _method(self) -> Method:
-        return self.question.method if isinstance(self.question.method, Method) else Method()
-
-    @property
     def named(self) -> str:
         """The method that was named, or auto, which is left to the bound."""
-        if self._method.name is not None:
-            return self._method.name
+        if self.how.name is not None:
+            return self.how.name
         return WITH_POPULAR if self.popular else AUTO
 
     @property
@@ -129,12 +124,12 @@ class UnionTerms(Plan):
     @property
     def popular(self) -> tuple[Any, ...]:
         """A public list of likely items."""
-        return tuple(self._method.popular or ())
+        return tuple(self.how.popular or ())
 
     @property
     def in_engine(self) -> bool:
         """Do users and items stay in the engine?"""
-        return self._method.in_engine
+        return self.how.in_engine
 
     @property
     def of_pairs(self) -> bool:
@@ -147,7 +142,7 @@ class UnionTerms(Plan):
             if self.chosen:
                 hint = "the price depends on it and is said before anything is read"
                 raise ParameterError("max_items_per_user", "be given where users_for is", "nothing", hint)
-            asked = _near_enough(self)
+            asked = _near_enough(self, _digest(self.popular))
             settle(self, total=asked.epsilon, asked=asked)
             return
         epsilon = self.given_epsilon
@@ -182,7 +177,7 @@ class UnionTerms(Plan):
             **({"in_engine": True} if self.in_engine else {}),
             **({} if self.payment.threshold is None else {"users_for": self.payment.threshold}),
             **({"by": self.by} if self.by else {}),
-            **({} if self.facts.excluded is None else {"exclude": self.facts.excluded}),
+            **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
         }
 
     @classmethod
@@ -229,7 +224,7 @@ class UnionTerms(Plan):
 
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""
-        return _mechanisms(self, most)
+        return _mechanisms(self, most, _digest(self.popular))
 
     def noise(self, place: int, most: int) -> Fraction:
         """The variance of the noise on the counts of a level: a user moves at most `most` of them by 1 each."""
@@ -269,8 +264,11 @@ def chosen_method(plan: UnionTerms, most: int | None) -> str:
 
 
 @lru_cache(maxsize=4)
-def _mechanisms(plan: UnionTerms, most: int | None) -> tuple[Any, ...]:
-    """Some take seconds to make, and they are made once to check them and once to run them."""
+def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any, ...]:
+    """Kept by all that decides them, also by the types of popular items.
+
+    Some take seconds to make, and they are made once to check them and once to run them.
+    """
     epsilon, delta = plan.for_union
     row = methods.named("union", chosen_method(plan, most))
     given: dict[str, object] = {}
@@ -284,7 +282,7 @@ def _mechanisms(plan: UnionTerms, most: int | None) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=4)
-def _near_enough(plan: UnionTerms) -> AskedAccuracy:
+def _near_enough(plan: UnionTerms, _popular: str) -> AskedAccuracy:
     """The price that follows from `threshold`. Kept, since some mechanisms take long to make and several are tried."""
     wanted, most = plan.payment.threshold or 1, plan.most
 

@@ -85,7 +85,7 @@ class Value:
     @cached_property
     def key(self) -> str:
         """Two values say the same exactly if this is the same text."""
-        return repr([type(self).__name__, [[one.name, said(one, found)] for one, found in self.said()]])
+        return told([type(self).__name__, [[one.name, said(one, found)] for one, found in self.said()]])
 
     def __eq__(self, other: object) -> bool:
         """By the key: for Python [1], [True] and [1.0] are equal, and as items they are not."""
@@ -208,6 +208,19 @@ def _flat_name(one: Field[Any]) -> str:
 def _is_default(one: Field[Any], found: Any) -> bool:
     kind: Kind = one.metadata["kind"]
     return one.default is not None and bool(found == kind.read(one.name, one.default))
+
+
+def told(value: Json) -> str:
+    """JSON as text that tells it from all other: by what each part is, and not by how a class of its own looks."""
+    match value:
+        case None | bool():
+            return repr(value)
+        case str() | int() | float():
+            plain = next(kind for kind in (str, int, float) if isinstance(value, kind))
+            return plain.__repr__(value)
+        case dict():
+            return f"{{{', '.join(f'{told(name)}: {told(one)}' for name, one in value.items())}}}"
+    return f"[{', '.join(map(told, value))}]"
 
 
 def said(one: Field[Any], found: Any) -> Json:
