@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
+from dpselect.testing import SeededDraws, drawing
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -50,8 +51,9 @@ def test_python_prints_what_the_page_says(
 ) -> None:
     monkeypatch.chdir(folder)
     namespace: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
-        exec(compile(block, "README.md", "exec"), namespace)
+    with drawing(SeededDraws(1)):  # at epsilon 0.1 a list of secure draws is empty now and then
+        for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+            exec(compile(block, "README.md", "exec"), namespace)
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "{('Sleepy Hedgehog',)}"
     assert printed[0] in README
