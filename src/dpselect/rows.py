@@ -10,24 +10,17 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpselect._ground import parameters
 from dpselect.engines.identity import shown
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import COLUMN, FLAG, Kind
+from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of
 from dpselect.questions.value import Value, frozen, param
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
 
 UTC = "UTC"
-
-
-def _sort(name: str, value: object) -> str:
-    from dpselect._ground.periods import SORTS
-
-    return parameters.one_of(name, value, SORTS)
 
 
 def _zone(_name: str, value: object) -> str:
@@ -45,12 +38,12 @@ class Time(Value):
 
     said_as: ClassVar[str] = "periods"
 
-    column: str = param(COLUMN, help="the column with the time of a row", flat="time")
+    column: str = param(COLUMN, help="the time of a row: the promise is for one user in one period", flat="time")
     _: KW_ONLY
     period: Literal["day", "week", "month", "quarter", "year"] = param(
-        Kind(_sort, "TEXT"), help="the sort of period: day, week, month, quarter or year"
+        one_of("day", "week", "month", "quarter", "year"), help="the sort of period"
     )
-    timezone: str = param(Kind(_zone, "TEXT"), default=UTC, help="where days begin")
+    timezone: str = param(Kind(_zone, "TEXT"), default=UTC, help="where days begin", rare=True)
 
     def periods(self, names: Sequence[str]) -> Periods:
         """The periods of these names."""
@@ -76,7 +69,12 @@ class Split(Value):
     """As `item` of a Dataset: the parts of a column of text are the items, each once for a user who wrote it."""
 
     column: str = param(Kind(_texts, "TEXT"), help="the column of texts", flat="item")
-    separator: str = param(Kind(_separator, "TEXT"), help="what stands between items, as ' ' for words", flat="split")
+    separator: str = param(
+        Kind(_separator, "SEPARATOR"),
+        help="what stands between items in one text, as ' ' for words",
+        flat="split",
+        rare=True,
+    )
 
 
 def _database(name: str, value: object) -> object:
@@ -105,7 +103,7 @@ class Table(Value):
     """
 
     database: object = param(Kind(_database, "TEXT", _known_by, python=shown), help="where the table is", flat="source")
-    name: str = param(Kind(_table, "TEXT"), help="its name", flat="table")
+    name: str = param(Kind(_table, "TEXT"), help="the name of a table of a database", flat="table")
 
 
 def _files(name: str, value: Any) -> str | tuple[str, ...]:
@@ -134,4 +132,9 @@ class CSV(Value):
         Kind(_files, "TEXT", python=_paths), help="their path, or a list of paths"
     )
     _: KW_ONLY
-    newlines_in_values: bool = param(FLAG, default=False, help="a value in quotes may run over lines")
+    newlines_in_values: bool = param(
+        FLAG,
+        default=False,
+        help="in CSV a value in quotes may run over lines; all quotes must match, or one row hides others",
+        rare=True,
+    )

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from dpselect.queries.parameters import plain, schemas, table
+from dpselect.queries.parameters import schemas, table
+from dpselect.questions.value import plain
 from dpselect.queries.plan import PLANS
 from tests.conftest import ROOT
 

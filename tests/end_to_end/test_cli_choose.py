@@ -83,13 +83,16 @@ def test_bad_candidates(rows: str, says: str, tmp_path: Path, dpselect: Command)
 
 
 REFUSED = {
-    "nothing": ((), "neither"),
+    "nothing": ((), "user must be"),
     "half of the scores": (("--label", "model"), "--score must be given"),
     "other half of the scores": (("--score", "correct"), "--label must be given"),
-    "half of the events": (("--user", "model", "--domain", "a"), "--item must be given"),
-    "both": (("--label", "model", "--score", "correct", "--user", "u"), "--label with --user"),
-    "sensitivity of events": (("--user", "u", "--item", "i", "--sensitivity", "1"), "--sensitivity with --user"),
-    "no domain": (("--user", "model", "--item", "correct"), "--domain must be given"),
+    "half of the events": (("--user", "model", "--domain", "a"), "item must be"),
+    "both": (("--label", "model", "--score", "correct", "--user", "u"), "--label must be left out with --user"),
+    "sensitivity of events": (
+        ("--user", "u", "--item", "i", "--sensitivity", "1"),
+        "--sensitivity must be left out with --user",
+    ),
+    "no domain": (("--user", "model", "--item", "correct"), "domain must be given"),
     "missing label": (("--label", "modl", "--score", "correct"), "model"),
     "missing score": (("--label", "model", "--score", "corect"), "correct"),
     "unknown method": (("--label", "model", "--score", "correct", "--method", "best"), "method must be one of"),

@@ -1,4 +1,4 @@
-"""Users and items of several columns on the command line: an option once for each column."""
+"""Users and items of several columns on the command line: between commas, one after the other, or an option for each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plays(tmp_path: Path) -> Path:
     return path
 
 
-ITEM = ["--item", "country", "--item", AWKWARD]
+ITEM = ["--item", "country", f'"{AWKWARD}"']  # between commas, so one with a comma has quotes
 PAIRS = {("DE", "a,b"), ("DE", "a"), ("SE", "a,b")}
 
 
@@ -67,7 +67,7 @@ def test_a_ledger_that_names_the_pair_pays(dpselect: Command, plays: Path, tmp_p
 
 
 def test_inspect_counts_pairs(dpselect: Command, plays: Path) -> None:
-    found = dpselect("inspect", plays, "--user", "user", "--user", "day", *ITEM).out.splitlines()
+    found = dpselect("inspect", plays, "--user", "user,day", *ITEM).out.splitlines()
     assert "users: 800" in found
     assert "items: 3" in found
 

@@ -1,16 +1,19 @@
-"""One name for one thing: an option is the name of a parameter in Python, with dashes. Others are listed, and why."""
+"""One name for one thing: options that ask are the parameters; others have the name of one in Python, or say why not."""
 
 from __future__ import annotations
 
 import argparse
 import inspect
 from collections.abc import Callable, Iterator
+from dataclasses import field
 from typing import Any
 
 import pytest
 
 import dpselect as dps
-from dpselect.command.parser import Parser, parser
+from dpselect.command import options as options_of
+from dpselect.command.parser import ASKING, Parser, parser
+from dpselect.command.verbs import VERBS
 from dpselect.dataset import dataset_of
 from dpselect.demo import write_listening_events
 from dpselect.gateway import demo
@@ -20,17 +23,11 @@ from dpselect.gateway.settings.tokens import fresh_token
 from dpselect.gateway.settings.values import ServerSettings
 from dpselect.ledger.report import report
 from dpselect.queries.plan import kind
+from dpselect.questions.kinds import whole
 
 # Whose parameters the options of a command are.
 PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
-    "top": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.Budget.open),
-    "choose": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.choose, dps.Budget.open),
-    "histogram": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.Budget.open),
-    "quantile": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.Budget.open),
-    "union": (dataset_of, dps.Dataset, dps.Dataset.ask, dps.Budget.open, dps.Text),
     "demo": (write_listening_events,),
-    "plan top": (dps.TopK, dps.By, dps.Method, dps.Question.forecast, dps.Population),
-    "plan union": (dps.Question.forecast, dps.Population),
     "check": (dps.check,),
     "prepare": (dataset_of, dps.Dataset, dps.Dataset.prepare),
     "doctor": (),
@@ -52,34 +49,17 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
 }
 
 # Options that are no parameters of these, with the reason of each.
-ASKING = {"top", "choose", "histogram", "quantile", "union"}
-PLANS = {"plan top", "plan union"}
 EXCEPTIONS: dict[str, tuple[set[str], str]] = {
-    "--format": (
-        ASKING | PLANS | {"check", "ledger show", "ledger history", "ledger pending"},
-        "methods of what comes back",
-    ),
-    "--output": (ASKING | PLANS | {"ledger export", "ledger report", "prepare"}, "methods of what comes back, or to="),
+    "--format": ({"check", "ledger show", "ledger history", "ledger pending"}, "methods of what comes back"),
+    "--output": ({"ledger export", "ledger report", "prepare"}, "methods of what comes back, or to="),
     "--weight": ({"prepare"}, "weights="),
-    "--plot": (PLANS | {"ledger show", "ledger history"}, "Forecast.plot, Ledger.plot"),
-    "--quiet": (ASKING | PLANS | {"demo", "prepare", "serve"}, "in Python nobody hears of progress without progress="),
+    "--plot": ({"ledger show", "ledger history"}, "Ledger.plot"),
+    "--quiet": ({"demo", "prepare", "serve"}, "in Python nobody hears of progress without progress="),
     "--budget": ({"doctor"}, "it looks at a machine, for whoever sits at it"),
     "--engine": ({"doctor"}, "the same"),
-    "--text": ({"union"}, "item=Text(column)"),
     "--data": ({"ledger grant", "ledger show", "ledger history", "ledger pending", "ledger report"}, "dataset="),
-    "--exclude-from": ({"top", "union"}, "exclude=Column(source, column)"),
-    "--domain-from": ({"top", "choose", "histogram"}, "domain=Column(source, column)"),
-    "--domain-range": ({"top", "choose", "histogram"}, "domain=range(start, stop), with both ends"),
-    "--domain-known": ({"plan top"}, "domain=a whole number, that of --items"),
-    "--users-for": ({"plan union"}, "threshold="),
-    "--domain-size": ({"top", "choose"}, "domain=a whole number"),
-    "--measure": ({"top"}, "measures= is a list: the option comes once for each"),
-    "--label": ({"choose"}, "scores are a mapping in Python: these are its keys"),
-    "--score": ({"choose"}, "and these its values"),
     "--keep": ({"demo"}, "path: without one the data are not kept"),
     "--demo": ({"serve"}, "the function demo.make"),
-    "--gateway": (ASKING, "the function connect"),
-    "--token-file": (ASKING, "connect(token=)"),
     "--sources": ({"gateway check"}, "the function check_sources"),
     "--name": ({"gateway token"}, "only words around the token"),
     "--give-back": ({"ledger pending"}, "the method give_back"),
@@ -96,12 +76,13 @@ def leaves(command: Parser, name: str = "") -> Iterator[tuple[str, Parser]]:
 
 
 def options() -> dict[tuple[str, str], argparse.Action]:
-    """Every long option of every command, but for --help."""
+    """Every long option of every command that is written by hand, but for --help."""
     return {
         (name, option): action
         for name, command in leaves(parser())
+        if name in PYTHON
         for option, action in command._option_string_actions.items()
-        if option.startswith("--") and option != "--help"
+        if option.startswith("--") and option not in ("--help", "--help-all")
     }
 
 
@@ -109,13 +90,10 @@ OPTIONS = options()
 
 
 def parameters(command: str) -> dict[str, Any]:
-    """What may be said in Python, of all that a command calls, and of its question."""
-    verb = {"top": "top_k"}.get(command, command)
-    of_question = kind(verb).fields() if command in ASKING else {}
-    called = {
+    """What may be said in Python, of all that a command calls."""
+    return {
         name: parameter for call in PYTHON[command] for name, parameter in inspect.signature(call).parameters.items()
     }
-    return called | of_question
 
 
 def named(option: str, action: argparse.Action, known: dict[str, Any]) -> bool:
@@ -129,8 +107,37 @@ def named(option: str, action: argparse.Action, known: dict[str, Any]) -> bool:
 
 
 def test_every_command_has_its_call_in_python() -> None:
-    assert {name for name, _ in leaves(parser())} == set(PYTHON)
-    assert len(OPTIONS) > 100
+    assert {name for name, _ in leaves(parser())} == {*PYTHON, *ASKING, "plan top", "plan union"}
+    assert len(OPTIONS) > 30
+
+
+DATA = "files user item where table newlines_in_values time period timezone during".split()
+ASKED = "budget analyst data snapshot fresh gateway token_file format output quiet help".split()
+LISTS = {"domain": ("from", "range", "size"), "exclude": ("from",), "groups": ("from",)}
+MORE = {
+    "top": ["split"],
+    "union": ["split", "text"],
+    "choose": "split label score sensitivity monotonic neighbors".split(),  # of candidates
+    "histogram": ["split"],
+    "quantile": [],
+}
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_each_parameter_of_a_question_is_an_option_and_each_option_a_parameter(command: str) -> None:
+    """A plan says which parameters there are: of the question, its price, and what it takes of the data."""
+    fields = {*kind(VERBS[command].verb).fields(), "share"}
+    ways = {f"{name}_{way}" for name in fields & set(LISTS) for way in LISTS[name]}
+    known = {one.dest for one in parser().commands()[command].filled()._actions}
+    assert known == fields | ways | {*DATA, *ASKED, *MORE[command], "help_all"}
+
+
+def test_a_parameter_that_is_added_is_an_option_with_its_help() -> None:
+    added = {"made_up": field(default=7, metadata={"kind": whole(), "help": "so [many](x.md)", "rare": False})}
+    command = Parser(prog="some")
+    options_of.add(command, added)
+    assert command.parse_args(["--made-up", "3"]).made_up == 3
+    assert "--made-up N  so many (default 7)" in command.format_help()
 
 
 @pytest.mark.parametrize(("command", "option"), OPTIONS, ids=" ".join)

@@ -1,4 +1,4 @@
-"""`--within` and `--users-for`: the price is said before anything is read, and the answer is that of the price."""
+"""`--within` and `--threshold`: the price is said before anything is read, and the answer is that of the price."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_it_is_said_before_a_budget_refuses_and_with_its_delta(events: Path, tmp
 
 BAD = [
     ("--within x", "argument --within: invalid int value: 'x'"),
-    ("--within 5 --epsilon 1", "argument --epsilon: not allowed with argument --within"),
-    ("--within 5 --share 1%", "argument --share: not allowed with argument --within"),
-    ("", "one of the arguments --epsilon --share --within is required"),
+    ("--within 5 --epsilon 1", "within must be left out where epsilon is given"),
+    ("--within 5 --share 1%", "share must be left out where within is given"),
+    ("", "epsilon must be given for top_k, or within in its place"),
     ("--within 1 -k 50", "within must be at least 3, which costs epsilon 100, got 1"),
 ]
 
@@ -69,7 +69,9 @@ def test_what_cannot_be_asked_for_is_refused_and_leaves_no_file(
 
 
 def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> None:
-    ended = dpselect(*"plan top --k 3 --users 500 --items 60 --domain-known --within 20 --quiet --format json".split())
+    ended = dpselect(
+        *"plan top --k 3 --users 500 --items 60 --domain-size 60 --within 20 --quiet --format json".split()
+    )
     told = json.loads(ended.out)
     rows = {row["method"]: row for row in told["rows"]}
     assert len(rows) == 4
@@ -77,7 +79,7 @@ def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> 
     assert rows["peeling"]["epsilon"] == float(plan_of("top_k", k=3, within=20, domain=60).price.epsilon)
     price = shown(k=3, within=20, domain=60)
     assert f"By peeling: within 20 users of the 3rd best costs epsilon {price}." in told["notes"]
-    asked = "plan union --users 500 --items 60 --max-items-per-user 10 --users-for 3 --quiet --format json"
+    asked = "plan union --users 500 --items 60 --max-items-per-user 10 --threshold 3 --quiet --format json"
     told = json.loads(dpselect(*asked.split(), "--methods", "weighted-gaussian,count-gaussian").out)
     assert [row["method"] for row in told["rows"]] == ["weighted-gaussian"]
     assert "count-gaussian is left out: threshold must be at least 4, which costs epsilon 100." in told["notes"]
@@ -86,7 +88,7 @@ def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("top --within 5 --epsilon 1", "not allowed with argument"),
+        ("top --within 5 --epsilon 1", "within must be left out where epsilon is given"),
         ("top --within 1 --k 50 --methods limited-domain", "within must be at least 3, which costs epsilon 100"),
         ("union --within 3", "--within belongs to"),
     ],

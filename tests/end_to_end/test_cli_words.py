@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from dpselect import __version__
-from dpselect.command.parser import COMMANDS, EXAMPLES, parser
+from dpselect.command.parser import ASKING, COMMANDS, EXAMPLES, parser
 from tests.end_to_end.conftest import Command
 
 HELP = {"": EXAMPLES} | {name: str(one.filled().epilog) for name, one in parser().commands().items()}
@@ -30,12 +30,48 @@ def test_no_command_shows_the_help(dpselect: Command) -> None:
 
 @pytest.mark.parametrize("command", ["top", "choose", "quantile", "union", "demo"])
 def test_help_teaches(command: str, dpselect: Command) -> None:
-    ended = dpselect(command, "--help")
+    ended = dpselect(command, "--help" if command == "demo" else "--help-all")
     assert ended.status == 0
     assert ended.err == ""
     assert 3 <= ended.out.count(f"\n  dpselect {command}") <= 8
     assert "\nepsilon: " in ended.out
     assert "\ndelta: " in ended.out
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_help_fits_a_screen_and_leaves_out_what_is_rare(
+    command: str, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    short, whole = dpselect(command, "--help").out, dpselect(command, "--help-all").out
+    assert len(short.splitlines()) <= 55 < len(whole.splitlines())
+    assert f"more examples: dpselect {command} --help-all" in short
+    shown = set(re.findall(r"^  (?:-\w[^-]*, )?(--[\w-]+)", short, re.MULTILINE))
+    everything = set(re.findall(r"^  (?:-\w[^-]*, )?(--[\w-]+)", whole, re.MULTILINE))
+    rare = {one.option_strings[-1] for one in parser().commands()[command].filled()._actions if getattr(one, "rare", 0)}
+    assert everything - shown == rare | {"--help", "--help-all"}
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        ("x.csv --epsilon 1 --by a b", {"by": ["a", "b"]}),
+        ("x.csv --epsilon 1 --by a,b --counts", {"by": ["a", "b"], "counts": True}),
+        ("--epsilon 1 --by a x.csv", {"by": ["a"], "files": ["x.csv"]}),
+        ("x.csv --by a --by b y --epsilon 1", {"by": ["a", "b", "y"]}),
+        ("x.csv y.csv --by=a b --epsilon=1", {"by": ["a", "b"], "files": ["x.csv", "y.csv"]}),
+        ("x.csv --groups DE FR --by country", {"groups": ["DE", "FR"], "by": ["country"]}),
+        ("x.csv --during 2026-09 2026-10", {"during": ["2026-09", "2026-10"]}),
+    ],
+)
+def test_several_values_stand_between_commas_or_one_after_the_other(words: str, read: dict[str, object]) -> None:
+    found = parser().parse_args(["top", *words.split()])
+    assert {name: getattr(found, name) for name in read} == read
+
+
+@pytest.mark.parametrize("words", ["--bounds -5 10", "--bounds -5,10", "--bounds=-5 10", "--bounds -5 --bounds 10"])
+def test_numbers_below_zero_are_values(words: str) -> None:
+    assert parser().parse_args(["quantile", "x.csv", *words.split()]).bounds == ["-5", "10"]
 
 
 @pytest.mark.parametrize("text", HELP.values(), ids=HELP.keys())
@@ -67,8 +103,7 @@ def test_examples_are_understood(text: str) -> None:
         ("top x.csv -k10 --usr u --item i --epsilon -1", "did you mean --user or --users?"),
         ("union x.csv --user u --epsilon 1 --itme i", "did you mean --time or --item?"),
         ("ledger grant b.sqlite --analyst ann --epsilon 1 --dleta 1", "did you mean --delta or --data?"),
-        ("top x.csv -- --eps", "dpselect top --help shows examples"),
-        ("top x.csv", "dpselect top --help shows examples"),
+        ("top", "dpselect top --help shows examples"),
         ("--versoin", "did you mean --version?"),
         ("top x.csv --user u --item i --epsilon 1 -k ten", "dpselect top --help shows examples"),
         ("top x.csv --user u --item i --epsilon 1 --domain a --domain-size 3", "--help shows examples"),
@@ -97,5 +132,5 @@ def after(arguments: list[str]) -> set[str]:
 def test_help_loads_nothing_heavy_and_no_other_command(arguments: list[str]) -> None:
     loaded = after(arguments)
     assert not {"numpy", "duckdb", "flint", "psycopg"} & loaded
-    files = {name for name in COMMANDS if f"dpselect.command.{name}" in loaded}
-    assert files == set(arguments) - {"--help"}
+    assert ("dpselect.command.verbs" in loaded) is (arguments[0] in ASKING)
+    assert not {name for name in COMMANDS if f"dpselect.command.{name}" in loaded}

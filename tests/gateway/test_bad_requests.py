@@ -92,7 +92,7 @@ BODIES: list[tuple[str, int]] = [
     ('{"data": "plays", "verb": "quantile", "epsilon": 1, "item": "artist"}', 422),
     ('{"data": "plays", "verb": "union", "epsilon": 1, "tokenizer": "re:("}', 422),
     ('{"data": "plays", "verb": "union", "epsilon": 1, "ngrams": 2}', 422),
-    ('{"data": "plays", "verb": "union", "epsilon": 1, "users_for": 5}', 422),
+    ('{"data": "plays", "verb": "union", "epsilon": 1, "threshold": 5}', 422),
     ('{"data": "plays", "verb": "choose", "epsilon": 1, "domain": []}', 422),
     ('{"data": "plays", "verb": "choose", "epsilon": 1, "neighbors": "replace-one"}', 422),
     ('{"data": "plays", "verb": "union", "epsilon": 1, "shares": [1]}', 422),

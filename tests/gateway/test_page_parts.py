@@ -169,7 +169,7 @@ def test_python_text_holds_any_value() -> None:
             "during": ["2026-09", "2026-10"],
             "exclude": [["tuple", ["c", 1]]],
         },
-        {"verb": "union", "method": "greedy-geometric", "popular": ["a"], "users_for": 5},
+        {"verb": "union", "method": "greedy-geometric", "popular": ["a"], "threshold": 5},
     ],
     ids=repr,
 )
@@ -182,7 +182,7 @@ def test_the_python_of_a_question_asks_it(body: dict[str, Any], monkeypatch: pyt
 
     monkeypatch.setattr(dps.RemoteDataset, "_answer", sent)
     monkeypatch.setenv("DPSELECT_TOKEN", "t" * 43)
-    price = {} if "users_for" in body else {"epsilon": "1"}
+    price = {} if "threshold" in body else {"epsilon": "1"}
     exec(snippets.python("https://x.example", {"data": "plays", **body, **price}), {})
     usual = {"counts": False, "users": False}
     kept = {name: value for name, value in {**body, **price, "data": "plays"}.items() if usual.get(name) is not value}

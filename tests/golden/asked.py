@@ -112,7 +112,7 @@ MORE: dict[str, dict[str, Any]] = {
         "verb": "union", "epsilon": 2, "ngrams": [1, 3], "tokenizer": "spaces", "lower": False,
         "shares": ["1/2", "1/4", "1/8"],
     },
-    "union, users_for": {"verb": "union", "users_for": 50, "max_items_per_user": 2},
+    "union, threshold": {"verb": "union", "threshold": 50, "max_items_per_user": 2},
     "histogram, delta": {"verb": "histogram", "epsilon": "1/3", "delta": "1e-9", "domain": {"start": -3, "stop": 40}},
     "quantile, mean": {"verb": "quantile", "epsilon": 1, "bounds": [0, 9.5], "step": "0.1", "per_user": "mean"},
     "median, within": {"verb": "quantile", "within": 30, "bounds": [0, 100]},

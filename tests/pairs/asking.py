@@ -293,7 +293,7 @@ def options(given: dict[str, Any], *, of_several: bool) -> Iterator[str]:
             case "domain" | "exclude", list() if of_several:
                 yield from (option, json.dumps(value))
             case "measures", text:
-                yield from ("--measure", text)
+                yield from ("--measures", text)
             case _, list() | tuple():
                 yield from (option, between_commas(value))
             case _:

@@ -107,7 +107,7 @@ FEATURES: tuple[Feature, ...] = (
     *_kind("price", {"delta": {"delta": "1e-9"}}),
     *_kind("price", {"share": {"epsilon": None, "share": "30%"}}, budget="memory"),
     *_kind("price", {"within": {"epsilon": None, "within": 2}}, "top_k", "quantile"),
-    *_kind("price", {"users for": {"epsilon": None, "users_for": 4}}, "union", max_items_per_user=ALL),
+    *_kind("price", {"threshold": {"epsilon": None, "threshold": 4}}, "union", max_items_per_user=ALL),
     *_kind("budget", {"in memory": {"budget": "memory"}, "ledger": {"budget": "ledger"}}),
     # ---- how it is asked, and how the answer is written
     *_kind("surface", {"frame": {"surface": "frame", "source": "pandas"}}),

@@ -80,7 +80,7 @@ REFUSED: tuple[Refused, ...] = (
     refused("within", "it is a number of users", within=SAID, compared_with=SAID),
     refused("within", "it is about items and counts", within=SAID, measures=SAID),
     refused("method", "how near its items are is known afterwards", within=SAID, method="discover"),
-    refused("max_items_per_user", "the price is said before rows are read", users_for=SAID, max_items_per_user=None),
+    refused("max_items_per_user", "the price is said before rows are read", threshold=SAID, max_items_per_user=None),
     refused("compared_with", "one user may be in both periods", compared_with=SAID, budget="memory"),
     refused("during", "one user may be in several periods", during=SEVERAL, budget="memory"),
 )  # fmt: skip

@@ -320,7 +320,7 @@ def test_only_a_query_is_asked(query: object) -> None:
 
 
 OF_THE_DATA, BESIDE_BY = object(), object()
-IN_PLACE = {("within", "epsilon"), ("users_for", "epsilon")}  # what stands in place of what
+IN_PLACE = {("within", "epsilon"), ("threshold", "epsilon")}  # what stands in place of what
 WEIGHED = {"by_weight": "w", "at_most": 5}
 BESIDE = {  # what is given with what
     **{("top_k", name): WEIGHED for name in ("by_weight", "at_most", "weight_unit")},
@@ -358,7 +358,7 @@ OTHERWISE = {
         "counts": True,
         "popular": ["a"],
         "in_engine": True,
-        "users_for": 50,
+        "threshold": 50,
         "by": ["g"],
         "exclude": ["a", 5],
         "shares": OF_THE_DATA,

@@ -28,7 +28,7 @@ def votes(budget, source=ROWS, **more):
     [
         (lambda data: data.top_k(2), None, "top_k, or within in its place"),
         (lambda data: data.top_k(2), dps.Budget(epsilon=1, delta="1e-5"), "top_k, or share or within in its place"),
-        (lambda data: data.union(), None, "union, or users_for in its place"),
+        (lambda data: data.union(), None, "union, or threshold in its place"),
         (lambda data: data.median(bounds=(0, 9)), None, "quantile, or within in its place"),
         (lambda data: data.choose(domain=["ant", "bee"]), None, "choose"),
         (lambda data: data.choose(domain=["ant", "bee"], by="user"), None, "choose"),

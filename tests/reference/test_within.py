@@ -90,8 +90,8 @@ def test_what_costs_too_much_is_refused_with_what_is_possible() -> None:
         plan_of("top_k", k=50, within=1)
     assert "a larger within is cheaper; so is a smaller k" in str(told.value)
     assert plan_of("top_k", k=50, within=3).price.epsilon <= 100
-    with pytest.raises(dps.ParameterError, match="users_for must be left out here, got 1"):
-        price_for("users_for", 1, lambda _: None, "")
+    with pytest.raises(dps.ParameterError, match="threshold must be left out here, got 1"):
+        price_for("threshold", 1, lambda _: None, "")
 
 
 # ---- what is said -----------------------------------------------------------------------------------------
@@ -134,12 +134,12 @@ def test_quantiles_and_unions_say_it_too(votes: dps.Dataset) -> None:
     ):
         assert "Asked for: within 30 users of the rank" in " ".join(release.privacy.sentences)
         assert release.accuracy.numbers["gap"] <= 30  # type: ignore[operator]
-    found = by_names(votes).union(users_for=60, max_items_per_user=2)
+    found = by_names(votes).union(threshold=60, max_items_per_user=2)
     assert found.labels == ["ant", "bee", "cat"]
     assert "finding an item 95 times of 100 if 60 users have it and no other item." in found.privacy.sentences[-2]
-    assert found.privacy.parameters["users_for"] == 60
+    assert found.privacy.parameters["threshold"] == 60
     assert found.accuracy.numbers["found_with_users"] <= 60  # type: ignore[operator]
-    assert found.privacy.epsilon == plan_of("union", users_for=60, max_items_per_user=2).price.epsilon
+    assert found.privacy.epsilon == plan_of("union", threshold=60, max_items_per_user=2).price.epsilon
 
 
 def test_an_answer_is_that_of_the_price_which_follows() -> None:
@@ -177,7 +177,7 @@ def test_more_users_for_less_and_fewer_for_more() -> None:
     makers: list[Callable[[int], Any]] = [
         lambda n: plan_of("top_k", k=5, within=n),
         lambda n: plan_of("quantile", bounds=(0, 9), within=n, step=1),
-        lambda n: plan_of("union", users_for=n, max_items_per_user=1),
+        lambda n: plan_of("union", threshold=n, max_items_per_user=1),
     ]
     for make in makers:
         prices = [make(n).price.epsilon for n in (10, 100, 1000)]
@@ -201,7 +201,7 @@ def test_more_users_for_less_and_fewer_for_more() -> None:
             "max_items_per_user": 2,
         },
         {"verb": "quantile", "bounds": [0, 9], "step": 1, "within": 50},
-        {"verb": "union", "max_items_per_user": 3, "method": "weighted-gaussian", "users_for": 50},
+        {"verb": "union", "max_items_per_user": 3, "method": "weighted-gaussian", "threshold": 50},
     ],
     ids=str,
 )
@@ -257,24 +257,24 @@ def test_quantiles_and_unions_refuse_the_same(bad: Any, votes: dps.Dataset, monk
     ):
         with pytest.raises(dps.ParameterError, match=f"within {WHOLE}"):
             ask()
-    with pytest.raises(dps.ParameterError, match=f"users_for {WHOLE}"):
-        by_names(votes).union(users_for=bad, max_items_per_user=1)
+    with pytest.raises(dps.ParameterError, match=f"threshold {WHOLE}"):
+        by_names(votes).union(threshold=bad, max_items_per_user=1)
 
 
 def test_both_or_what_the_price_depends_on_is_refused(votes: dps.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dps.Dataset, "engine", None)
     with pytest.raises(dps.ParameterError, match="within must be left out where epsilon is given"):
         by_names(votes).median(bounds=(0, 9), within=5, epsilon=1)
-    with pytest.raises(dps.ParameterError, match="users_for must be left out where epsilon is given"):
-        by_names(votes).union(users_for=5, epsilon=1, max_items_per_user=1)
+    with pytest.raises(dps.ParameterError, match="threshold must be left out where epsilon is given"):
+        by_names(votes).union(threshold=5, epsilon=1, max_items_per_user=1)
     paid = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget(epsilon=1, delta="1e-6"))
     with pytest.raises(dps.ParameterError, match="share must be left out where within is given"):
         by_names(paid).top_k(2, within=5, share="1%")
     with pytest.raises(dps.ParameterError, match="share must be left out where threshold is given"):
-        by_names(paid).union(users_for=5, share="1%", max_items_per_user=1)
-    with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where users_for is"):
+        by_names(paid).union(threshold=5, share="1%", max_items_per_user=1)
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where threshold is"):
         votes.ask(dps.Union(), threshold=5)
-    with pytest.raises(dps.ParameterError, match="epsilon must be given for union, or users_for in its place"):
+    with pytest.raises(dps.ParameterError, match="epsilon must be given for union, or threshold in its place"):
         votes.union()
     with pytest.raises(dps.ParameterError, match="step must cut the bounds"):
         by_names(votes).median(bounds=(0, 9), within=1, step="1e-30")

@@ -111,10 +111,12 @@ def given(option: str) -> list[str]:
     return [option] if flag else [option, "x:y"]
 
 
+REFUSED_OPTIONS = {f"--{'no-' if name == 'lower' else ''}{name.replace('_', '-')}" for name in REFUSED}
+SCORES = {"--label", "--score", "--sensitivity", "--monotonic", "--neighbors"}  # refused with --gateway, too
 CASES = [
     (command, option)
     for command in VERBS
-    for _, (option, _, _) in sorted(REFUSED.items())
+    for option in sorted(REFUSED_OPTIONS | SCORES)
     if option in parser().commands()[command].known()
 ]
 
@@ -134,15 +136,15 @@ def test_options_that_a_gateway_does_not_take_are_refused_by_name(
 
 # What a command passes on to a gateway, or does with the answer; every other option must be refused.
 TAKEN = """--gateway --token-file --item --where --during --max-items-per-user --epsilon --share --delta --within
---users-for --k -k --k-bar --method --compared-with --by-weight --at-most --weight-unit --measure --by
+--threshold --k -k --k-bar --method --compared-with --by-weight --at-most --weight-unit --measures --by
 --groups --max-groups-per-user --users --exclude --domain --domain-range --domain-size --counts --popular --in-engine
---q --bounds --step --per-user --fresh --format -o --output --quiet -h --help""".split()
+--q --bounds --step --per-user --fresh --format -o --output --quiet -h --help --help-all""".split()
 
 
 @pytest.mark.parametrize("command", VERBS)
 def test_every_option_is_either_taken_or_refused(command: str) -> None:
     known = set(parser().commands()[command].known())
-    assert known - set(TAKEN) == known & {option for option, _, _ in REFUSED.values()}
+    assert known - set(TAKEN) == known & (REFUSED_OPTIONS | SCORES)
 
 
 def test_several_files_are_no_name(gateway: SmallGateway, capsys: pytest.CaptureFixture[str]) -> None:

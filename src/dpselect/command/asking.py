@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpselect.command import shared
-from dpselect.errors import ParameterError, naming
+from dpselect.command import options, shared
+from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dpselect._ground.domain import Domain
     from dpselect.dataset import Dataset
     from dpselect.ledger import Account
     from dpselect.questions.questions import Question
@@ -21,39 +19,46 @@ if TYPE_CHECKING:
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.texts.text import Text
 
-PRICE = ("epsilon", "delta", "share", "within", "users_for")
+FLAT = ("user", "item", "where", "max_items_per_user", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")
+ROWS = (*FLAT[:2], "where", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")
 
 Ask = Callable[[Callable[[float | None], None]], "Release"]
 
 
-def dataset_of(args: argparse.Namespace, text: Text | None = None) -> Dataset | RemoteDataset:
+def dataset_of(args: argparse.Namespace) -> Dataset | RemoteDataset:
     """The rows that a command means, and its items: a column, or a text."""
     if args.gateway is not None:
         from dpselect.command import from_gateway
 
         return from_gateway.dataset_of(args)
-    return dataset_here(args, text, **payment(args))
+    return dataset_here(args, **payment(args))
 
 
-def dataset_here(args: argparse.Namespace, text: Text | None = None, **given: Any) -> Dataset:
+def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
     """The rows on this computer that a command means."""
     from dpselect.dataset import dataset_of
 
-    return dataset_of(
-        source_of(args),
-        user=args.user,
-        item=args.item if text is None else text,
-        where=args.where,
-        max_items_per_user=getattr(args, "max_items_per_user", None),  # a quantile takes one value of each user
-        split=getattr(args, "split", None),
-        table=args.table,
-        newlines_in_values=args.newlines_in_values,
-        time=args.time,
-        period=args.period,
-        during=shared.periods_named(args.during),
-        timezone=args.timezone,
-        **given,
-    )
+    said = {name: getattr(args, name) for name in options.given(args, FLAT)}
+    text = text_of(args)
+    if text is not None:
+        if args.item is not None:
+            raise ParameterError("--text", "be left out where --item is given", args.text)
+        said["item"] = text
+    return dataset_of(source_of(args), **said, **given)
+
+
+def text_of(args: argparse.Namespace) -> Text | None:
+    """The column of text that is meant; None where the items are a column of their own."""
+    column, names = getattr(args, "text", None), options.given(args, ("ngrams", "tokenizer", "lower", "shares"))
+    if column is None:
+        if names:
+            raise ParameterError("--text", f"name a column where {', '.join(names)} is given", "nothing")
+        return None
+    from dpselect.texts.text import Text
+
+    said: dict[str, Any] = {name: getattr(args, name) for name in names}
+    said |= {"ngrams": options.levels("ngrams", args.ngrams)} if args.ngrams is not None else {}
+    return Text(column, level_shares=said.pop("shares", None), **said)
 
 
 def payment(args: argparse.Namespace) -> dict[str, Any]:
@@ -88,95 +93,15 @@ def source_of(args: argparse.Namespace) -> str | list[str]:
     return files[0] if len(files) == 1 else files
 
 
-def domain_of(args: argparse.Namespace) -> Domain | None:
-    """What the four options say about the domain; they exclude each other."""
-    from dpselect._ground import domain
-
-    if args.domain is not None or args.domain_from is not None:
-        return _listed_or_column(args, "--domain", args.domain, args.domain_from)
-    if args.domain_range is not None:
-        return domain.Span(*_ends(args.domain_range))
-    return None if args.domain_size is None else domain.Size(args.domain_size)
-
-
-def excluded(args: argparse.Namespace) -> Domain | None:
-    """The items that must not come back."""
-    if args.exclude is None and args.exclude_from is None:
-        return None
-    with naming("exclude"):
-        return _listed_or_column(args, "--exclude", args.exclude, args.exclude_from)
-
-
-def _listed_or_column(args: argparse.Namespace, option: str, text: str | None, place: str | None) -> Domain:
-    """Items between commas, or those of a column of a file."""
-    from dpselect._ground import domain
-
-    if text is not None:
-        several = args.item is not None and len(args.item) > 1
-        return domain.Listed(_tuples(option, text) if several else tuple(next(csv.reader([text]), [])))
-    source, colon, column = (place or "").rpartition(":")
-    if not (source and colon and column):
-        raise ParameterError(f"{option}-from", "be FILE:COLUMN", place)
-    return domain.Column(source, column)
-
-
-def listed(text: str | None) -> list[str] | None:
-    """Names between commas, as a line of CSV has them; None where nothing was given."""
-    return None if text is None else shared.between_commas(text)
-
-
-def _tuples(option: str, text: str) -> tuple[tuple[object, ...], ...]:
-    """Items of several columns, as lists in JSON."""
-    found = _json_list(text)
-    if found is None or not all(isinstance(item, list) for item in found):
-        must = "be a list of lists in JSON where items have several columns"
-        raise ParameterError(option, must, text, '[["DE", "tea"], ["SE", "milk"]]')
-    return tuple(tuple(item) for item in found if isinstance(item, list))
-
-
-def tuple_of(option: str, line: str) -> tuple[object, ...]:
-    """An item of several columns, as a list in JSON."""
-    found = _json_list(line)
-    if found is None:
-        raise ParameterError(option, "have a list in JSON in each line where items have several columns", line)
-    return tuple(found)
-
-
-def _json_list(text: str) -> list[object] | None:
-    import json
-
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, list) else None
-
-
-def _ends(text: str) -> tuple[int, int]:
-    start, _, stop = text.partition("..")
-    try:
-        return int(start), int(stop) + 1  # a Span is half open, as a range of Python's
-    except ValueError:
-        raise ParameterError("--domain-range", "be START..STOP, two whole numbers", text, "for example 1..5") from None
-
-
-def put(
-    args: argparse.Namespace,
-    verb: str,
-    given: dict[str, Any],
-    doing: str = "counting distinct users",
-    *,
-    text: Text | None = None,
-    of_a_set: bool = False,
-) -> None:
+def put(args: argparse.Namespace, verb: str, given: dict[str, Any], doing: str, *, of_a_set: bool = False) -> None:
     """Ask the question of these parameters, and write the answer; what an accuracy costs is told before."""
 
     def asked() -> tuple[Any, Question, dict[str, Any]]:
         from dpselect.queries.plan import by_names
 
-        names = [name for name in PRICE if hasattr(args, name)]
-        question, price = by_names(verb, given | {name: getattr(args, name) for name in names})
-        data, less = dataset_of(args, text), excluded(args) if hasattr(args, "exclude") else None
+        question, price = by_names(verb, given)
+        data = dataset_of(args)
+        less = options.items(args, "exclude", several=len(args.item or ()) > 1)
         paid = {one.name: getattr(price, one.name) for one in price.parameters()}
         return data if less is None else data.exclude(less), question, paid
 
@@ -194,7 +119,7 @@ def put(
         else:
             tell(args, f"dpselect: {data.plan(question, **price).asked.before}")
 
-    near = any(getattr(args, name, None) is not None for name in ("within", "users_for"))
+    near = options.given(args, ("within", "threshold"))
     answer(args, ask, doing, of_a_set=of_a_set, before=before if near else None)
 
 

@@ -6,8 +6,6 @@ import argparse
 import json
 import sys
 
-from dpselect.command import shared
-
 EXAMPLES = """
 examples:
   dpselect check top.json
@@ -24,7 +22,7 @@ follow, 8 it is stated and the release does not say what was asked, 130 interrup
 NOT_PAID, DOES_NOT_FOLLOW, NOT_PLANNED = 6, 7, 8
 
 
-def options(command: shared.Group) -> None:
+def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     command.add_argument("release", metavar="RELEASE", help="the JSON of a release")
     command.add_argument("--budget", metavar="FILE", help="the ledger that should have paid for it")

@@ -47,10 +47,8 @@ def run(args: argparse.Namespace) -> None:
         hint = "pip install 'dpselect[completion]'"
         raise ParameterError("completion", "have shtab installed", "an installation without", hint) from None
     root = parser()
-    known = _known()
-    for words, action in _all(root, ()):
-        names = (*words[:1], *action.option_strings[-1:])
-        action.choices = known.get(names, known.get(names[1:], action.choices))
+    for action in _all(root):
+        action.choices = getattr(action, "words", ()) or action.choices  # which the question checks, and no parser
         if action.metavar in FILES + FOLDERS:
             action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY
             action.metavar = action.metavar.replace(":", " ")  # which would end a word of zsh's specification
@@ -58,28 +56,8 @@ def run(args: argparse.Namespace) -> None:
     sys.stdout.write(script.replace('"(*):', '"*:') + "\n")  # in zsh "(*):" would complete the first of many files only
 
 
-def _all(command: Parser, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every argument of a command and of those below it, each with the words that lead to it."""
-    for action in command.filled()._actions:
-        yield words, action
-    for name, one in command.commands().items():
-        yield from _all(one, (*words, name))
-
-
-def _known() -> dict[tuple[str, ...], list[str]]:
-    """Values that the query checks and not the parser, by command and option, in the order of their help."""
-    from dpselect._ground.methods import AUTO, names
-    from dpselect._ground.periods import SORTS
-    from dpselect._ground.privacy import Neighbors
-    from dpselect.engines.port import PerUser
-    from dpselect.texts.tokenizer import SENTENCES, SPACES, WORDS
-
-    return {
-        ("top", "--method"): [AUTO, *names("top_k")],
-        ("choose", "--method"): [*names("choose")],
-        ("union", "--method"): [AUTO, *names("union")],
-        ("union", "--tokenizer"): [WORDS, SPACES, SENTENCES],
-        ("quantile", "--per-user"): [*PerUser],
-        ("choose", "--neighbors"): [*Neighbors],
-        ("--period",): [*SORTS],
-    }
+def _all(command: Parser) -> Iterator[Any]:
+    """Every argument of a command and of those below it."""
+    yield from command.filled()._actions
+    for one in command.commands().values():
+        yield from _all(one)

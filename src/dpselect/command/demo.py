@@ -7,7 +7,9 @@ import os
 import shlex
 from pathlib import Path
 
-from dpselect.command import asking, shared, top
+from dpselect.command import asking, shared
+from dpselect.command.examples import TERMS
+from dpselect.command.parser import parser
 from dpselect.errors import OutputError, ParameterError
 
 QUESTION = "--user user --item artist -k 10 --epsilon 1 --delta 1e-6".split()
@@ -19,10 +21,10 @@ examples:
       The same, and keep the data to try other questions on.
   dpselect demo --users 2000
       Fewer users: the same threshold lets fewer artists through.
-{shared.TERMS}"""
+{TERMS}"""
 
 
-def options(command: shared.Group) -> None:
+def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     command.add_argument("--users", type=int, default=100_000, metavar="N", help="how many (default 100000)")
     command.add_argument("--keep", metavar="FILE", help="write the data to this Parquet file and keep it")
@@ -52,9 +54,8 @@ def _ask(args: argparse.Namespace, path: Path) -> None:
     rows = write_listening_events(path, args.users)
     asking.tell(args, f"asking {rows:,} rows for the ten artists that most users played")
     words = [str(path), *QUESTION]
-    question = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    top.options(question)
-    top.run(question.parse_args([*words, "--quiet"] if args.quiet else words))
+    asked = parser().parse_args(["top", *words, *(["--quiet"] if args.quiet else [])])
+    asked.run(asked)
     name = os.environ.get("DPSELECT_COMMAND", "dpselect")
     if args.keep is None:
         asking.tell(args, f"\nkeep the data and ask again:\n  {name} demo --keep plays.parquet")

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from dpselect.command.shared import periods_named
+from dpselect.command import options, shared
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,32 +17,14 @@ LONGEST = 4096  # bytes of a file with a token
 OWNERS = "the owner of the gateway says so"
 HERE = "a gateway reads no file of yours: list the items"
 NOT_TEXT = "a gateway counts items, not the words of a text"
-SCORES = "scores of your own stay here"
-# What the gateway has no use for: the option, its value where it was not given, and why.
+# What the gateway has no use for, and why.
 REFUSED = {
-    "user": ("--user", None, OWNERS),
-    "table": ("--table", None, OWNERS),
-    "newlines_in_values": ("--newlines-in-values", False, OWNERS),
-    "split": ("--split", None, OWNERS),
-    "time": ("--time", None, OWNERS),
-    "period": ("--period", None, OWNERS),
-    "timezone": ("--timezone", "UTC", OWNERS),
-    "budget": ("--budget", None, "the gateway keeps the budget"),
-    "analyst": ("--analyst", None, "the token says who asks"),
-    "data": ("--data", "default", "the name of the data stands in the place of FILE"),
-    "snapshot": ("--snapshot", None, OWNERS),
-    "domain_from": ("--domain-from", None, HERE),
-    "exclude_from": ("--exclude-from", None, HERE),
-    "text": ("--text", None, NOT_TEXT),
-    "ngrams": ("--ngrams", None, NOT_TEXT),
-    "tokenizer": ("--tokenizer", None, NOT_TEXT),
-    "lower": ("--no-lower", True, NOT_TEXT),
-    "shares": ("--shares", None, NOT_TEXT),
-    "label": ("--label", None, SCORES),
-    "score": ("--score", None, SCORES),
-    "sensitivity": ("--sensitivity", None, SCORES),
-    "monotonic": ("--monotonic", False, SCORES),
-    "neighbors": ("--neighbors", None, SCORES),
+    **dict.fromkeys(("user", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "snapshot"), OWNERS),
+    "budget": "the gateway keeps the budget",
+    "analyst": "the token says who asks",
+    "data": "the name of the data stands in the place of FILE",
+    **dict.fromkeys(("domain_from", "exclude_from", "groups_from"), HERE),
+    **dict.fromkeys(("text", "ngrams", "tokenizer", "lower", "shares"), NOT_TEXT),
 }
 
 
@@ -50,9 +32,8 @@ def check(args: argparse.Namespace) -> None:
     """Refuse what says something that only data here can be told."""
     if args.gateway is None:
         raise ParameterError("--gateway", "be given with --token-file", "nothing")
-    for name, (option, usual, why) in REFUSED.items():
-        if getattr(args, name, usual) != usual:
-            raise ParameterError(option, "be left out with --gateway", "a value", why)
+    for name in options.given(args, REFUSED):
+        raise ParameterError(options.named(args, name), "be left out with --gateway", "a value", REFUSED[name])
     if len(args.files) != 1:
         raise ParameterError("FILE", "be the name of data, with --gateway", f"{len(args.files)} of them")
 
@@ -73,8 +54,7 @@ def dataset_of(args: argparse.Namespace) -> RemoteDataset:
     most = getattr(args, "max_items_per_user", None)
     data = remote.data(args.files[0], item=args.item, max_items_per_user=most)
     data = data if args.where is None else data.where(args.where)
-    during = periods_named(args.during)
-    return data if during is None else data.during(during)
+    return data if args.during is None else data.during(args.during)
 
 
 def price_of(data: RemoteDataset, question: Question, price: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dpselect.command import shared
+from dpselect.command.parser import subcommand
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -30,12 +30,12 @@ exit status: 0 done, 2 the settings have mistakes, or a source does not fit them
 def options(command: argparse.ArgumentParser) -> None:
     """Its actions, and what each understands."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
-    check = shared.add(actions, "check", "name every mistake in a file of settings, or say what it declares")
+    check = subcommand(actions, "check", "name every mistake in a file of settings, or say what it declares")
     check.add_argument("file", metavar="FILE", help="the settings, in TOML")
     check.add_argument("--sources", action="store_true", help="look at the schemas of the sources too; no row is read")
-    token = shared.add(actions, "token", "make a token, and the line of the settings that lets it in")
+    token = subcommand(actions, "token", "make a token, and the line of the settings that lets it in")
     token.add_argument("--name", metavar="NAME", help="who it is for")
-    shared.add(actions, "example", "print a whole file of settings, with a comment at every key")
+    subcommand(actions, "example", "print a whole file of settings, with a comment at every key")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from dpselect.command import asking, shared
+from dpselect.command.options import given
 
 EXAMPLES = """
 examples:
@@ -20,24 +21,20 @@ anything else.
 """
 
 
-def options(command: shared.Group) -> None:
+def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     shared.files(command, "CSV, JSON lines, Parquet, or DuckDB with --table")
-    shared.users(command)
-    shared.key(command, "--item", "what is counted")
-    shared.rows(command)
-    shared.periods(command)
+    shared.rows(command, {}, split=False)
 
 
 def run(args: argparse.Namespace) -> None:
     """Look, and print what was found after the warning that it is not private."""
     from dpselect.engines.inspection import inspect
     from dpselect.engines.sources.files import prepared_folder
-    from dpselect.rows import UTC
 
     source = asking.source_of(args)
-    said = [args.user, args.item, args.where, args.time, args.period, args.during]
-    if said != [None] * len(said) or args.timezone != UTC or prepared_folder(source) is not None:
+    said = given(args, [name for name in asking.ROWS if name not in shared.OF_SOURCES])
+    if said or prepared_folder(source) is not None:
         found = asking.dataset_here(args).inspect()
     else:
         found = inspect(source, newlines_in_values=args.newlines_in_values)

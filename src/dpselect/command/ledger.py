@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from dpselect.command import ledger_rows, shared
+from dpselect.command import ledger_rows
 from dpselect.command.asking import account_of
+from dpselect.command.parser import subcommand
 from dpselect.errors import LedgerError, OutputError, ParameterError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def options(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
 
     def action(name: str, summary: str) -> argparse.ArgumentParser:
-        made: argparse.ArgumentParser = shared.add(actions, name, summary)
+        made: argparse.ArgumentParser = subcommand(actions, name, summary)
         made.add_argument("file", metavar="FILE", help="a SQLite file, or postgresql://user@host/database")
         return made
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
-from dpselect.command import shared
-
+ASKING = ("top", "choose", "histogram", "quantile", "union")
 COMMANDS = {
     "top": "the k items that most users share, ranked",
     "choose": "the best of some candidates",
@@ -72,12 +71,13 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, fill: Callable[[Parser], None] | None = None, **settings: Any) -> None:
         # A script written today must not change its meaning when an option is added: no abbreviations.
-        plain = {"allow_abbrev": False, "formatter_class": argparse.RawDescriptionHelpFormatter}
+        plain = {"allow_abbrev": False, "formatter_class": Lines, "add_help": False}
         super().__init__(*args, **{**plain, **settings})
+        self.add_argument("-h", "--help", action=Help, nargs=0, help="show this and exit")
         self._fill = fill
         self._words: Sequence[str] | None = None
-        # -1e-6 is a number and not an option, so that whoever reads it can say what is wrong with it.
-        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
+        # -1e-6 is a number and not an option, so that whoever reads it can say what is wrong with it; so is -5,5.
+        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?(,.*)?$")
 
     def filled(self) -> Parser:
         """This parser, with all of its options."""
@@ -95,7 +95,51 @@ class Parser(argparse.ArgumentParser):
         """As argparse does; the words are kept for a hint."""
         self._words = sys.argv[1:] if args is None else list(args)
         self.filled()
-        return super().parse_known_args(self._words, namespace)
+        return super().parse_known_args([*self.apart(self._words)], namespace)
+
+    def apart(self, words: Sequence[str]) -> Iterator[str]:
+        """The words; an option of several values stands before each of them: `--q .1 .9` is `--q .1 --q .9`.
+
+        Where a FILE has still to come, a word that follows the first value is that.
+        """
+        many = (argparse._AppendAction, argparse._ExtendAction)
+        missing = any(not one.option_strings and one.nargs == "+" for one in self._actions)
+        option, taking = "", 0
+        for at, word in enumerate(words):
+            if word == "--" or self.commands():
+                yield from words[at:]
+                return
+            if word.startswith("-") and len(word) > 1 and not self._negative_number_matcher.match(word):
+                name, equals, _ = word.partition("=")
+                action = self._option_string_actions.get(name)
+                option = name if isinstance(action, many) else ""
+                taking = 0 if action is None or equals or action.nargs == 0 else 1
+            elif taking:
+                taking -= 1
+            elif option and not missing:
+                yield option
+            else:
+                missing, option = False, ""
+            yield word
+
+    def short_help(self) -> str:
+        """What fits a screen: no option that is rare, and two of the examples."""
+        rare = {one: one.help for one in self._actions if getattr(one, "rare", False)}
+        hidden = rare | {one: one.help for one in self._actions if isinstance(one, Help)}
+        whole = self.epilog
+        if not rare:
+            return self.format_help()
+        begun = [*re.finditer(rf"^  {self.prog} ", whole or "", re.MULTILINE)]
+        some = (whole or "")[: begun[2].start()] if len(begun) > 2 else whole
+        for one in hidden:
+            one.help = argparse.SUPPRESS
+        try:
+            self.epilog = f"{some}\n{len(rare)} more options, and more examples: {self.prog} --help-all"
+            return self.format_help()
+        finally:
+            self.epilog = whole
+            for one, said in hidden.items():
+                one.help = said
 
     # ---- mistakes -------------------------------------------------------------------------------------------
 
@@ -146,6 +190,28 @@ class Parser(argparse.ArgumentParser):
         return {*self.known(), *(option for one in self.commands().values() for option in one.everywhere())}
 
 
+class Lines(argparse.RawDescriptionHelpFormatter):
+    """Options and what they are on one line, where that has the room."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=32)
+
+
+class Help(argparse.Action):
+    """Show what fits a screen; `--help-all` shows everything."""
+
+    def __call__(self, parser: Any, *rest: Any) -> None:
+        """Print it, and end."""
+        text = parser.format_help() if rest[-1] == "--help-all" else parser.short_help()
+        parser._print_message(text, sys.stdout)
+        parser.exit()
+
+
+def subcommand(commands: Any, name: str, summary: str, **settings: Any) -> Any:
+    """A command, or an action of one, that says what it is for."""
+    return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", **settings)
+
+
 def near_only(word: str, known: Sequence[str]) -> str | None:
     """A hint only where some name is near, or begins so."""
     from difflib import get_close_matches
@@ -169,7 +235,7 @@ def parser() -> Parser:
     root.add_argument("--version", action="store_true", help="show the version and exit")
     commands = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
-        shared.add(commands, name, summary, fill=filler(name))
+        subcommand(commands, name, summary, fill=filler(name))
     return root
 
 
@@ -177,9 +243,17 @@ def filler(name: str) -> Callable[[Parser], None]:
     """What adds the options, the examples and the action of a command, from its own file."""
 
     def fill(command: Parser) -> None:
-        file = cast("Command", import_module(f"dpselect.command.{name}"))
-        file.options(command)
-        command.epilog = file.EXAMPLES.strip("\n")
-        command.set_defaults(run=file.run)
+        if name in ASKING:
+            from dpselect.command import verbs
+
+            verbs.add(name, command)
+            command.epilog, run = verbs.examples(name).strip("\n"), verbs.run
+        else:
+            file = cast("Command", import_module(f"dpselect.command.{name}"))
+            file.options(command)
+            command.epilog, run = file.EXAMPLES.strip("\n"), file.run
+        if any(getattr(one, "rare", False) for one in command._actions):
+            command.add_argument("--help-all", action=Help, nargs=0, help="show every option, and more examples")
+        command.set_defaults(run=run, usual=command.get_default)
 
     return fill

@@ -7,23 +7,41 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpselect.command import shared
-from dpselect.errors import DataError, OutputError, ParameterError, came, naming
+from dpselect.command.options import Fields, add, given, option, read, several
+from dpselect.command.parser import COMMANDS, subcommand
+from dpselect.errors import DataError, OutputError, ParameterError, came
+from dpselect.forecast.population import Population
+from dpselect.queries.facts import Facts
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import Question, TopK, Union
 
 if TYPE_CHECKING:
-    from dpselect.forecast import Forecast, Population
-    from dpselect.questions.questions import Question
+    from dpselect.forecast import Forecast
 
 SHAPE = "a release as JSON whose items have a count each, or a CSV file with a column count of whole numbers"
+
+# Of each question its parameters, those of its users, and what may stand in place of epsilon.
+USERS = ("users", "items", "items_per_user", "skew")
+ASKED: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...], str]] = {
+    "top": (
+        TopK,
+        ("k", "counts", "domain", "k_bar", "max_groups_per_user"),
+        (*USERS, "groups", "groups_per_user"),
+        "within",
+    ),
+    "union": (Union, (), USERS, "threshold"),
+}
 
 EXAMPLES = """
 examples:
   dpselect plan top --k 10 --users 10000 --items 2000 --epsilon 0.1,0.3,1,3
       What a top ten of such data would be like at four budgets, by each mechanism.
-  dpselect plan top --k 5 --users 800 --items 40 --domain-known --methods peeling,canonical-set
+  dpselect plan top --k 5 --users 800 --items 40 --domain-size 40 --methods peeling,canonical-set
       The same where the items are known, for two mechanisms.
   dpselect plan top --k 10 --like last-year.json --epsilon 0.2,0.5,1 --plot forecast.svg
       With the noisy counts that an earlier release published, and as a picture too.
@@ -45,56 +63,22 @@ interrupted, 1 anything else.
 def options(command: argparse.ArgumentParser) -> None:
     """Its two questions, and what each understands."""
     questions = command.add_subparsers(dest="question", metavar="QUESTION", title="questions", required=True)
-    top = shared.add(questions, "top", "the k items that most users share")
-    union = shared.add(questions, "union", "all items that enough users share")
-    for question in (top, union):
-        _crowd(question)
-    top.add_argument("-k", "--k", type=int, default=10, metavar="K", help="how many items at most (default 10)")
-    top.add_argument(
-        "--domain-known", action="store_true", help="the items can be listed beforehand: there are --items"
-    )
-    top.add_argument("--k-bar", type=int, metavar="N", help="look at the N items with most users, as in dpselect top")
-    top.add_argument("--counts", action="store_true", help="counts will be asked for too; they share epsilon")
-    groups = top.add_argument_group("in every group (dpselect top --by)")
-    groups.add_argument("--groups", metavar="N,N", help="how many users each group has, in place of --users")
-    groups.add_argument("--groups-per-user", metavar="M", help="in how many of them a user is, on average (default 1)")
-    groups.add_argument(
-        "--max-groups-per-user", type=int, metavar="N", help="in how many a user counts (default: 1, 2 and 5 compared)"
-    )
-    _price(top, "--within", "no item has over N users fewer than the k-th, 95 times of 100")
-    _price(union, "--users-for", "an item that N users have, and no other item, is found 95 times of 100")
-    for question in (top, union):
-        _result(question)
-
-
-def _crowd(question: shared.Group) -> None:
-    """Who is imagined to be in the data."""
-    who = question.add_argument_group("imagined users")
-    who.add_argument("--users", type=int, metavar="N", help="how many there are (default 10000)")
-    who.add_argument("--items", type=int, metavar="N", help="how many items there are (default 2000)")
-    who.add_argument("--items-per-user", metavar="M", help="how many of them a user has, on average (default 10)")
-    who.add_argument("--skew", metavar="S", help="the r-th item is liked as r^-S (default 1.1); 0 is all alike")
-    who.add_argument(
-        "--like",
-        metavar="FILE",
-        help="counts of an earlier release instead: its JSON, or a CSV file with a column count",
-    )
-    who.add_argument("--max-items-per-user", type=int, metavar="N", help="keep N random items of every user")
-
-
-def _price(question: shared.Group, near: str, what: str) -> None:
-    either = question.add_mutually_exclusive_group()
-    either.add_argument("--epsilon", metavar="E,E", help="the budgets (default 0.1,0.3,1,3)")
-    either.add_argument(near, type=int, metavar="N", help=f"the budget at which {what}")
-    question.add_argument("--delta", metavar="D", help="the same for all (default 1e-6; of a known domain, 0)")
-    question.add_argument("--methods", metavar="A,B", help="only these mechanisms (default: all that apply)")
-
-
-def _result(question: shared.Group) -> None:
-    question.add_argument("--format", choices=("table", "csv", "json"), help="default: what -o says, else a table")
-    question.add_argument("-o", "--output", metavar="FILE", help="write here in place of standard output")
-    question.add_argument("--plot", metavar="PICTURE", help="draw it too, into this .svg")
-    shared.quiet(question)
+    for name, (kind, of_question, of_users, near) in ASKED.items():
+        question = subcommand(questions, name, COMMANDS[name])
+        add(question.add_argument_group("the question"), _some(kind.flat_fields(), of_question))
+        add(question.add_argument_group("imagined users"), _some(Population.flat_fields(), of_users))
+        like = "counts of an earlier release instead: its JSON, or a CSV file with a column count"
+        option(question, "--like", metavar="FILE", help=like)
+        add(question, _some(Facts.flat_fields(), ("max_items_per_user",)))
+        price = question.add_argument_group("the price")
+        several(price, "--epsilon", shown="E,...", help="the budgets (default 0.1,0.3,1,3)")
+        add(price, _some(Payment.flat_fields(), (near, "delta")))
+        several(price, "--methods", shown="NAME,...", help="only these mechanisms (default: all that apply)")
+        known = "table, csv, json; else what -o says, or a table"
+        option(question, "--format", choices=("table", "csv", "json"), metavar="NAME", help=known)
+        option(question, "-o", "--output", metavar="FILE", help="write here in place of standard output")
+        option(question, "--plot", metavar="PICTURE", help="draw it too, into this .svg")
+        shared.quiet(question)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -127,52 +111,41 @@ def run(args: argparse.Namespace) -> None:
 
 def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
     """The forecast of a question, of imagined users or of counts that were released before."""
-    like = _like(args)
-    with naming("users_for", "threshold"):
-        return _question(args, like).forecast(
-            like,
-            epsilon=None if args.epsilon is None else args.epsilon.split(","),
-            delta=args.delta,
-            within=getattr(args, "within", None),
-            threshold=getattr(args, "users_for", None),
-            max_items_per_user=args.max_items_per_user,
-            methods=None if args.methods is None else args.methods.split(","),
-            progress=progress,
-        )
+    return _question(args).forecast(
+        _like(args),
+        epsilon=args.epsilon,
+        delta=args.delta,
+        within=getattr(args, "within", None),
+        threshold=getattr(args, "threshold", None),
+        max_items_per_user=args.max_items_per_user,
+        methods=args.methods,
+        progress=progress,
+    )
 
 
 def _like(args: argparse.Namespace) -> Population | list[int]:
-    """The users. Beside counts that were released only the size of a known domain may be said."""
-    from dpselect.forecast import Population
-
+    """The users: imagined, or those of counts that were released."""
     said = {name: getattr(args, name, None) for name in Population.flat_names()}
     if said["groups"] is not None:
-        said["groups"] = [_number(one.strip()) for one in said["groups"].split(",")]
+        said["groups"] = [int(one) if one.isascii() and one.isdigit() else one for one in said["groups"]]
     if args.like is None:
         return Population.from_flat(said)
-    for name, value in said.items():
-        if value is not None and not (name == "items" and getattr(args, "domain_known", False)):
-            raise ParameterError(name, "be left out where like is given", came(value))
+    for name in given(args, said):
+        raise ParameterError(name, "be left out where like is given", came(said[name]))
     return released_counts(Path(args.like))
 
 
-def _number(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdigit() else text
-
-
-def _question(args: argparse.Namespace, like: Population | list[int]) -> Question:
-    """The question. The items of a known domain are those of the users, unless --items says how many they are."""
-    from dpselect.questions.questions import TopK, Union
-
-    if args.question == "union":
-        return Union()
-    said = {name: getattr(args, name) for name in ("k", "counts", "k_bar", "max_groups_per_user")}
-    if args.domain_known:
-        there = len(like) if isinstance(like, list) else like.items
-        said["domain"] = there if args.items is None else args.items
-    if args.groups is not None or args.max_groups_per_user is not None:
+def _question(args: argparse.Namespace) -> Question:
+    """The question; of a population of groups, by a column that stands for any."""
+    kind, of_question, _, _ = ASKED[args.question]
+    said = read(args, _some(kind.flat_fields(), of_question), {})
+    if given(args, ("groups", "max_groups_per_user")):
         said["by"] = "group"
-    return TopK.from_flat(said)
+    return kind.from_flat(said)
+
+
+def _some(fields: Fields, names: Sequence[str]) -> Fields:
+    return {name: fields[name] for name in names}
 
 
 def rendered(found: Forecast, form: str) -> bytes:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from dpselect.command import asking, shared
+from dpselect.command.options import add, option, several
 
 EXAMPLES = """
 examples:
@@ -25,35 +26,28 @@ interrupted, 1 anything else.
 """
 
 
-def options(command: shared.Group) -> None:
+def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     shared.files(command)
-    command.add_argument("-o", "--output", required=True, metavar="DIR", help="the folder, new or to be replaced")
-    command.add_argument("--add", action="store_true", help="add the rows to those in the folder, by its own rules")
-    _columns(command, "--user", "who: the unit that is protected")
-    _columns(command, "--item", "what is counted, by distinct users")
-    _columns(command, "--keep", "other columns that questions may use: in --where, --by, or as items")
-    _columns(command, "--weight", "columns of numbers, for sums and means")
-    command.add_argument("--time", metavar="COLUMN", help="the time of a row, of which the period is kept")
-    command.add_argument("--period", metavar="SORT", help="day, week, month, quarter or year")
-    command.add_argument("--timezone", default="UTC", metavar="NAME", help="where days begin (default UTC)")
-    command.add_argument(
-        "--max-rows-per-user", type=int, metavar="N", help="keep N rows at most of a user, or of a user in a period"
-    )
-    shared.source(command)
-    command.add_argument("--memory", metavar="SIZE", help="how much of it may be used, such as 4GiB")
+    option(command, "-o", "--output", required=True, metavar="DIR", help="the folder, new or to be replaced")
+    added = "add the rows to those in the folder, by its own rules"
+    option(command, "--add", action="store_true", help=added)
+    shared.users_and_items(command)
+    kept = "other columns that questions may use: in --where, --by, or as items"
+    several(command, "--keep", shown="COLUMN,...", help=kept)
+    several(command, "--weight", shown="COLUMN,...", help="columns of numbers, for sums and means")
+    add(command, {**shared.TIMES, **shared.OF_SOURCES})
+    rows = "keep N rows at most of a user, or of a user in a period"
+    option(command, "--max-rows-per-user", type=int, metavar="N", help=rows)
+    option(command, "--memory", metavar="SIZE", help="how much of it may be used, such as 4GiB")
     shared.quiet(command)
-
-
-def _columns(command: shared.Group, name: str, what: str) -> None:
-    names = {"action": "extend", "type": shared.between_commas, "metavar": "COLUMN[,COLUMN]"}
-    command.add_argument(name, **names, help=what)  # type: ignore[arg-type]
 
 
 def run(args: argparse.Namespace) -> None:
     """Prepare, and say what was made."""
     from dpselect.command.progress import Progress
     from dpselect.engines.preparation import prepare
+    from dpselect.rows import UTC
 
     with Progress("preparing", quiet=args.quiet, estimate=True) as progress:
         found = prepare(
@@ -65,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
             weight=args.weight or (),
             time=args.time,
             period=args.period,
-            timezone=args.timezone,
+            timezone=args.timezone or UTC,
             max_rows_per_user=args.max_rows_per_user,
             add=args.add,
             table=args.table,

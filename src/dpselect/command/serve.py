@@ -31,7 +31,7 @@ be used.
 """
 
 
-def options(command: shared.Group) -> None:
+def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     command.add_argument("file", nargs="?", metavar="FILE", help="the settings, gateway.toml for example")
     command.add_argument("--demo", action="store_true", help="make everything, and serve it")

@@ -38,7 +38,7 @@ def _sizes(value: Any) -> tuple[int, ...]:
 
 
 SKEW = replace(NUMBER, read=_skew)
-SIZES = replace(COLUMNS, read=lambda _, value: _sizes(value))
+SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _sizes(value))
 
 
 @frozen

@@ -60,8 +60,7 @@ class UnionForecast:
     def price(self, method: str) -> Fraction:
         """The epsilon that follows from `threshold`."""
         payment = Payment(threshold=self.threshold, delta=self.delta)
-        with naming("threshold", "users_for"):
-            return UnionPlan(question=Union(method=method), payment=payment, facts=Facts(**self.bound(method))).epsilon
+        return UnionPlan(question=Union(method=method), payment=payment, facts=Facts(**self.bound(method))).epsilon
 
 
 def applying(most: int | None, *, users: bool) -> list[str]:

@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.queries.by_share import by_share, three_digits
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Plan, kind, unpriced
-from dpselect.questions.payment import ACCURACIES, Payment
+from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def planned(
     make, needed = make or of, delta is None and of.needs_delta(question)
     if payment.share is None:
         if payment.epsilon is None and payment.accuracy is None:
-            near = [ACCURACIES[name] for name in of.accuracies]
-            raise unpriced(question.verb, [*(["share"] if paying else []), *near])
+            raise unpriced(question.verb, [*(["share"] if paying else []), *of.accuracies])
         if paying is not None and needed and paying.usual_delta:
             payment = replace(payment, delta=paying.usual_delta)
         return make(question=question, payment=payment, facts=facts)

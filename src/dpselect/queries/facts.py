@@ -83,7 +83,7 @@ class Facts(Value):
 
     _: KW_ONLY
     max_items_per_user: int | None = param(
-        whole(), default=None, help="for how many items a user counts; what the data set says where left out"
+        whole(), default=None, help="for how many items a user counts, chosen at random"
     )
     exclude: Listed | Column | None = param(
         LISTED,

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import MISSING, Field
 from typing import Any
 
-from dpselect._ground import methods
-from dpselect._ground.methods import AUTO
 from dpselect.queries.plan import kind
 from dpselect.questions import schemas as shapes
 from dpselect.questions.kinds import OneOf
-from dpselect.questions.parts import SET
+from dpselect.questions.parts import method_names
 from dpselect.questions.schemas import Schema, or_null
-
-LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+from dpselect.questions.value import plain
 
 
 def schemas(verb: str) -> dict[str, Schema]:
@@ -28,22 +24,11 @@ def table(verb: str) -> list[str]:
     return ["| parameter | what |", "| --- | --- |", *rows]
 
 
-def plain(words: str) -> str:
-    """Without links.
-
-    >>> plain("in [each](by-group.md) group")
-    'in each group'
-    """
-    return LINK.sub(r"\1", words)
-
-
 def _schema(verb: str, name: str, one: Field[Any]) -> Schema:
     of = one.metadata["kind"]
     shape: Schema = getattr(shapes, of.shape)
     if name == "method":
-        more = {"choose": ([], []), "union": ([AUTO], []), "top_k": ([AUTO], [SET])}
-        before, after = more[verb]
-        shape = {"enum": [*before, *methods.names(verb), *after]}
+        shape = {"enum": method_names(verb)}
     elif isinstance(of, OneOf):
         shape = {"enum": [*of.words]}
     usual = {} if one.default in (None, MISSING) else {"default": one.default}

@@ -92,7 +92,7 @@ class Plan(ABC):
             if one.name not in self.takes:
                 raise ParameterError(one.name, f"be left out for {self.verb}", came(value))
         if self.payment.epsilon is None and self.payment.accuracy is None:
-            raise unpriced(self.verb, [ACCURACIES[name] for name in self.accuracies])
+            raise unpriced(self.verb, self.accuracies)
         needed = self.needs_delta(self.question)
         settle(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
         if self.payment.delta is None:
@@ -274,7 +274,7 @@ class Plan(ABC):
     @classmethod
     def fields(cls) -> dict[str, Field[Any]]:
         """All parameters by their flat names, as JSON has them."""
-        of_price = ("epsilon", "delta", *(ACCURACIES[name] for name in cls.accuracies))
+        of_price = ("epsilon", "delta", *cls.accuracies)
         price, facts = Payment.flat_fields(), Facts.flat_fields()
         found = QUESTIONS[cls.verb].flat_fields() | {name: price[name] for name in of_price}
         return found | {name: facts[name] for name in cls.takes}
@@ -359,7 +359,7 @@ def parts_of(found: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
 def by_names(verb: str, given: Mapping[str, Any]) -> tuple[Question, Payment]:
     """A question and its price, of the flat names that a command has; what is None was left out."""
     what = QUESTIONS[verb]
-    priced = {"epsilon", "delta", "share", *(ACCURACIES[name] for name in kind(verb).accuracies)}
+    priced = {"epsilon", "delta", "share", *kind(verb).accuracies}
     parameters.refuse_others(given, [*what.flat_fields(), *priced], f"be a parameter of {verb}")
     return _part(what, given), Payment.from_flat({name: value for name, value in given.items() if name in priced})
 

@@ -141,7 +141,7 @@ class UnionTerms(Plan):
         if self.payment.threshold is not None:
             if self.chosen:
                 hint = "the price depends on it and is said before anything is read"
-                raise ParameterError("max_items_per_user", "be given where users_for is", "nothing", hint)
+                raise ParameterError("max_items_per_user", "be given where threshold is", "nothing", hint)
             asked = _near_enough(self, _digest(self.popular))
             settle(self, total=asked.epsilon, asked=asked)
             return
@@ -175,7 +175,7 @@ class UnionTerms(Plan):
             "shares": self.parts,
             "popular": _digest(self.popular) if self.popular else None,
             **({"in_engine": True} if self.in_engine else {}),
-            **({} if self.payment.threshold is None else {"users_for": self.payment.threshold}),
+            **({} if self.payment.threshold is None else {"threshold": self.payment.threshold}),
             **({"by": self.by} if self.by else {}),
             **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
         }
@@ -294,13 +294,13 @@ def _near_enough(plan: UnionTerms, _popular: str) -> AskedAccuracy:
     def miss(epsilon: Fraction) -> int | None:
         return users_for(made(epsilon), TIMES / 100, 1)
 
-    epsilon = price_for("users_for", wanted, miss, "; so is a smaller max_items_per_user")
+    epsilon = price_for("threshold", wanted, miss, "; so is a smaller max_items_per_user")
     mechanism, more = made(epsilon), ""
     many = None if most in (None, 1) or looks_at_others(mechanism) else users_for(mechanism, TIMES / 100, most or 1)
     if many is not None:
         more = f"; {said_users(many)} of at most {said_items(most or 1)} each will do too"
     whereof = f"finding an item {times()} if {said_users(wanted)} have it and no other item"
-    return AskedAccuracy(name="users_for", wanted=wanted, epsilon=epsilon, whereof=whereof, more=more)
+    return AskedAccuracy(name="threshold", wanted=wanted, epsilon=epsilon, whereof=whereof, more=more)
 
 
 def _digest(popular: tuple[Any, ...]) -> str:

@@ -45,11 +45,17 @@ class By(Value):
 
     said_as: ClassVar[str] = "groups"
 
-    columns: str | Sequence[str] = param(COLUMNS, help="the columns of groups, such as country", flat="by")
+    columns: str | Sequence[str] = param(
+        COLUMNS, help="the same in every group: of these columns, such as country", flat="by"
+    )
     _: KW_ONLY
-    groups: Sequence[Any] | Column | None = param(LISTED, default=None, help="only these groups, and in any case")
-    max_groups_per_user: int | None = param(whole(), default=None, help="a user counts in so many: they are the price")
-    sizes: bool = param(FLAG, default=False, help="a noisy number of users of each group too", flat="users")
+    groups: Sequence[Any] | Column | None = param(LISTED, default=None, help="only these groups, and each in any case")
+    max_groups_per_user: int | None = param(
+        whole(),
+        default=None,
+        help="in how many groups a user counts: the price (1, or chosen for 1/20 of epsilon)",
+    )
+    sizes: bool = param(FLAG, default=False, help="a noisy number of users of each group too", flat="users", rare=True)
 
 
 @frozen
@@ -62,10 +68,12 @@ class Total(Value):
 
     said_as: ClassVar[str] = "weights"
 
-    column: str = param(COLUMN, help="the column of numbers that is added up", flat="by_weight")
+    column: str = param(COLUMN, help="rank by sums over users of this column of numbers", flat="by_weight")
     _: KW_ONLY
-    at_most: Number | None = param(NUMBER, default=None, help="the most that one user gives to an item")
-    unit: Number | None = param(NUMBER, default=None, help="what a total is rounded to; 1", flat="weight_unit")
+    at_most: Number | None = param(NUMBER, default=None, help="of such a sum, the most that one user gives to an item")
+    unit: Number | None = param(
+        NUMBER, default=None, help="what a user's total is rounded to; 1", flat="weight_unit", rare=True
+    )
 
 
 @frozen
@@ -74,7 +82,12 @@ class Gain(Value):
 
     said_as: ClassVar[str] = "gains"
 
-    over: str | Sequence[str] = param(PERIODS, help="the other periods, such as 2026-09", flat="compared_with")
+    over: str | Sequence[str] = param(
+        PERIODS,
+        help="rank by the users that items gained since as many other periods, such as 2026-09",
+        flat="compared_with",
+        rare=True,
+    )
 
 
 def _popular(name: str, value: Any) -> tuple[Any, ...]:
@@ -99,7 +112,7 @@ def _name(name: str, value: object) -> str:
     return value
 
 
-POPULAR = Kind(_popular, "ITEMS", several_written, items_read, lambda value: repr(list(value)))
+POPULAR = Kind(_popular, "POPULAR", several_written, items_read, lambda value: repr(list(value)))
 
 
 @frozen
@@ -114,11 +127,19 @@ class Method(Value):
 
     said_as: ClassVar[str] = "a method"
 
-    name: str | None = param(Kind(_name, "TEXT"), default=None, help="of the method; else the best one", flat="method")
+    name: str | None = param(
+        Kind(_name, "TEXT"),
+        default=None,
+        help="how, where that shall not be left to dpselect",
+        flat="method",
+        rare=True,
+    )
     _: KW_ONLY
-    k_bar: int | None = param(whole(), default=None, help="look at so many items with most users")
-    in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine")
-    popular: Sequence[Any] | Release | None = param(POPULAR, default=None, help="items that are likely to be shared")
+    k_bar: int | None = param(whole(), default=None, help="look at so many items with most users", rare=True)
+    in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine", rare=True)
+    popular: Sequence[Any] | Release | None = param(
+        POPULAR, default=None, help="a public list of items that are likely to be shared, best first", rare=True
+    )
 
     def check(self) -> None:
         """The best method has no name, and who chooses popular items first looks at what others gave."""
@@ -149,9 +170,14 @@ def _takes(verb: str, name: str | None, option: str) -> bool:
     return bool(able) and (name is None or name in able)
 
 
+def method_names(verb: str) -> list[str]:
+    """What may be said as the method of a verb."""
+    return [*([] if verb == "choose" else [AUTO]), *methods.names(verb), *([SET] if verb == "top_k" else [])]
+
+
 def check_name(verb: str, name: object) -> None:
     """Refuse what is no method of this verb."""
-    known = [*([] if verb == "choose" else [AUTO]), *methods.names(verb), *([SET] if verb == "top_k" else [])]
+    known = method_names(verb)
     hint = parameters.near(name, known) if isinstance(name, str) and name not in known else ""
     parameters.one_of("method", name, known, hint=hint if hint.startswith("did you mean") else None)
 

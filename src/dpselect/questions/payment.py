@@ -12,7 +12,7 @@ from dpselect.questions.kinds import DELTA, EPSILON, SHARE, whole
 from dpselect.questions.value import Value, frozen, param
 
 AMOUNTS = ("epsilon", "within", "threshold", "share")
-ACCURACIES = {"within": "within", "threshold": "users_for"}  # and their flat names
+ACCURACIES = ("within", "threshold")
 
 
 @frozen
@@ -22,21 +22,23 @@ class Payment(Value):
     said_as: ClassVar[str] = "a price"
 
     _: KW_ONLY
-    epsilon: Number | None = param(EPSILON, default=None, help="the price")
+    epsilon: Number | None = param(
+        EPSILON, default=None, help="one person changes the odds of any answer by a factor of e^epsilon at most"
+    )
     delta: Number | None = param(
-        DELTA, default=None, help="1e-6 by default where items or groups are to be found, else 0"
+        DELTA,
+        default=None,
+        help="how likely that may fail (1e-6 where items or groups are to be found, else 0)",
     )
     within: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: the most users by which an item may be below the k-th best, or a rank be missed; "
-        "[the price follows](within.md)",
+        help="in place of epsilon: by how many users an item or a rank [may be wrong](within.md)",
     )
     threshold: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: of how many users an item is to be found; [the price follows](within.md)",
-        flat="users_for",
+        help="in place of epsilon: [of how many users](within.md) an item is to be found",
     )
     share: Number | None = param(SHARE, default=None, help='in place of epsilon: a share of the budget, such as "1%"')
 

@@ -166,7 +166,7 @@ class TopK(Question):
     score: Total | Gain | None = param(inner(Total, Gain), default=None, help="what ranks items; else distinct users")
     counts: bool = param(FLAG, default=False, help=_COUNTS)
     measures: Sequence[Measure | str] | Measure | str | None = param(
-        MEASURES, default=None, help="other numbers of them"
+        MEASURES, default=None, help="of each item users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'"
     )
     domain: Items | None = param(DOMAIN, default=None, help="the items that there can be; else they are found")
     method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD)
@@ -207,10 +207,14 @@ class Quantile(Question):
 
     q: Number | Sequence[Number] = param(SHARES, default="1/2", help="one share between 0 and 1, or several, ascending")
     _: KW_ONLY
-    bounds: tuple[Number, Number] | None = param(BOUNDS, default=None, help="two numbers chosen without the data")
-    step: Number | None = param(NUMBER, default=None, help="answers are low + i step")
+    bounds: tuple[Number, Number] | None = param(
+        BOUNDS,
+        default=None,
+        help="between which values lie, chosen without the data; left out, answers have six digits",
+    )
+    step: Number | None = param(NUMBER, default=None, help="answers are low + i step; left out, very fine")
     per_user: str = param(
-        one_of("random", "min", "max", "mean"), default="random", help="with which value a user of several takes part"
+        one_of("random", "min", "max", "mean"), default="random", help="which value of a user with several takes part"
     )
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
 

@@ -21,6 +21,7 @@ WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": MOST}
 COLUMNS: Schema = {
     "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
 }
+PERIODS = COLUMNS
 PLAIN: Schema = {"type": ["null", "boolean", "number", "string"]}
 KINDS = ("fraction", "decimal", "datetime", "date", "time", "bytes", "float")
 KIND: Schema = {
@@ -37,6 +38,7 @@ TUPLE: Schema = {
 }
 ITEM: Schema = {"anyOf": [PLAIN, KIND, TUPLE]}
 ITEMS: Schema = {"type": "array", "items": ITEM, "minItems": 1}
+POPULAR = ITEMS
 SPAN: Schema = {
     "type": "object",
     "properties": {"start": {"type": "integer"}, "stop": {"type": "integer"}},
@@ -60,6 +62,7 @@ SHARE: Schema = {
 PAIR: Schema = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
 FLAG: Schema = {"type": "boolean"}
 TEXT: Schema = {"type": "string", "minLength": 1}
+COLUMN = TEXT
 TOKENIZER: Schema = {"type": "string", "pattern": "^(words|spaces|sentences|re:.+)$"}
 
 

@@ -5,6 +5,7 @@ Checks, repr, equality, JSON and the flat names that a command and HTTP have are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property
@@ -16,11 +17,15 @@ from dpselect.questions.kinds import Kind
 from dpselect.release.formatting import Json
 
 T = TypeVar("T")
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
-def param(kind: Kind, *, default: Any = MISSING, help: str, flat: str | None = None) -> Any:
-    """A parameter. `flat` is its name on a command line and in JSON, where that is another than the field's."""
-    return field(default=default, metadata={"kind": kind, "help": help, "flat": flat})
+def param(kind: Kind, *, default: Any = MISSING, help: str, flat: str | None = None, rare: bool = False) -> Any:
+    """A parameter. `flat` is its name on a command line and in JSON, where that is another than the field's.
+
+    What is `rare` stands in the longer help of a command only.
+    """
+    return field(default=default, metadata={"kind": kind, "help": help, "flat": flat, "rare": rare})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(param,))
@@ -199,6 +204,15 @@ def inner(*classes: type[Value], plain: Callable[[Any], Value] | None = None) ->
         return told[0][0].metadata["kind"].python(told[0][1]) if alone else repr(value)
 
     return Inner(read, "TEXT", python=python, classes=classes)
+
+
+def plain(words: str) -> str:
+    """The help of a parameter without links.
+
+    >>> plain("in [each](by-group.md) group")
+    'in each group'
+    """
+    return LINK.sub(r"\1", words)
 
 
 def _flat_name(one: Field[Any]) -> str:

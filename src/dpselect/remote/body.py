@@ -10,7 +10,7 @@ from dpselect.errors import ParameterError
 from dpselect.queries.facts import Rows
 from dpselect.queries.plan import Plan, kind, unpriced
 from dpselect.questions.parts import Total
-from dpselect.questions.payment import ACCURACIES, Payment
+from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK
 
 Body = dict[str, Any]
@@ -41,7 +41,7 @@ def body_of(question: Question, payment: Payment, rows: About) -> Body:
     if payment.share is not None:
         _some_plan(make, filled, payment, facts).of(rows)
     elif payment.epsilon is None and payment.accuracy is None:
-        raise unpriced(make.verb, [ACCURACIES[name] for name in make.accuracies])
+        raise unpriced(make.verb, make.accuracies)
     else:
         warn_if_weak(make(question=filled, payment=payment, facts=facts).of(rows).ceiling)
     return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **rows.said}

@@ -223,7 +223,7 @@ ONE_ITEM = "truncated-geometric"
 def test_a_union_finds_an_item_of_so_many_users_and_not_at_the_price_before(name: str, users: int) -> None:
     given: dict[str, Any] = {"method": name}
     given |= {} if name == ONE_ITEM or named("union", name).bound is NeedsBound.NONE else {"max_items_per_user": 3}
-    query = plan_of("union", users_for=users, **given)
+    query = plan_of("union", threshold=users, **given)
     [mechanism] = query.mechanisms(query.most)
     assert (users_for(mechanism, 0.95, 1) or users + 1) <= users
     [cheaper] = plan_of("union", epsilon=before(query.asked), **given).mechanisms(query.most)

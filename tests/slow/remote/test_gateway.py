@@ -95,7 +95,7 @@ def test_the_command_asks_it(
     assert len(dps.Release.from_json(file)) == 2
     assert main(["top", "listening", "--gateway", served.url, "--epsilon", "9"]) == 5
     assert "of the quota of 'analyst'" in capsys.readouterr().err
-    words = ["union", "listening", "--gateway", served.url, "--users-for", "800", "--max-items-per-user", "1"]
+    words = ["union", "listening", "--gateway", served.url, "--threshold", "800", "--max-items-per-user", "1"]
     assert main([*words, "--method", "truncated-geometric", "--format", "lines"]) == 0
     assert re.search(r"^dpselect: with epsilon [0-9.e-]+ the question costs up to ", capsys.readouterr().err)
     monkeypatch.setenv("DPSELECT_TOKEN", "dps_" + "b" * 40)

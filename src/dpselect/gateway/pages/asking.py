@@ -19,7 +19,7 @@ PERCENT = Decimal(2)  # of the budget, before anybody has chosen
 LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
 DELTAS = 1000  # questions that a promise's delta should be enough for
 MEASURES = {"mean": "the mean", "sum": "the sum"}
-NEARNESS = {"top_k": "within", "quantile": "within", "union": "users_for"}
+NEARNESS = {"top_k": "within", "quantile": "within", "union": "threshold"}
 
 
 @dataclass(frozen=True)

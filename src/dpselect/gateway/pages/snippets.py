@@ -13,8 +13,7 @@ from dpselect.questions.questions import QUESTIONS
 
 OF_DATA = ("item", "max_items_per_user")  # what the data of the client say, and no question
 NARROWED = ("where", "during")
-PRICE = {"epsilon": "epsilon", "delta": "delta", "share": "share", "within": "within", "users_for": "threshold"}
-PRICE["fresh"] = "fresh"
+PRICE = ("epsilon", "delta", "share", "within", "threshold", "fresh")
 MOST_ITEMS = 1000  # of a domain in an example
 TOKEN = "DPSELECT_TOKEN"
 NOUNS = ("By", "Choose", "Gain", "Histogram", "Method", "Quantile", "TopK", "Total", "Union")
@@ -30,11 +29,7 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     domain = body.get("domain")
     if isinstance(domain, list) and len(domain) > MOST_ITEMS:
         return ""
-    price = [
-        f"{name}={_value(body[own])}"
-        for own, name in PRICE.items()
-        if not (body.get(own) is None or body[own] is False)
-    ]
+    price = [f"{name}={_value(body[name])}" for name in PRICE if not (body.get(name) is None or body[name] is False)]
     kind = QUESTIONS[str(body["verb"])]
     question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
     of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]

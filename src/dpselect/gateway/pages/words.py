@@ -94,7 +94,7 @@ def _periods(given: object) -> str:
 
 def price(body: Mapping[str, Any]) -> str:
     """At which price, or how near, it was asked."""
-    near = body.get("within") or body.get("users_for")
+    near = body.get("within") or body.get("threshold")
     if near:
         return f"within {near:,} users" if body.get("within") else f"found at {near:,} users"
     return f"epsilon {numbers.decimal(body.get('epsilon', 'unknown'))}"
