@@ -30,6 +30,7 @@ MAKERS = {
     "parameters": "made_parameters:parameters",
     "part": "made_files:part",
     "problems": "made_http:problems",
+    "tasks": "made_tasks:tasks",
 }
 
 

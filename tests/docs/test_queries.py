@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from dpselect.queries.parameters import schemas, table
-from dpselect.questions.value import plain
 from dpselect.queries.plan import PLANS
+from dpselect.questions.value import plain
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))

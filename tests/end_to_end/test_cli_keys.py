@@ -1,4 +1,4 @@
-"""Users and items of several columns on the command line: between commas, one after the other, or an option for each."""
+"""Users and items of several columns on the command line: between commas, or an option for each."""
 
 from __future__ import annotations
 

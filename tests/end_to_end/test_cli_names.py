@@ -1,4 +1,4 @@
-"""One name for one thing: options that ask are the parameters; others have the name of one in Python, or say why not."""
+"""One name for one thing: options that ask are parameters; others have the name of one in Python, or say why not."""
 
 from __future__ import annotations
 

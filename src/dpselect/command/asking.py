@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FLAT = ("user", "item", "where", "max_items_per_user", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")
 ROWS = (*FLAT[:2], "where", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")
 
+NO_COLUMN = "\uffff"  # which no column is called
+
 Ask = Callable[[Callable[[float | None], None]], "Release"]
 
 
@@ -44,7 +46,24 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
         if args.item is not None:
             raise ParameterError("--text", "be left out where --item is given", args.text)
         said["item"] = text
-    return dataset_of(source_of(args), **said, **given)
+    try:
+        return dataset_of(source_of(args), **said, **given)
+    except ParameterError as error:
+        if error.parameter not in ("user", "item") or error.parameter in said:
+            raise
+        raise ParameterError(f"--{error.parameter}", error.must, error.came, _columns(args)) from None
+
+
+def _columns(args: argparse.Namespace) -> str | None:
+    """The columns that there are, as opening the source says it to whoever names one that is not."""
+    from dpselect.engines.registry import open_engine
+
+    source = {name: getattr(args, name) for name in shared.OF_SOURCES}
+    try:
+        open_engine(source_of(args), user=NO_COLUMN, item=NO_COLUMN, key=b"", **source).close()
+    except ParameterError as error:
+        return error.hint
+    return None
 
 
 def text_of(args: argparse.Namespace) -> Text | None:

@@ -17,7 +17,7 @@ examples:
       The ten artists that most users played, of a catalogue that nobody has to know.
   dpselect top logs/*.csv --user uid --item page --where "country = 'DE'" --epsilon 0.5 --counts -o top.csv
       German visitors only, with noisy numbers of users, into a file.
-  dpselect top films.csv --user user --item film -k 5 --epsilon 1 --domain-from all.csv:film --measures "mean(stars,1,5)"
+  dpselect top films.csv --user user --item film -k 5 --epsilon 1 --domain-from a.csv:film --measures "mean(stars,1,5)"
       Exactly five of the films listed in another, public file, without any delta; and the mean of each one's stars.
   dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --by country --counts
       The ten artists of every country, at the price of one: a user counts in one country.

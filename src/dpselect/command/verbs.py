@@ -118,9 +118,11 @@ def by_score(args: argparse.Namespace) -> bool:
         return False
     events = [*asking.ROWS, *VERBS["choose"].question.flat_names(), "delta", BOUND]
     other = options.given(args, [name for name in events if name not in ("table", "method")])
-    if other or args.gateway is not None:
-        why = "scores of your own stay here" if args.gateway is not None else "events of users have no scores"
-        raise ParameterError(f"--{scores[0]}", f"be left out with --{(other or ['gateway'])[0]}", "a value", why)
+    if args.gateway is not None:
+        other = ["gateway"]
+    if other:
+        why = "candidates with scores are asked for here, and have no users, items or domain"
+        raise ParameterError(f"--{scores[0]}", f"be left out with {options.named(args, other[0])}", "a value", why)
     for name in ("label", "score"):
         if name not in scores:
             raise ParameterError(f"--{name}", "be given too", "nothing")

@@ -16,7 +16,7 @@ from dpselect._ground import methods
 from dpselect._ground.methods import NeedsBound, WeightRule
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError, naming
+from dpselect.errors import ParameterError
 from dpselect.forecast.crowds import Crowd, Floats, chances, expected_counts, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.mechanisms import SetUnion, TruncatedGeometric
