@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import polars
 import pytest
 
 from tests.end_to_end.conftest import CANARY_ITEM, CANARY_USER, COUNTS, Command, ask, process
@@ -171,3 +172,17 @@ def test_a_real_process_says_it_too(events: Path) -> None:
     assert ended.stdout == ""
     assert "animal" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(("missing", "words"), [("--user", "--item animal"), ("--item", "--user user"), ("--user", "")])
+def test_who_forgets_a_column_is_told_which_there_are(
+    missing: str, words: str, events: Path, dpselect: Command
+) -> None:
+    """But of CSV, whose first line may be somebody's row."""
+    typed = events.with_suffix(".parquet")
+    polars.read_csv(events).write_parquet(typed)
+    for source, hint in ((typed, "there is user, animal"), (events, "the first line of a CSV file must name")):
+        ended = dpselect("top", source, *words.split(), "--epsilon", 1)
+        assert (ended.status, ended.out) == (2, "")
+        assert ended.err.splitlines()[0].startswith(f"dpselect: {missing} must be the name of a column")
+        assert ended.err.splitlines()[1].startswith(f"hint: {hint}")
