@@ -20,9 +20,8 @@ from inputs import DATA
 from measure import table
 
 import dpselect as dps
-from dpselect.queries.chosen_groups import BOUNDS
-from dpselect.queries.union import bound_at, placed
-from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
+from dpselect.queries.top.group_bound import BOUNDS
+from dpselect.queries.union.bound import BOUND_SHARE, bound_at, bound_chooser, placed
 from dpselect.testing import SeededDraws
 
 BEST, GROUPS, PAGES = 10, 18, 2_000

@@ -23,8 +23,7 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import LimitedDomain
 from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
-from dpselect.queries.union import chosen_bound
-from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
+from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, chosen_bound
 from dpselect.testing import SeededDraws
 
 FILES: dict[str, dict[str, str]] = {

@@ -21,9 +21,9 @@ import dpselect as dps
 from dpselect._ground import methods
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.mechanisms.set_union.rounds import bounded
-from dpselect.queries.selections import best_unknown_method
-from dpselect.queries.union import union_of
-from dpselect.queries.union_terms import best_method
+from dpselect.queries.top.method import best_unknown_method
+from dpselect.queries.union.plan import union_of
+from dpselect.queries.union.terms import best_method
 from dpselect.testing import SeededDraws
 
 BOUNDS = (1, 10, 100)

@@ -19,7 +19,7 @@ from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect.accounting.composition import advanced, basic, bounded_range, compose, zcdp
 from dpselect.accounting.promise import Promise, how_many
 from dpselect.accounting.two_prices import Price
-from dpselect.queries.top_k import TopKPlan
+from dpselect.queries.top.plan import TopKPlan
 
 K, DELTA = 10, Fraction(1, 10**6)
 APART, OF_A_QUESTION = DELTA / 2, DELTA / 1000

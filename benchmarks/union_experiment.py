@@ -34,7 +34,7 @@ from dpselect.mechanisms import (
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.queries.union import chosen_bound
+from dpselect.queries.union.bound import chosen_bound
 from dpselect.testing import SeededDraws
 
 ITEMS = {"commits": "unnest(split(text, ' '))", "lastfm": "item", "msweb": "item"}

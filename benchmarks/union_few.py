@@ -15,7 +15,7 @@ from measure import table
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import GreedyGeometric, RenyiShaped
-from dpselect.queries.union_terms import BOUNDS
+from dpselect.queries.union.bound import BOUNDS
 from dpselect.testing import SeededDraws
 
 DELTA = Fraction(1, 10**6)

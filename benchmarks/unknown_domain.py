@@ -18,9 +18,8 @@ from measure import single_threaded, table
 
 from dpselect.mechanisms import LimitedDomain, LimitedDomainSparse, Peeling
 from dpselect.mechanisms.top_k.discover import best, picks, users_of
-from dpselect.queries.selections import SPARSE, best_unknown_method
-from dpselect.queries.union import chosen_bound
-from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
+from dpselect.queries.top.method import SPARSE, best_unknown_method
+from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, chosen_bound
 from dpselect.testing import SeededDraws
 
 KS = (1, 2, 3, 5, 10, 20, 50, 100, 200)

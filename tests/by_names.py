@@ -12,9 +12,9 @@ from typing import Any
 
 import dpselect as dps
 from dpselect.queries import plan
-from dpselect.queries.at_price import planned
 from dpselect.queries.facts import Facts
-from dpselect.queries.paid import paid
+from dpselect.queries.plan import planned
+from dpselect.queries.values import paid
 from dpselect.questions.payment import Payment
 from dpselect.testing import drawing
 from dpselect.verbs import Verbs

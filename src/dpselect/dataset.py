@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -271,8 +270,7 @@ class Dataset(Verbs):
         return rows._of_periods(plan)[1]
 
     def _planned(self, question: Question, payment: Payment) -> Plan:
-        from dpselect.queries.at_price import planned
-        from dpselect.queries.plan import kind
+        from dpselect.queries.plan import kind, planned
 
         check_question(question)
         facts = kind(question.verb).facts_of(self, question)
@@ -304,20 +302,18 @@ class Dataset(Verbs):
 
     def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
-        from dpselect.queries.plan import asked_with
+        from dpselect.queries.outline import asked_with, outline
+        from dpselect.queries.plan import log_question
 
         rows, plan = self._of_periods(plan)
         warn_if_weak(plan.ceiling)
         budget, draws = self.paying, secure()
         if budget is not None:
             budget.check(plan.price.neighbors)
-        if "logging" in sys.modules:
-            from dpselect.queries.logged import log_question
-
-            log_question(plan, budget)
+        log_question(plan, budget)
         groups, of_pairs = self._groups(plan), plan.of_pairs
         with self.engine(groups, plan.totals, measures=plan.measuring, of_pairs=of_pairs) as engine:
-            answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, plan.outline(rows)))
+            answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
             asked = {**plan.key, "secure": draws.secure}

@@ -14,8 +14,8 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
-from dpselect.queries.union import SAID, bound_at, chosen_bound, placed
-from dpselect.queries.union_terms import BOUNDS
+from dpselect.queries.union.bound import BOUNDS, bound_at, chosen_bound, placed
+from dpselect.queries.union.run import SAID
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 from tests.ledger.amounts import grant

@@ -10,7 +10,7 @@ import pytest
 from dpselect._ground.methods import NeedsBound, named, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import GreedyGeometric, RenyiShaped
-from dpselect.queries.found import found_by, users_for
+from dpselect.queries.union.accuracy import found_by, users_for
 from dpselect.testing import law
 
 ALONE = [name for name in names("union") if name != "renyi-shaped"]

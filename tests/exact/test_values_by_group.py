@@ -16,9 +16,8 @@ from dpselect.aggregates.found_groups import FoundGroups
 from dpselect.aggregates.grouped_counts import GroupedCounts
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import ChoiceByGroup, QuantileByGroup
-from dpselect.queries.choose import ChoosePlan
-from dpselect.queries.choose_by import chosen_by_group
-from dpselect.queries.group_finder import SHARE
+from dpselect.queries.choose import ChoosePlan, chosen_by_group
+from dpselect.queries.groups import SHARE
 from dpselect.testing import law
 from tests.by_names import plan_of
 from tests.exact.laws import BITS, at_most, delta_between, equals, log_range, max_log_ratio, same

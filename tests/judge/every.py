@@ -9,7 +9,8 @@ import pytest
 
 import dpselect as dps
 from dpselect.checking.finding import Verdict, worst
-from dpselect.queries import paid, plan
+from dpselect.queries import outline as outlines
+from dpselect.queries import values
 from tests.judge.promise import promised
 
 MADE: list[dps.Release] = []
@@ -28,7 +29,7 @@ def kept(outline: Mapping[str, object], release: dps.Release) -> dps.Release:
 def judge(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Judges what was released meanwhile, as if its draws had been secure."""
     MADE.clear()
-    for module in (paid, plan):
+    for module in (outlines, values):
         monkeypatch.setattr(module, "asked_with", kept)
     yield
     releases = [] if request.node.get_closest_marker(UNJUDGED) else list(MADE)

@@ -19,8 +19,8 @@ from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.taken import Taken
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Fingerprint
-from dpselect.queries.at_price import planned
-from dpselect.queries.paid import NOTHING
+from dpselect.queries.plan import planned
+from dpselect.queries.values import NOTHING
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Scores
 from dpselect.testing import SeededDraws

@@ -16,7 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect.errors import ParameterError
 from dpselect.queries.plan import Plan
-from dpselect.queries.top_k_by import moved
+from dpselect.queries.top.groups import moved
 from dpselect.release.archive import archived, restored
 from tests.by_names import by_names, plan_of
 

@@ -10,7 +10,7 @@ import pytest
 import dpselect as dps
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.top_k.discover import root_down
-from dpselect.queries.selections import best_unknown_method
+from dpselect.queries.top.method import best_unknown_method
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 

@@ -8,6 +8,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.gateway.web import bodies
+from dpselect.queries.outline import outline, planned_like
 from dpselect.queries.parameters import schemas, table
 from dpselect.queries.plan import by_names, kind
 from dpselect.questions.kinds import whole
@@ -39,7 +40,7 @@ def test_it_is_checked_told_compared_and_written() -> None:
 
 def test_a_question_that_does_not_use_it_is_the_same_as_before() -> None:
     assert MadeUp(3).to_dict() == TopK(3).to_dict()
-    assert MadeUp(3).at(epsilon=1).outline() == TopK(3).at(epsilon=1).outline()
+    assert outline(MadeUp(3).at(epsilon=1)) == outline(TopK(3).at(epsilon=1))
 
 
 def test_a_command_json_http_docs_and_a_release_have_it() -> None:
@@ -49,8 +50,8 @@ def test_a_command_json_http_docs_and_a_release_have_it() -> None:
     assert bodies.question("top_k")["properties"]["at_least"]["minimum"] == 1
     assert "| `at_least` | items of fewer users are not shown |" in table("top_k")
     plan = dps.Plan.from_dict({"verb": "top_k", "at_least": 5, "epsilon": 1})
-    assert plan.outline()["at_least"] == 5
-    assert dps.Plan.from_outline(plan.outline())[0].outline() == plan.outline()
+    assert outline(plan)["at_least"] == 5
+    assert outline(planned_like(outline(plan))[0]) == outline(plan)
 
 
 def test_a_slip_of_its_name_is_told() -> None:

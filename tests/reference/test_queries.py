@@ -16,11 +16,10 @@ from dpselect._ground.methods import METHODS, NeedsBound, methods
 from dpselect.aggregates.measures import Sum
 from dpselect.dataset import dataset_of
 from dpselect.ledger.question import question
-from dpselect.queries.at_price import planned
 from dpselect.queries.facts import Facts
-from dpselect.queries.paid import NOTHING
 from dpselect.queries.parameters import table
-from dpselect.queries.plan import PLANS, kind
+from dpselect.queries.plan import PLANS, kind, planned
+from dpselect.queries.values import NOTHING
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Scores
 from dpselect.release.release import Statement

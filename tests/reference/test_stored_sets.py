@@ -28,8 +28,7 @@ from dpselect.mechanisms import (
     WeightedLaplace,
 )
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order, users_in_order, without
-from dpselect.queries.union import chosen_bound
-from dpselect.queries.union_terms import BOUNDS, bound_chooser
+from dpselect.queries.union.bound import BOUNDS, bound_chooser, chosen_bound
 from dpselect.testing import SeededDraws
 from tests.reference.stored import ITEMS, flat, in_memory, on_disk, pairs_of
 

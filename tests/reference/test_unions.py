@@ -14,10 +14,12 @@ from dpselect._ground.methods import WeightRule, methods, named
 from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.dataset import dataset_of
-from dpselect.queries import union as union_run
-from dpselect.queries.found import users_for
-from dpselect.queries.union import chosen_bound, plainly
-from dpselect.queries.union_terms import best_method
+from dpselect.queries.union import plan as union_plan
+from dpselect.queries.union import run as union_run
+from dpselect.queries.union.accuracy import users_for
+from dpselect.queries.union.bound import chosen_bound
+from dpselect.queries.union.run import plainly
+from dpselect.queries.union.terms import best_method
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
@@ -312,7 +314,7 @@ def test_what_fails_while_data_are_read_stays_reserved(tmp_path, monkeypatch):
     account = dps.Account(dataset="default", analyst="ann")
     with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
         grant(ledger, account, epsilon=100, delta="1e-6")
-        monkeypatch.setattr(union_run, "union_of", lambda *_: 1 / 0)
+        monkeypatch.setattr(union_plan, "union_of", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             by_names(dataset(budget=dps.Budget.open(ledger, analyst="ann"))).union(**PRICE)
         assert ledger.balance(account).left.epsilon == 50

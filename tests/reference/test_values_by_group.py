@@ -13,7 +13,7 @@ import dpselect as dps
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import compose
 from dpselect.errors import ParameterError
-from dpselect.queries.group_finder import SHARE
+from dpselect.queries.groups import SHARE
 from dpselect.release.archive import archived, restored
 from tests.by_names import by_names, plan_of
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.queries.by_share import number_at
-from dpselect.queries.within import LOWEST, TOP, best, place, price_for
+from dpselect.queries.price import BOTTOM, TOP, best, number_at, place, price_for
 from dpselect.questions.questions import OneEach
 from tests.by_names import by_names, of_values, plan_of
 
@@ -28,15 +27,15 @@ def votes() -> dps.Dataset:
 # ---- the search -------------------------------------------------------------------------------------------
 
 
-PLACES = range(LOWEST, TOP + 1)
+PLACES = range(BOTTOM, TOP + 1)
 
 
 def test_the_place_of_an_epsilon_is_rounded_up() -> None:
-    assert (number_at(LOWEST), number_at(TOP)) == (Fraction(1, 10**6), 100)
+    assert (number_at(BOTTOM), number_at(TOP)) == (Fraction(1, 10**6), 100)
     assert [place(number_at(at)) for at in PLACES] == list(PLACES)
     assert number_at(place(Fraction("1.8201"))) == Fraction("1.83")
     assert number_at(place(Fraction("0.09999"))) == Fraction("0.1")
-    assert place(Fraction(1, 10**9)) == LOWEST
+    assert place(Fraction(1, 10**9)) == BOTTOM
 
 
 SHAPES: dict[str, Callable[[Fraction], Fraction | int | None]] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpselect.queries.chosen_groups import ChosenGroups
-from dpselect.queries.top_k import TopKPlan
+from dpselect.queries.top.group_bound import ChosenGroups
+from dpselect.queries.top.plan import TopKPlan
 
 
 class BoundForNothing(ChosenGroups[TopKPlan]):

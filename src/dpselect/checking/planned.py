@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.domain import most_items
 from dpselect._ground.periods import END_OF_TIME
 from dpselect.checking.finding import Finding, fails, follows, stated
+from dpselect.queries.outline import planned_like
 from dpselect.queries.plan import Plan
 from dpselect.release import formatting
 from dpselect.release.in_periods import not_ended
@@ -27,7 +28,7 @@ UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError
 
 def question_of(release: Release) -> tuple[Plan, OfRows | None] | None:
     """What was asked and whose rows it was about, None where it says nothing of it. ValueError for what is none."""
-    return None if release.question is None else Plan.from_outline(release.question)
+    return None if release.question is None else planned_like(release.question)
 
 
 def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:

@@ -13,9 +13,9 @@ from dpselect.draws import Draws
 from dpselect.forecast.crowds import Floats, Zipf, expected_counts
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.queries.facts import Facts
-from dpselect.queries.selections import DISCOVER
-from dpselect.queries.top_k import TopKPlan
-from dpselect.queries.top_k_by import METHOD, TopByGroup
+from dpselect.queries.top.groups import METHOD, TopByGroup
+from dpselect.queries.top.method import DISCOVER
+from dpselect.queries.top.plan import TopKPlan
 from dpselect.questions.parts import By, Method
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK

@@ -22,7 +22,7 @@ from dpselect.forecast.forecast import Forecast
 from dpselect.forecast.population import MOST_ITEMS, Population
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
-from dpselect.queries.top_k_by import METHOD
+from dpselect.queries.top.groups import METHOD
 from dpselect.questions.parts import SET, Method
 from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release import formatting

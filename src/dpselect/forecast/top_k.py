@@ -21,9 +21,9 @@ from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLapl
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.queries.facts import Facts
-from dpselect.queries.selection import Selection
-from dpselect.queries.selections import DISCOVER
-from dpselect.queries.top_k import TopKPlan
+from dpselect.queries.top.method import DISCOVER
+from dpselect.queries.top.plan import TopKPlan
+from dpselect.queries.top.selection import Selection
 from dpselect.questions.parts import Method
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK

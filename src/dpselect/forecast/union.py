@@ -23,7 +23,7 @@ from dpselect.mechanisms import SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.queries.facts import Facts
-from dpselect.queries.union import UnionPlan
+from dpselect.queries.union.plan import UnionPlan
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 

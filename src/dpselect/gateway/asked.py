@@ -19,9 +19,8 @@ from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
 from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.settings.values import DataSettings, Key
-from dpselect.queries.at_price import Paying, planned
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import Plan, kind, parts_of
+from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question
 from dpselect.release.formatting import Json

@@ -19,8 +19,8 @@ from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
 from dpselect.queries.plan import Plan
-from dpselect.queries.top_k import TopKPlan
-from dpselect.queries.union_terms import UnionTerms, chosen_method
+from dpselect.queries.top.plan import TopKPlan
+from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.questions.parts import Method
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, TopK, Union

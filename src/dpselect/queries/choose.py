@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from dpselect._ground import methods
 from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
+from dpselect._ground.keys import apart
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.aggregates.count_groups import CountGroups
@@ -20,14 +22,14 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.budget import Budget, Where
-from dpselect.mechanisms.candidates import Input
+from dpselect.mechanisms.candidates import Input, candidates
+from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import settle
-from dpselect.queries.choose_by import chosen_by_group
-from dpselect.queries.likeness import likeness
-from dpselect.queries.of_groups import AskedGroups
-from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.plan import Ready, cut_by, sampled
-from dpselect.questions.parts import By
+from dpselect.queries.answer import likeness
+from dpselect.queries.facts import cut_by, sampled
+from dpselect.queries.plan import Ready
+from dpselect.queries.values import OfValues, paid
+from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
@@ -39,12 +41,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import TypeVar
 
-    from dpselect.queries.in_groups import InGroups
+    from dpselect.queries.groups import InGroups
 
     Label = TypeVar("Label", default=Any)  # of a mapping; of other scores it cannot be known
 
-EXPONENTIAL = "exponential"
 
+EXPONENTIAL = "exponential"
 COUNTS = " If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
 
 
@@ -86,7 +88,7 @@ class ChoosePlan(OfValues):
     def _by_group(self, groups: AskedGroups) -> Any:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.choose.by_group import ChoiceByGroup
-        from dpselect.queries.in_groups import in_groups
+        from dpselect.queries.groups import in_groups
 
         domain = self.known_domain()
         if isinstance(domain, Size):
@@ -243,3 +245,53 @@ def choose(
     """
     question = Scores(sensitivity=sensitivity, monotonic=monotonic, neighbors=str(neighbors), method=method)
     return paid(question, Payment(epsilon=epsilon, share=share), scores, budget=budget, fresh=fresh)
+
+
+def chosen_by_group(mechanism: Choice, found: GroupedCounts, names: Sequence[object], draws: Draws) -> list[object]:
+    """The item of each group that the mechanism chooses; `names` are all items of the domain."""
+    ends = np.cumsum(found.sizes)
+    starts = ends - found.sizes
+    picks = []
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        group, member = mechanism.pick(candidates(_histogram(found.counts[start:end], len(names))), draws)
+        picks.append((start + group if group < end - start else end, member))
+    return list(_named(found, starts, ends, picks, names))
+
+
+def _histogram(counts: np.ndarray, items: int) -> CountGroups:
+    """The counts of one group over the whole domain: those of its rows, and 0 for all other items."""
+    unseen, sizes = items - len(counts), [1] * len(counts)
+    if unseen:
+        counts, sizes = np.append(counts, 0), [*sizes, unseen]
+    return CountGroups(counts=counts, sizes=sizes, label=lambda group, member: (group, member))
+
+
+def _named(
+    found: GroupedCounts,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    picks: Sequence[tuple[int, int]],
+    names: Sequence[object],
+) -> Iterator[object]:
+    """The items by name: of a group's rows, or, where its end was picked, of the items that have none there.
+
+    All rows are asked for at once. Which items a group has is needed only where one was picked that it has not.
+    """
+    asked = [
+        range(start, end) if place == end else range(place, place + 1)
+        for start, end, (place, _) in zip(starts.tolist(), ends.tolist(), picks, strict=True)
+    ]
+    rows = np.array([row for part in asked for row in part], dtype=np.int64)
+    labels = iter(found.items(rows))
+    theirs = [list(islice(labels, len(part))) for part in asked]
+    of_none = [each for each, end, (place, _) in zip(theirs, ends.tolist(), picks, strict=True) if place == end]
+    seen = {apart(item) for each in of_none for item in each}
+    places = {key: at for at, name in enumerate(names if of_none else ()) if (key := apart(name)) in seen}
+    for each, end, (place, member) in zip(theirs, ends.tolist(), picks, strict=True):
+        if place < end:
+            yield each[0]
+            continue
+        at = member
+        for before in sorted(places[apart(item)] for item in each):
+            at += before <= at
+        yield names[at]

@@ -17,8 +17,9 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
 from dpselect.mechanisms.port import settle
-from dpselect.queries.likeness import likeness
-from dpselect.queries.plan import Plan, Ready, cut_by, sampled
+from dpselect.queries.answer import likeness
+from dpselect.queries.facts import cut_by, sampled
+from dpselect.queries.plan import Plan, Ready
 from dpselect.questions.questions import Histogram
 from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA, Accuracy

@@ -6,17 +6,17 @@ answer cost. It holds no data and no connection: making one, or comparing two, r
 
 from __future__ import annotations
 
-import datetime
 import importlib
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import Field, dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import MOST_COUNTED, MOST_ITEMS, Column, Domain, Listed, Size, Span, most_items
+from dpselect._ground.domain import Domain
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ApproxDP, Privacy, Steps
 from dpselect.accounting.two_prices import Price, ceiling, of_outcome
@@ -29,28 +29,22 @@ from dpselect.questions.parts import Method
 from dpselect.questions.payment import ACCURACIES, Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
-from dpselect.release.accuracy import TIMES, Accuracy, said_items
+from dpselect.release.accuracy import TIMES, Accuracy
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.queries.within import AskedAccuracy
+    from dpselect.ledger.sharing import Sharing
+    from dpselect.queries.price import AskedAccuracy
     from dpselect.release.formatting import Json
-    from dpselect.release.of_rows import OfRows
     from dpselect.release.release import Release
 
 Ready = Callable[[Draws, Progress | None], "Release"]
 """Answers a question. Whoever calls it has seen to the price."""
-
 GOOD = f"how good an answer is (each line {TIMES} times of 100):"
-LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
-UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
-ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
-AT_MOST = "at most "
-LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MOST_BITS`
 PLANS = {
-    "top_k": "top_k:TopKPlan",
-    "union": "union:UnionPlan",
+    "top_k": "top.plan:TopKPlan",
+    "union": "union.plan:UnionPlan",
     "choose": "choose:ChoosePlan",
     "histogram": "histogram:HistogramPlan",
     "quantile": "quantile:QuantilePlan",
@@ -290,46 +284,6 @@ class Plan(ABC):
         question, payment, facts = parts_of(found)
         return kind(question.verb)(question=question, payment=payment, facts=facts)
 
-    def outline(self, rows: OfRows | None = None) -> dict[str, Json]:
-        """What is asked, as a release says it: all that a plan depends on, of lists the length and of no item its name.
-
-        `rows` says whose rows it is about, where they are those of a data set.
-        """
-        said = self.question.flat() | self.payment.flat() | self.facts.flat()
-        written: dict[str, Json] = {"verb": self.verb, **self._unusual}
-        for name, value in said.items():
-            if name not in UNSAID:
-                written[name] = _counted(value) if name in LISTS else _plain(value)
-        return written if rows is None else {**written, "rows": rows.to_dict()}
-
-    @property
-    def _unusual(self) -> dict[str, Json]:
-        """How an outline tells a question about values of the caller's own."""
-        if isinstance(self.question, Scores):
-            return {"of_scores": True}
-        return {"per_user": None} if isinstance(self.question, OneEach) else {}
-
-    @staticmethod
-    def from_outline(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
-        """One that is planned as that of which this is the outline, and whose rows it was about."""
-        from dpselect.release.of_rows import OfRows
-
-        verb = parameters.one_of("verb", found.get("verb"), PLANS)
-        make, what = kind(verb), QUESTIONS[verb]
-        given = {name: _any(name, value) for name, value in found.items() if name not in ("verb", "rows")}
-        if verb == "choose" and given.get("of_scores") is True:
-            what = Scores
-            del given["of_scores"]
-        elif "per_user" in given and given["per_user"] is None and verb == "quantile":
-            what = OneEach
-        known = [*what.flat_fields(), *Payment.flat_fields(), *Facts.flat_fields()]
-        parameters.refuse_others(given, known, f"be a parameter of {verb}")
-        plan = make(question=_part(what, given), payment=_part(Payment, given), facts=_part(Facts, given))
-        if "rows" not in found:
-            return plan, None
-        rows = OfRows.from_dict(found["rows"])
-        return (plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)), rows
-
 
 def kind(verb: str) -> type[Plan]:
     """The class of a verb's plans."""
@@ -347,7 +301,7 @@ def parts_of(found: Mapping[str, Json]) -> tuple[Question, Payment, Facts]:
     parts: Any = (QUESTIONS[make.verb], Payment, Facts)
     try:
         parameters.refuse_others(given, [*make.fields(), "share"], f"be a parameter of {make.verb}")
-        question, payment, facts = (_part(part, given, as_json=True) for part in parts)
+        question, payment, facts = (part_of(part, given, as_json=True) for part in parts)
     except ParameterError as error:
         told = [one for part in parts for one in part.mistakes(given, as_json=True)]
         first, *others = told if error.parameter in {one.parameter for one in told} else [error, *told]
@@ -361,7 +315,7 @@ def by_names(verb: str, given: Mapping[str, Any]) -> tuple[Question, Payment]:
     what = QUESTIONS[verb]
     priced = {"epsilon", "delta", "share", *kind(verb).accuracies}
     parameters.refuse_others(given, [*what.flat_fields(), *priced], f"be a parameter of {verb}")
-    return _part(what, given), Payment.from_flat({name: value for name, value in given.items() if name in priced})
+    return part_of(what, given), Payment.from_flat({name: value for name, value in given.items() if name in priced})
 
 
 def unpriced(verb: str, instead: Sequence[str]) -> ParameterError:
@@ -370,62 +324,81 @@ def unpriced(verb: str, instead: Sequence[str]) -> ParameterError:
     return ParameterError("epsilon", must, "nothing", "1 is a common choice; a smaller one reveals less")
 
 
-def asked_with(outline: Mapping[str, Json], release: Release) -> Release:
-    """The answer, which says what was asked."""
-    return replace(release, question=outline)
+def log_question(plan: Plan, payer: object | None) -> None:
+    """One line in the log of this program, if it has any, before anything is read or paid.
+
+    It holds what was asked and what that costs at most, and nothing of data. No filter and no domain is in it, since
+    their constants may name somebody; nor any SQL, which has the secret key of the contribution bound in it; nor
+    whether it was answered, how long that took or what the answer cost.
+    """
+    if "logging" not in sys.modules:
+        return
+    from dpselect._ground.logs import LOG
+
+    most = plan.price
+    paid = "nobody keeps account" if payer is None else f"paid by {type(payer).__name__}"
+    promise = f"({formatting.price(most.epsilon)}, {formatting.price(most.delta)})-DP for {most.neighbors} neighbours"
+    LOG.debug("%s by %s, at most %s, %s", plan.verb, plan.method, promise, paid)
 
 
-def cut_by(most: int | None, listed: Domain | None) -> int | None:
-    """A bound on what of a user counts; None where there is none, or where no more are listed."""
-    known = None if listed is None else most_items(listed)
-    return most if most is None or known is None or most < known else None
-
-
-def sampled(most: int | None) -> str:
-    """What of a user counts where the data are bounded: a sentence to put behind another."""
-    return "" if most is None else f" Every user counts for at most {said_items(most)}, chosen at random."
-
-
-def _part(what: Any, given: Mapping[str, Any], *, as_json: bool = False) -> Any:
+def part_of(what: Any, given: Mapping[str, Any], *, as_json: bool = False) -> Any:
+    """What these flat names say of a question, a price or facts."""
     known = what.flat_fields()
     return what.from_flat({name: value for name, value in given.items() if name in known}, as_json=as_json)
 
 
-def _counted(value: object) -> Json:
-    """A list as its length, or what that is at most; a column of another source, which has an unknown one, as its name.
+class Paying(Protocol):
+    """What a budget says of the price of a question."""
 
-    Some items a column may take for equal: of several types, or numbers that are written in several ways.
+    @property
+    def usual_delta(self) -> Fraction:
+        """That of a question that needs one and names none; 0 where it has none."""
+        ...
+
+    @property
+    def sharing(self) -> Sharing:
+        """What a share of it is."""
+        ...
+
+
+def planned(
+    question: Question,
+    payment: Payment,
+    facts: Facts,
+    paying: Paying | None = None,
+    *,
+    make: Callable[..., Plan] | None = None,
+) -> Plan:
+    """The plan of a question, made by `make` where somebody knows some.
+
+    For a `share` of the budget it has the largest epsilon, of three digits, whose ceiling takes no more. What others
+    took changes nothing, so the same share is the same question. Where an accuracy is named, the epsilon follows from
+    it, and the budget says no more than the delta.
     """
-    if isinstance(value, Column):
-        return {"column": value.column}
-    if isinstance(value, Span):
-        return {"start": value.start, "stop": value.stop}
-    if isinstance(value, Listed):
-        alone = {type(item) for item in value.items if item is not None} in ALONE
-        return most_items(value) if alone else f"{AT_MOST}{most_items(value)}"
-    if isinstance(value, Size):
-        return value.items
-    return len(value) if isinstance(value, Sized) else None
+    of, delta = kind(question.verb), payment.exact_delta
+    make, needed = make or of, delta is None and of.needs_delta(question)
+    if payment.share is None:
+        if payment.epsilon is None and payment.accuracy is None:
+            raise unpriced(question.verb, [*(["share"] if paying else []), *of.accuracies])
+        if paying is not None and needed and paying.usual_delta:
+            payment = replace(payment, delta=paying.usual_delta)
+        return make(question=question, payment=payment, facts=facts)
+    if paying is None:
+        hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"
+        raise ParameterError("share", "be given with a budget, which it is a share of", came(payment.share), hint)
+    from dpselect.queries.price import by_share, three_digits
 
+    wanted, shares = Fraction(payment.share), paying.sharing
+    if needed:
+        of_share = shares.delta(wanted)
+        if not of_share:
+            hint = "make a budget with a delta, or give a domain where there is one"
+            raise ParameterError("delta", "be in the budget for this question", "0", hint)
+        delta = three_digits(min(parameters.DELTA, of_share))
 
-def _any(name: str, value: Json) -> object:
-    """A list of any items of the length that an outline names."""
-    if name not in LISTS or value is None:
-        exact = isinstance(value, str) and parameters.LONGEST_TEXT < len(value) <= LONGEST and "/" in value
-        if isinstance(value, dict):
-            raise ParameterError(name, "be a number, a text or a list", "an object")
-        return Fraction(str(value)) if exact else value
-    if isinstance(value, dict):
-        return Column("", str(value["column"])) if set(value) == {"column"} else Span(value["start"], value["stop"])  # type: ignore[arg-type]
-    if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
-        value = int(value.removeprefix(AT_MOST)[:40])
-    if name == "domain":
-        number = parameters.whole(name, value, least=1, most=MOST_ITEMS)
-        return Span(0, number) if number <= MOST_COUNTED else Size(number)
-    return tuple(range(parameters.whole(name, value, least=0, most=MOST_COUNTED)))
+    def at(epsilon: Fraction) -> Plan:
+        return make(question=question, payment=Payment(epsilon=epsilon, delta=delta), facts=facts)
 
-
-def _plain(value: object) -> Json:
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    return value if value is None or isinstance(value, (bool, int)) else str(value)
+    found: Plan = by_share(at, shares.part, wanted, shares.start(wanted))
+    shares.check_failure(found, wanted)
+    return found

@@ -19,12 +19,12 @@ from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
-from dpselect.queries.likeness import likeness
-from dpselect.queries.of_groups import AskedGroups
-from dpselect.queries.paid import OfValues, paid
-from dpselect.queries.plan import Ready, cut_by
-from dpselect.queries.within import AskedAccuracy, price_for
-from dpselect.questions.parts import By
+from dpselect.queries.answer import likeness
+from dpselect.queries.facts import cut_by
+from dpselect.queries.plan import Ready
+from dpselect.queries.price import AskedAccuracy, price_for
+from dpselect.queries.values import OfValues, paid
+from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
 from dpselect.release import accuracy, formatting
@@ -33,7 +33,7 @@ from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.release.scale import Scale
 
 if TYPE_CHECKING:
-    from dpselect.queries.in_groups import InGroups
+    from dpselect.queries.groups import InGroups
 
 Bounds = tuple[Number, Number]
 MEDIAN = Fraction(1, 2)
@@ -110,7 +110,7 @@ class QuantilePlan(OfValues):
     def _by_group(self, groups: AskedGroups) -> OneOrSeveral:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.quantile_by_group import QuantileByGroup
-        from dpselect.queries.in_groups import in_groups
+        from dpselect.queries.groups import in_groups
 
         if self.payment.within is not None:
             raise ParameterError("within", "be left out where by is given", "both", "give epsilon")

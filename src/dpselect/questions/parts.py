@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import methods, parameters
+from dpselect._ground.domain import Column, Domain, most_items
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
@@ -25,7 +26,6 @@ from dpselect.questions.kinds import (
 from dpselect.questions.value import Value, frozen, param
 
 if TYPE_CHECKING:
-    from dpselect._ground.domain import Column
     from dpselect.release.release import Release
 
 SET = "set"
@@ -56,6 +56,38 @@ class By(Value):
         help="in how many groups a user counts: the price (1, or chosen for 1/20 of epsilon)",
     )
     sizes: bool = param(FLAG, default=False, help="a noisy number of users of each group too", flat="users", rare=True)
+
+
+@dataclass(frozen=True)
+class AskedGroups:
+    """The groups of a question, with the bound that is meant where none is given."""
+
+    by: tuple[str, ...]
+    listed: Domain | None
+    most: int | None  # max_groups_per_user; None where it is to be chosen
+    sizes: bool
+
+    @classmethod
+    def of(cls, by: By, *, chooses: bool = False) -> AskedGroups:
+        """Those of `by`; where nothing chooses the bound, or there is nothing to choose, it is 1."""
+        columns: Any = by.columns
+        listed: Any = by.groups
+        most = by.max_groups_per_user
+        if most is None and (not chooses or (listed is not None and most_items(listed) == 1)):
+            most = 1
+        return cls(columns, listed, most, by.sizes)
+
+    @property
+    def said(self) -> dict[str, object]:
+        """What a ledger knows of them."""
+        return {"by": self.by, "groups": self.listed, "max_groups_per_user": self.most}
+
+    @property
+    def each(self) -> int:
+        """In how many groups one user counts at most: no more than are listed."""
+        known = None if self.listed is None else most_items(self.listed)
+        assert self.most is not None
+        return self.most if known is None else min(self.most, known)
 
 
 @frozen

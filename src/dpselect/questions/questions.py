@@ -94,8 +94,8 @@ class Question(Value):
             >>> TopK(5).at(epsilon=1).method
             'limited-domain'
         """
-        from dpselect.queries.at_price import planned
         from dpselect.queries.facts import Facts
+        from dpselect.queries.plan import planned
 
         payment = Payment(epsilon=epsilon, delta=delta, within=within, threshold=threshold)
         return planned(self, payment, Facts(max_items_per_user=max_items_per_user))

@@ -16,7 +16,7 @@ from dpselect._ground.reals import enclose
 from dpselect.accounting.two_prices import of_outcome
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.ledger.question import Fingerprint
-from dpselect.queries.top_k import TopKPlan
+from dpselect.queries.top.plan import TopKPlan
 from dpselect.testing import hockey_stick, law
 from tests.by_names import plan_of
 from tests.exact.grids import added, pairs

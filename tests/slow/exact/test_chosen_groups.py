@@ -13,9 +13,9 @@ import pytest
 from dpselect.accounting.composition import basic
 from dpselect.accounting.two_prices import Price
 from dpselect.aggregates.grouped_counts import GroupedCounts
-from dpselect.queries import chosen_groups
-from dpselect.queries.chosen_groups import ChosenGroups
-from dpselect.queries.top_k import TopKPlan
+from dpselect.queries.top import group_bound
+from dpselect.queries.top.group_bound import ChosenGroups
+from dpselect.queries.top.plan import TopKPlan
 from dpselect.testing import SeededDraws, law
 from tests.by_names import plan_of
 from tests.exact.laws import at_most, delta_between
@@ -68,7 +68,7 @@ def one_more(most: int) -> Iterator[tuple[Crowd, Crowd]]:
 
 @pytest.fixture(autouse=True)
 def two_bounds(monkeypatch):
-    monkeypatch.setattr(chosen_groups, "BOUNDS", (1, 2))
+    monkeypatch.setattr(group_bound, "BOUNDS", (1, 2))
 
 
 def worst(laws, pairs, epsilon: Fraction):
@@ -81,7 +81,7 @@ def worst(laws, pairs, epsilon: Fraction):
 @pytest.mark.parametrize("share", [Fraction(1, 20), Fraction(1, 2)])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)])
 def test_choosing_and_answering_keep_one_promise(monkeypatch, share, epsilon):
-    monkeypatch.setattr(chosen_groups, "BOUND_SHARE", share)
+    monkeypatch.setattr(group_bound, "BOUND_SHARE", share)
     query = question(epsilon=epsilon)
     assert (query.price.epsilon, query.price.delta) == (epsilon, Fraction(1, 10))
     laws = laws_of(query)
@@ -91,7 +91,7 @@ def test_choosing_and_answering_keep_one_promise(monkeypatch, share, epsilon):
 
 def test_the_price_of_the_bound_may_not_be_forgotten(monkeypatch):
     """The twin asks the question for the whole of epsilon once the bound is chosen."""
-    monkeypatch.setattr(chosen_groups, "BOUND_SHARE", Fraction(1, 2))
+    monkeypatch.setattr(group_bound, "BOUND_SHARE", Fraction(1, 2))
     query = question(delta=Fraction(1, 10**9), epsilon=Fraction(1, 2))
     twin = broken.BoundForNothing(query.chosen.total, query.chosen.delta, None, query.chosen.ask)
     crowds = [(("p",),) * n + (("q",),) * n for n in (60, 70, 80)]

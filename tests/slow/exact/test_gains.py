@@ -19,7 +19,7 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.duckdb import questions
 from dpselect.engines.registry import open_engine
-from dpselect.queries.top_k import TopKPlan
+from dpselect.queries.top.plan import TopKPlan
 from dpselect.release.scale import Scale
 from dpselect.testing import Law, law
 from tests.by_names import plan_of

@@ -17,9 +17,8 @@ import pytest
 from dpselect._ground.methods import NeedsBound, named, names
 from dpselect.mechanisms import LimitedDomain, Peeling, Quantile
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
-from dpselect.queries.by_share import number_at
-from dpselect.queries.found import users_for
-from dpselect.queries.within import AskedAccuracy, place
+from dpselect.queries.price import AskedAccuracy, number_at, place
+from dpselect.queries.union.accuracy import users_for
 from dpselect.release.accuracy import BETA
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run

@@ -11,7 +11,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.checking.finding import Verdict
-from dpselect.queries.chosen_groups import BOUNDS
+from dpselect.queries.top.group_bound import BOUNDS
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 from tests.judge.both import check

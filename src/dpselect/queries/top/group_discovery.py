@@ -17,14 +17,14 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best
-from dpselect.queries.found import IN_ONE, found_by
-from dpselect.queries.of_groups import AskedGroups
-from dpselect.queries.plan import Ready, cut_by
-from dpselect.queries.selection import fresh_counts, near_counts
-from dpselect.queries.top_k_by import LISTED, UNLISTED
-from dpselect.queries.top_k_discovery import FoundTop, made, plan_discovery
-from dpselect.queries.union import chosen_bound
-from dpselect.queries.union_terms import BOUNDS, bound_chooser
+from dpselect.queries.facts import cut_by
+from dpselect.queries.plan import Ready
+from dpselect.queries.top.discovery import FoundTop, made, plan_discovery
+from dpselect.queries.top.groups import LISTED, UNLISTED
+from dpselect.queries.top.selection import fresh_counts, near_counts
+from dpselect.queries.union.accuracy import IN_ONE, found_by
+from dpselect.queries.union.bound import BOUNDS, bound_chooser, chosen_bound
+from dpselect.questions.parts import AskedGroups
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.groups import Group, Groups, told_apart

@@ -15,12 +15,12 @@ from dpselect.accounting.two_prices import Price
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
-from dpselect.queries.facts import Rows
-from dpselect.queries.of_groups import AskedGroups
-from dpselect.queries.plan import Plan, Ready, cut_by
-from dpselect.queries.selection import Selection
-from dpselect.queries.selections import DISCOVER, LIMITED, PEELING, Wanted, best_by_group
-from dpselect.questions.parts import SET, By, Gain, Total
+from dpselect.queries.facts import Rows, cut_by
+from dpselect.queries.plan import Plan, Ready
+from dpselect.queries.top.method import DISCOVER, best_by_group, selected
+from dpselect.queries.top.picks import LIMITED, PEELING
+from dpselect.queries.top.selection import Selection, Wanted
+from dpselect.questions.parts import SET, AskedGroups, By, Gain, Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
@@ -28,10 +28,11 @@ from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
-    from dpselect.queries.chosen_groups import ChosenGroups
-    from dpselect.queries.within import AskedAccuracy
+    from dpselect.queries.price import AskedAccuracy
+    from dpselect.queries.top.group_bound import ChosenGroups
 
 LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
+ONE_GROUP = "ask of one group after another, with where="
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -58,11 +59,11 @@ class TopKPlan(Plan):
             raise ParameterError("exclude", "be left out where a domain is given", came(self.facts.exclude), hint)
         self._refuse_what_does_not_go_together()
         if isinstance(self.question.score, Total):
-            from dpselect.queries.top_k_weights import totals_of
+            from dpselect.queries.top.scores import totals_of
 
             settle(self, totals=totals_of(self.question.score, self.named))
         if isinstance(self.question.score, Gain):
-            from dpselect.queries.top_k_gains import check_method
+            from dpselect.queries.top.scores import check_method
 
             check_method(self.named)
         groups = self.in_groups
@@ -130,7 +131,7 @@ class TopKPlan(Plan):
 
     def _without_bound(self, groups: AskedGroups) -> ChosenGroups[Self]:
         """What chooses max_groups_per_user."""
-        from dpselect.queries.chosen_groups import ChosenGroups
+        from dpselect.queries.top.group_bound import ChosenGroups
 
         return ChosenGroups(self.given_epsilon, self.delta, groups.listed, self._bounded)
 
@@ -232,7 +233,7 @@ class TopKPlan(Plan):
         """How the engine answers it, and what accuracy was asked for."""
         answer, asked = self._without(engine), self.asked
         if self.measuring:
-            from dpselect.queries.top_k_measures import measured
+            from dpselect.queries.top.measures import measured
 
             answer = measured(answer, self.measuring, engine, self.domain, self._most_measured)
         return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
@@ -247,11 +248,11 @@ class TopKPlan(Plan):
             if isinstance(self.domain, Column):
                 told = replace(told, accuracy=release.accuracy)  # how many candidates there were is not in it
         if self.facts.exclude is not None:
-            from dpselect.queries.left_out import left_out_of
+            from dpselect.queries.answer import left_out_of
 
             told = left_out_of(told, self.facts.exclude)
         if self.measuring and not isinstance(self.domain, Column):
-            from dpselect.queries.top_k_measures import near_measures
+            from dpselect.queries.top.measures import near_measures
 
             told = near_measures(told, self.measuring, self._most_measured)
         return told if self.asked is None else self.asked.told(told)
@@ -264,7 +265,7 @@ class TopKPlan(Plan):
         """Of all items but those that shall not come back."""
         if self.facts.exclude is None:
             return self._ready(engine)
-        from dpselect.queries.left_out import without
+        from dpselect.queries.answer import without
 
         return without(self.facts.exclude, engine, self._ready)
 
@@ -307,15 +308,15 @@ class TopKPlan(Plan):
         if self.question.by is not None:
             found = self._by_group(method, epsilon)
         else:
-            found = self._wanted.planned(method, epsilon, self.delta)
+            found = selected(self._wanted, method, epsilon, self.delta)
             if not found.of_sets:
                 found = replace(found, scale=found.scale.kept(items=cut_by(self.most, self.domain)))
         if self.totals is not None:
-            from dpselect.queries.top_k_weights import by_weights
+            from dpselect.queries.top.scores import by_weights
 
             found = by_weights(found, self.totals)
         if self.others:
-            from dpselect.queries.top_k_gains import by_gains
+            from dpselect.queries.top.scores import by_gains
 
             found = by_gains(found)
         return found
@@ -326,7 +327,7 @@ class TopKPlan(Plan):
         selection = replace(self.selection, scale=replace(self.selection.scale, period=period))
         settle(found, selection=selection, chosen=None if self.chosen is None else self.chosen.once_in_each(period))
         if self.asked is not None:
-            from dpselect.queries.top_k_within import asked_of
+            from dpselect.queries.top.accuracy import asked_of
 
             settle(found, asked=asked_of(self.asked.wanted, self.asked.epsilon, selection))
         return found
@@ -349,7 +350,7 @@ class TopKPlan(Plan):
 
     def _by_group(self, method: str, epsilon: Fraction) -> Selection:
         """In every group: by limited domain, at the price of the groups that one user counts in."""
-        from dpselect.queries.top_k_by import plan_by_group
+        from dpselect.queries.top.groups import plan_by_group
 
         if self.domain is not None:
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
@@ -366,7 +367,7 @@ class TopKPlan(Plan):
             method = best_by_group(k * (groups.most or 1), epsilon, self.delta, self.most)
             why = LARGE_BY_GROUP if method == DISCOVER else ""
         if method == DISCOVER:
-            from dpselect.queries.top_k_found_by import plan_found_by_group
+            from dpselect.queries.top.group_discovery import plan_found_by_group
 
             return plan_found_by_group(groups, k, **terms, why=why)
         return plan_by_group(
@@ -375,7 +376,7 @@ class TopKPlan(Plan):
 
     def _near_enough(self, wanted: int) -> Selection:
         """The selection whose price follows from what was asked of it; of several the one that costs least."""
-        from dpselect.queries.top_k_within import near_enough
+        from dpselect.queries.top.accuracy import near_enough
 
         names = [self.named]
         if self.named == AUTO:
@@ -388,9 +389,6 @@ class TopKPlan(Plan):
         asked, selection = min(map(named, names), key=lambda found: found[0].epsilon)
         settle(self, asked=asked)
         return selection
-
-
-ONE_GROUP = "ask of one group after another, with where="
 
 
 def _said(name: str, given: object) -> str:

@@ -1,4 +1,4 @@
-"""A top k by weights: what of it can be refused before any data is touched, and what changes in a plan."""
+"""A top k by weights, or by what items gained: what cannot go with it, and what changes in a plan."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from dpselect._ground import methods
 from dpselect._ground.methods import AUTO
 from dpselect.aggregates.totals import Totals
 from dpselect.errors import ParameterError, came
-from dpselect.queries.selection import Selection
+from dpselect.queries.top.selection import Selection
 from dpselect.questions.parts import Total
 
-REASONS = {
+OF_SUMS = {
     "items with most users": "items of the largest sums",
     "unseen items take part with count 0": "unseen items take part with sum 0",
 }
+OF_GAINS = {
+    "with most users": "that gained most users",
+    "take part with count 0": "take part with gain 0",
+    "that enough users share": "that enough users share in the periods that are asked about",
+}
+DISCOVER = "discover"
 
 
 def totals_of(score: Total, method: str) -> Totals:
@@ -29,6 +35,22 @@ def totals_of(score: Total, method: str) -> Totals:
 def by_weights(plan: Selection, totals: Totals) -> Selection:
     """The plan, which says what it selects by."""
     reason = plan.reason
-    for of_users, of_sums in REASONS.items():
+    for of_users, of_sums in OF_SUMS.items():
         reason = reason.replace(of_users, of_sums)
     return replace(plan, reason=reason, scale=replace(plan.scale, totals=totals))
+
+
+def check_method(method: str) -> None:
+    """A method that selects by numbers of users is refused."""
+    if method not in (AUTO, DISCOVER) and methods.named("top_k", method).of_users:
+        able = [one.name for one in methods.methods("top_k") if not one.of_users]
+        must = f"be one of {', '.join((DISCOVER, *able))} where compared_with is given"
+        raise ParameterError("method", must, method, "the others select by numbers of users alone")
+
+
+def by_gains(plan: Selection) -> Selection:
+    """The plan, which says what it selects by."""
+    reason = plan.reason
+    for of_users, of_gains in OF_GAINS.items():
+        reason = reason.replace(of_users, of_gains)
+    return replace(plan, reason=reason, scale=replace(plan.scale, gains=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
@@ -13,9 +12,9 @@ from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import Draws, secure
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.ledger.question import question as fingerprint
-from dpselect.queries.at_price import planned
 from dpselect.queries.facts import Facts
-from dpselect.queries.plan import Plan, asked_with
+from dpselect.queries.outline import asked_with, outline
+from dpselect.queries.plan import Plan, log_question, planned
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, Scores
 from dpselect.release.release import Release
@@ -45,11 +44,8 @@ def paid(
     paying = budget_of(budget)
     plan: Any = planned(question, payment, NOTHING, paying)
     warn_if_weak(plan.ceiling)
-    said, draws = plan.outline(), secure()
-    if "logging" in sys.modules:
-        from dpselect.queries.logged import log_question
-
-        log_question(plan, paying)
+    said, draws = outline(plan), secure()
+    log_question(plan, paying)
     if paying is None:
         return asked_with(said, plan.select(values, draws))
     paying.check(plan.price.neighbors)

@@ -18,10 +18,11 @@ from dpselect.engines.port import Engine
 from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.queries.likeness import likeness
-from dpselect.queries.of_groups import AskedGroups
-from dpselect.queries.plan import Ready, cut_by
-from dpselect.queries.selection import Selection, fresh_counts, near_counts
+from dpselect.queries.answer import likeness
+from dpselect.queries.facts import cut_by
+from dpselect.queries.plan import Ready
+from dpselect.queries.top.selection import Selection, fresh_counts, near_counts
+from dpselect.questions.parts import AskedGroups
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, whole
 from dpselect.release.groups import Group, Groups

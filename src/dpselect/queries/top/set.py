@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
 
+from dpselect._ground import methods
 from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
+from dpselect.accounting.calibration import largest_epsilon, priced
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
@@ -12,11 +17,14 @@ from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.published.joint_sequence import JointSequence
 from dpselect.mechanisms.published.joint_set import JointSet
-from dpselect.queries.likeness import likeness
-from dpselect.queries.selection import Selection, fresh_counts, near_counts
+from dpselect.queries.answer import likeness
+from dpselect.queries.top.selection import Selection, Wanted, fresh_counts, near_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.release import Item, Kind, Release, Statement
+
+KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
+KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +32,24 @@ class SetTop(Selection):
     """k items of a known domain in one draw."""
 
     selector: JointSet | CanonicalSet | JointSequence
+
+    @classmethod
+    def of(cls, method: str, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
+        """One step for the set; its counts, together, as much epsilon again, and each other noisy number too."""
+        row = methods.named("top_k", method)
+        reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
+        selector = row.make(k=wanted.k, epsilon=epsilon, sensitivity=wanted.moves)
+        if not wanted.noises:
+            return cls(method=method, selector=selector, privacy=selector.privacy, reason=reason)
+        moved = wanted.moved(selector.k)
+
+        def plan(x: Fraction) -> tuple[Steps, ...]:
+            return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved), moved * wanted.noises))
+
+        x = largest_epsilon(plan, epsilon, delta)
+        privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+        selector = row.make(k=wanted.k, epsilon=x, sensitivity=wanted.moves)
+        return cls(method=method, selector=selector, **wanted.told(x / moved), privacy=privacy, reason=reason)
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best: no more than by the loss of the set."""

@@ -1,13 +1,9 @@
-"""How a top k is answered, as a value: made and priced before any data is touched.
-
-Here are the port of all plans, those by picks (peeling of a known domain, limited domain of an unknown one), and the
-noisy counts that may follow any selection.
-"""
+"""How a top k is answered, as a value: made and priced before any data is touched."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -15,23 +11,69 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.two_prices import Price, ceiling, of_outcome
-from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
-from dpselect.mechanisms.candidates import candidates
-from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
-from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, Number, whole
-from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.accuracy import BETA, Accuracy, Number
+from dpselect.release.release import Release, Statement
 from dpselect.release.scale import USERS, Scale
 
 if TYPE_CHECKING:
+    from dpselect._ground.domain import Domain
+    from dpselect.aggregates.measures import Measure
     from dpselect.engines.port import Engine
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
-    from dpselect.mechanisms.top_k.peeling import Peeling
-    from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
     from dpselect.queries.plan import Ready
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a plan is made for: all that a question says but its price."""
+
+    k: int
+    domain: Domain | None
+    counts: bool
+    measures: tuple[Measure, ...]
+    k_bar: int | None
+    ranked: bool
+    max_items_per_user: int | None
+    moves: int  # by how much one user moves a score at most
+    by_weight: bool
+    gains: bool = False  # are scores what items gained from some periods to others?
+    in_engine: bool = False
+
+    @property
+    def noises(self) -> int:
+        """How many noisy numbers of each item are asked for."""
+        return int(self.counts) + self.of_measures
+
+    @property
+    def of_measures(self) -> int:
+        """How many of them are for measures."""
+        return sum(one.noises for one in self.measures)
+
+    def told(self, each: Fraction) -> dict[str, Any]:
+        """What tells noisy numbers of the winners, at this epsilon for each of them."""
+        return {"counter": self._counter(each) if self.counts else None, "measurer": self.measurer(each)}
+
+    def measurer(self, each: Fraction) -> NoisyMeasures | None:
+        """What tells their measures, where some are asked for."""
+        if not self.measures:
+            return None
+        from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
+
+        bound = self.max_items_per_user
+        return NoisyMeasures(measures=self.measures, k=self.k, epsilon_per_noise=each, max_items_per_user=bound)
+
+    def _counter(self, each: Fraction) -> NoisyCounts:
+        from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+
+        bound = self.max_items_per_user
+        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self.moves)
+
+    def moved(self, k: int) -> int:
+        """How many of the k winners' counts one user can move."""
+        return k if self.max_items_per_user is None else min(k, self.max_items_per_user)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,131 +201,3 @@ def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draw
 def noise(rate: Fraction, scale: Scale = USERS) -> str:
     """How noisy counts are."""
     return f"{scale.score.title()}s carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
-
-
-Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
-"""Picks, the counts of groups, and what names the picks."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Picks(Selection):
-    """One pick for each item."""
-
-    @abstractmethod
-    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
-        """The picks of an answer, and how good they are."""
-
-    @abstractmethod
-    def near(self, candidates: int) -> Accuracy:
-        """How good the picks are."""
-
-    def before(self, candidates: int | None) -> Accuracy:
-        """How good the picks are, and their counts."""
-        return self.near(candidates or 1) + near_counts(self.counter, self.scale)
-
-    def like(self, release: Release, candidates: int) -> Release:
-        """An answer with what this plan says of it."""
-        from dpselect.queries.likeness import likeness
-
-        near = self.near(candidates) + near_counts(self.counter, self.scale)
-        return likeness(release, self.stated(*self.said()), near, **self.counting)
-
-    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
-        """The answer for counts."""
-        (picks, counts, names), good = self.picked(aggregate, draws)
-        told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws, self.scale)
-        labels = names(picks) if picks else []
-        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
-        return Release(
-            items=items,
-            ended=Ended.FULL if len(items) == self.selector.k else Ended.BOTTOM,
-            counted=self.counter is not None,
-            privacy=self.stated(*self.said()),
-            secure=draws.secure,
-            accuracy=good + told.accuracy,
-        )
-
-    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
-        """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
-
-        Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
-        """
-        picks, *counts = self.privacy.steps
-        items, told = sum(found), self.noises * sum(found)
-        missing = max(0, self.selector.k - items - 1)
-        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(told, c.times)) for c in counts)]
-        return tuple(s for s in steps if s.times)
-
-    def said(self) -> tuple[dict[str, object], list[str]]:
-        """Parameters and sentences of the selection."""
-        return {"k": self.selector.k, "epsilon_per_pick": self.selector.epsilon_per_pick}, [self.reason]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PeeledTop(Picks):
-    """Exactly k items of a known domain."""
-
-    selector: Peeling
-
-    def shortfall(self, candidates: int | None) -> int | None:
-        """By how much an item may be below the k-th best."""
-        return None if candidates is None else whole(self.selector.shortfall(BETA, candidates))
-
-    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
-        """Among all items of the domain."""
-        among = candidates(histogram)
-        return (self.selector.picks(among, draws), among.scores, among.names), self.near(among.count)
-
-    def near(self, candidates: int) -> Accuracy:
-        """By how much an item is below another at most."""
-        return accuracy.ranking(whole(self.selector.gap(BETA, candidates)), what=accuracy.OF_DOMAIN, scale=self.scale)
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnknownTop(Picks):
-    """At most k of the k_bar items with most users; what ends the list is the selector's."""
-
-    selector: LimitedDomain | LimitedDomainSparse
-
-    @property
-    def k_bar(self) -> int:
-        """How many items with most users are looked at."""
-        return self.selector.terms.k_bar
-
-    def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
-        """By how much an item may be below the k-th best."""
-        return whole(self.selector.terms.shortfall(BETA))
-
-    def reach(self) -> int:
-        """How far above rank k_bar + 1 nothing is missing."""
-        return whole(self.selector.terms.reach(BETA))
-
-    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
-        """Among the first k_bar items."""
-        rows = top_rows(histogram, self.k_bar + 1)
-        return (self.selector.picks(rows, draws), rows.counts, rows.names), self.near(self.k_bar)
-
-    def near(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
-        """By how much an item is below another at most, and what is not missing."""
-        good = accuracy.ranking(whole(self.selector.terms.gap(BETA)), scale=self.scale)
-        return good + accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LimitedTop(UnknownTop):
-    """At most k of the k_bar items with most users, until bottom is picked."""
-
-    selector: LimitedDomain
-
-    def said(self) -> tuple[dict[str, object], list[str]]:
-        """Parameters and sentences of the selection."""
-        used, sentences = super().said()
-        s = self.selector
-        used |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": s.max_items_per_user}
-        touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
-        sentences += [
-            f"One user counts for {touched}.",
-            f"An item comes out only if it beats bottom, which stands {self.scale.about(s.height)} above the "
-            f"{self.scale.score} of rank k_bar + 1 = {self.k_bar + 1:,}.",
-        ]
-        return used, sentences

@@ -1,4 +1,4 @@
-"""An answer as its plan has it: everything but what was found, which is read from the answer."""
+"""An answer as its plan has it: everything but what was found, and which items were left out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from dpselect.release.accuracy import Accuracy, interval
+from dpselect._ground.domain import Column, Listed, most_items
+from dpselect.engines.port import Engine
+from dpselect.queries.plan import Ready
+from dpselect.release.accuracy import Accuracy, interval, said_items
 from dpselect.release.groups import Groups, told_apart
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.release.scale import USERS, Scale
@@ -67,3 +70,22 @@ def _counted(item: Item, ends: Ends, scale: Scale) -> Item:
     those = ends(steps)
     low, high = (item.low, item.high) if (item.low, item.high) in those else next(iter(those))
     return replace(item, count=scale.value(steps), low=low, high=high)
+
+
+def without(items: Listed | Column, engine: Engine, answer: Callable[[Engine], Ready]) -> Ready:
+    """The answer of an engine that leaves out these items, and says so."""
+    engine.leave_out(items)
+    ready = answer(engine)
+    return lambda draws, progress: left_out_of(ready(draws, progress), items)
+
+
+def left_out_of(release: Release, items: Listed | Column) -> Release:
+    """The answer, which says that these items were left out."""
+    statement = release.privacy
+    return replace(release, privacy=replace(statement, sentences=(*statement.sentences, _said(items))))
+
+
+def _said(items: Listed | Column) -> str:
+    if isinstance(items, Column):
+        return f"Rows of items that a public list has in its column {items.column} do not count."
+    return f"Rows of {said_items(most_items(items) or 0)}, which a public list names, do not count."

@@ -24,11 +24,21 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.queries.found import found_by
-from dpselect.queries.likeness import likeness
-from dpselect.queries.selection import Selection, fresh_counts, near_counts, noise
-from dpselect.queries.union import added_in_engine, bound_at, chosen_bound, one_of, placed
-from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser, without_curve
+from dpselect.queries.answer import likeness
+from dpselect.queries.top.selection import Selection, fresh_counts, near_counts, noise
+from dpselect.queries.union.accuracy import found_by
+from dpselect.queries.union.bound import (
+    BOUND_SHARE,
+    BOUNDS,
+    MOST_ITEMS,
+    bound_at,
+    bound_chooser,
+    chosen_bound,
+    one_of,
+    placed,
+)
+from dpselect.queries.union.run import added_in_engine
+from dpselect.queries.union.terms import without_curve
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.measured import of_measures

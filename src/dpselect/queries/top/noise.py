@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self
 
+from dpselect._ground import methods
 from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import PureDP, Steps
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
+from dpselect.errors import ParameterError
 from dpselect.mechanisms.published import noisy_limited_domain
 from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.likeness import likeness
-from dpselect.queries.selection import Counts, Selection
+from dpselect.queries.answer import likeness
+from dpselect.queries.top.selection import Counts, Selection, Wanted
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy
 from dpselect.release.release import Ended, Item, Release, Statement
+
+UNKNOWN_NOISE = "No domain is given; the k_bar largest counts are noised once, and those above noisy bottom come out."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +30,30 @@ class NoisyTop(Selection):
 
     selector: LimitedDomainLaplace
     counts: bool
+
+    @classmethod
+    def of(cls, method: str, wanted: Wanted, epsilon: Fraction, delta: Fraction) -> Self:
+        """Noise on the k_bar largest counts once, at a price that grows with the items of a user and not with k."""
+        if wanted.max_items_per_user is None:
+            hint = "Dataset(max_items_per_user=...), --max-items-per-user"
+            raise ParameterError("max_items_per_user", f"be given for {method}", "nothing", hint)
+        times = wanted.of_measures  # counts come with the selection
+        part = epsilon / (1 + times)
+        selector = methods.named("top_k", method).make(
+            k=wanted.k, epsilon=part, delta=delta, max_items_per_user=wanted.max_items_per_user, k_bar=wanted.k_bar
+        )
+        privacy, measurer = selector.privacy, None
+        if times:
+            privacy = replace(privacy, epsilon=epsilon, steps=(Steps(PureDP(epsilon), 1),))
+            measurer = wanted.measurer(part / wanted.moved(selector.k))
+        return cls(
+            method=method,
+            selector=selector,
+            privacy=privacy,
+            reason=UNKNOWN_NOISE,
+            counts=wanted.counts,
+            measurer=measurer,
+        )
 
     @property
     def k_bar(self) -> int:

@@ -1,4 +1,4 @@
-"""A set union, run: choose the bound, release the items of every level, count them, and say what was done."""
+"""A set union while it is answered: the items of every level, their counts, and what is said of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,124 +17,27 @@ import numpy.typing as npt
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import weak_points
-from dpselect.accounting.two_prices import Price
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
-from dpselect.aggregates.value_counts import UsersAt
-from dpselect.aggregates.weight_groups import PairsElsewhere
-from dpselect.draws import Draws, fresh_key, secure
-from dpselect.engines.port import Engine
+from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
-from dpselect.mechanisms.quantile import Quantile
-from dpselect.mechanisms.set_union.by_weight import release_elsewhere
+from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.rounds import bounded, without
-from dpselect.queries.found import IN_ONE, found_by
-from dpselect.queries.likeness import likeness
-from dpselect.queries.plan import Ready
-from dpselect.queries.union_counts import accuracy_of, level_with_counts, said_of
-from dpselect.queries.union_price import union_price
-from dpselect.queries.union_terms import BOUND_SHARE, BOUNDS, UnionTerms, chosen_method
+from dpselect.queries.answer import likeness
+from dpselect.queries.union.accuracy import IN_ONE, found_by
+from dpselect.queries.union.bound import BOUND_SHARE, chosen_bound
+from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, interval
-from dpselect.release.in_groups import in_groups
+from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.release.scale import Scale
-from dpselect.texts.token_stream import TokenStream, level_by_level
 
 FOR_FEW, FEW = "greedy-geometric", 6  # docs/set-union-experiment.md has the figures
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class UnionPlan(UnionTerms):
-    """All items that enough distinct users share, or the n-grams of a text."""
-
-    @property
-    def reason(self) -> str:
-        """Why this method."""
-        return _why(self.method, self)
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
-        if self.chosen:
-            return accuracy.NOTHING
-        found = Run(self, self.most, self.mechanisms(self.most), secure(), None).accuracy()
-        return found + (accuracy.NOTHING if self.asked is None else self.asked.accuracy)
-
-    def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most an account of this Rényi order."""
-        return union_price(self, self.most, order)
-
-    def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it: a bound that was chosen is a part of the answer."""
-        most = release.privacy.parameters.get("max_items_per_user") if self.chosen else self.most
-        return union_price(self, most if isinstance(most, int) else None, order)
-
-    def ready(self, engine: Engine) -> Ready:
-        """How the engine answers it, and what accuracy was asked for."""
-        answer, asked, by = self._without(engine), self.asked, self.by
-
-        def said(draws: Draws, progress: Progress | None) -> Release:
-            found = answer(draws, progress)
-            found = found if asked is None else asked.told(found)
-            return in_groups(found, by, plainly) if by else found
-
-        return said
-
-    def like(self, release: Release) -> Release:
-        """An answer with what is planned of it: a bound that was chosen is a part of the answer."""
-        most = one_of(BOUNDS, release.privacy.parameters.get("max_items_per_user")) if self.chosen else self.most
-        told = Run(self, most, self.mechanisms(most), secure(), None).like(release)
-        told = replace(told, privacy=added_in_engine(told.privacy)) if self.in_engine else told
-        if self.facts.exclude is not None:
-            from dpselect.queries.left_out import left_out_of
-
-            told = left_out_of(told, self.facts.exclude)
-        return told if self.asked is None else self.asked.told(told)
-
-    def _without(self, engine: Engine) -> Ready:
-        """Of all items but those that shall not come back."""
-        if self.facts.exclude is None:
-            return self._ready(engine)
-        from dpselect.queries.left_out import without
-
-        return without(self.facts.exclude, engine, self._ready)
-
-    def _ready(self, engine: Engine) -> Ready:
-        """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""
-        if self.words is not None:
-            cutter = self.words.tokenizer
-            engine.check_text(cutter)
-            return lambda draws, progress: vocabulary_of(
-                engine.tokens(cutter, progress=progress), self, draws, progress
-            )
-        engine.check_sets()
-        if self.in_engine:
-            return lambda draws, progress: union_of_pairs(engine.pairs(progress=progress), self, draws, progress)
-        return lambda draws, progress: union_of(engine.contributions(progress=progress), self, draws, progress)
-
-
-def union_of(sets: Sets, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
-    """The items that enough users share."""
-    run = Run.of(sets if query.chosen else None, query, draws, progress)
-    items = run.level(sets, 0)
-    return run.release([items])
-
-
-def vocabulary_of(stream: TokenStream, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
-    """The n-grams that enough users share, level by level."""
-    shortest, longest = query.first + 1, len(query.parts)
-    run = Run.of(stream.sets() if query.chosen else None, query, draws, progress)
-    found: list[dict[object, Item]] = []
-
-    def release(sets: Sets, level: int) -> Int64:
-        items = run.level(sets, level - 1)
-        found.append({item.item: item for item in items.values()})
-        return np.array(list(items), dtype=np.int64)
-
-    levels = [level.length for level in level_by_level(stream, longest, release)]
-    wanted = [found[length - 1] if length <= len(found) else {} for length in levels if length >= shortest]
-    return run.release(wanted, [str(length) for length in levels if length >= shortest])
+NEVER = "An item that only a single user has appears with a probability of at most delta."
+SAID = (
+    "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
+    "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
+)
 
 
 @dataclass(frozen=True)
@@ -155,7 +59,7 @@ class Run:
     def level(self, sets: Sets, place: int) -> dict[int, Item]:
         """What one level releases, by code."""
         if self.query.counts_decide and place >= self.query.first:
-            return level_with_counts(self.mechanisms[place], sets, self.draws, self.progress)
+            return _level_with_counts(self.mechanisms[place], sets, self.draws, self.progress)
         codes = self.mechanisms[place](sets, draws=self.draws, progress=self.progress)
         labels = sets.labels(codes)
         counts: list[int | None] = [None] * len(labels)
@@ -200,7 +104,7 @@ class Run:
         among = IN_ONE if self.query.by else ""
         good = found_by(self.mechanisms[-1], self.most, len(self.query.parts), among)
         if self.query.counts_decide:
-            good += accuracy_of(self.mechanisms[self.query.first :], self.scale)
+            good += _near_counts(self.mechanisms[self.query.first :], self.scale)
         elif self.query.counts and self.most is not None:
             good += accuracy.counts_of_takers([self._width(place) for place in levels], self.scale)
         return good
@@ -240,14 +144,14 @@ class Run:
         }
         epsilon, delta = t.for_union
         used |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
-        sentences = [_why(name, t), *_levels(t.parts), _bound(self.most, t), NEVER]
+        sentences = [why(name, t), *_levels(t.parts), _bound(self.most, t), NEVER]
         if t.chosen:
             used["epsilon_of_bound"] = t.for_bound
             sentences += _of_few(self.most, t)
         if len(t.parts) > 1:
             used["shares"] = t.parts
         if t.counts_decide:
-            told, said = said_of(self.mechanisms[t.first :])
+            told, said = _counts_said(self.mechanisms[t.first :])
             used, sentences = used | told, [*sentences, said]
         elif t.counts and self.most is not None:
             deviation = math.sqrt(max(t.noise(place, self.most) for place in range(t.first, len(t.parts))))
@@ -268,20 +172,6 @@ class Run:
         return Statement.of(t.price, type(last).__name__, used, tuple(sentences))
 
 
-def chosen_bound(sets: Sets, chooser: Quantile, draws: Draws) -> int:
-    """About how many items 9 of 10 users have at most: each stands at the least of BOUNDS that leaves all they have."""
-    total = np.zeros(BOUNDS[-1] + 1, dtype=np.int64)
-    for block in sets.blocks():
-        total += np.bincount(np.minimum(np.diff(block.offsets), BOUNDS[-1]), minlength=len(total))
-    lengths = np.flatnonzero(total[1:]) + 1
-    return bound_at(placed(lengths, total[lengths], BOUNDS), chooser, draws, BOUNDS)
-
-
-def bound_at(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:
-    """The bound, from one place in `bounds` for each user, or from how many users are at each."""
-    return bounds[int(chooser(places, draws=draws)[0])]
-
-
 def plainly(label: object) -> tuple[str, bool, Any]:
     """Where a label stands among its like: text by its characters, numbers and times by their size."""
     kind = type(label).__qualname__
@@ -294,10 +184,8 @@ def plainly(label: object) -> tuple[str, bool, Any]:
     return kind, False, label
 
 
-NEVER = "An item that only a single user has appears with a probability of at most delta."
-
-
-def _why(name: str, query: UnionTerms) -> str:
+def why(name: str, query: UnionTerms) -> str:
+    """What answers, and who chose it."""
     taken = "It was named." if query.named != AUTO else "It was taken by epsilon, delta and max_items_per_user alone."
     return f"Items that enough users share, by {name}; every decision is one exact coin. {taken}"
 
@@ -332,44 +220,39 @@ def _items(number: int, kind: str) -> str:
     return f"{number} {kind} item{'' if number == 1 else 's'}"
 
 
-def one_of(bounds: Sequence[int], chosen: object) -> int:
-    """A bound that an answer says was chosen; one that none can be stands for all others."""
-    return chosen if isinstance(chosen, int) and chosen in bounds else bounds[0]
-
-
 def added_in_engine(said: Statement) -> Statement:
     """What is promised, and that the engine added the weights up."""
     return replace(said, parameters={**said.parameters, "in_engine": True}, sentences=(*said.sentences, SAID))
 
 
-SAID = (
-    "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
-    "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
-)
+def _level_with_counts(
+    mechanism: CountGaussian, sets: Sets, draws: Draws, progress: Progress | None
+) -> dict[int, Item]:
+    """What one level releases, by code, each with the noisy count that decided it."""
+    codes, users = mechanism.weighed(sets, draws, progress)
+    noisy = mechanism.noisy(users.astype("int64"), draws)
+    within = {count: mechanism.interval(count, BETA) for count in set(noisy)}
+    told = zip(codes.tolist(), sets.labels(codes), noisy, strict=True)
+    return {code: Item(label, None, count, *within[count]) for code, label, count in told}
 
 
-def union_of_pairs(pairs: PairsElsewhere, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
-    """The items that enough users share; neither users nor items that were not released come here."""
-    most = query.most or bound_at(placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), query.chooser, draws, BOUNDS)
-    run = Run(query, most, query.mechanisms(most), draws, progress)
-    release_elsewhere(run.mechanisms[0], pairs, draws=draws, progress=progress)
-    labels = pairs.names()
-    counts: list[int | None] = [None] * len(labels)
-    width = None
-    if query.counts:
-        variance = query.noise(0, most)
-        width = gaussian_width(variance, BETA)
-        counts = [int(n) + draws.gaussian(variance) for n in pairs.users(most, fresh_key())]
-    told = zip(labels, counts, strict=True)
-    items = dict(enumerate(Item(label, None, n, *interval(n, width)) for label, n in told))
-    release = run.release([items])
-    return replace(release, privacy=added_in_engine(release.privacy))
+def _near_counts(mechanisms: Sequence[CountGaussian], scale: Scale) -> Accuracy:
+    """How near the counts of all levels are."""
+    widths = [_deciding_width(float(one.deviation)) for one in mechanisms]
+    return accuracy.counts_that_decided(max(widths), scale)
 
 
-def placed(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:
-    """How many users stand at which place in `bounds`: the least that leaves them all they have, or the last."""
-    at = np.searchsorted(bounds[:-1], lengths)
-    total = np.zeros(len(bounds), dtype=np.int64)
-    np.add.at(total, at, users)
-    places = np.flatnonzero(total)
-    return UsersAt(places.astype(np.int64), total[places])
+def _deciding_width(deviation: float) -> int:
+    """How near a count is that lies far above the threshold."""
+    return math.ceil(-NormalDist().inv_cdf(BETA / 2) * deviation)
+
+
+def _counts_said(mechanisms: Sequence[CountGaussian]) -> tuple[dict[str, object], str]:
+    """What is said of them: numbers, and a sentence."""
+    deviation, least = max(float(one.deviation) for one in mechanisms), min(one.least for one in mechanisms)
+    some = ", or less at some lengths," if len(mechanisms) > 1 else ""
+    said = (
+        f"Counts are the noisy numbers of users that decided which items are here, so they cost nothing more: Gaussian "
+        f"noise of standard deviation {deviation:.4g}{some}, whole numbers. None is below {least:,}."
+    )
+    return {"deviation_of_counts": deviation, "counts_decided": True}, said

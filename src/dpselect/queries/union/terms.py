@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -21,9 +21,10 @@ from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
 from dpselect.queries.facts import Facts, Rows
-from dpselect.queries.found import looks_at_others, users_for
 from dpselect.queries.plan import Plan
-from dpselect.queries.within import AskedAccuracy, price_for, times
+from dpselect.queries.price import AskedAccuracy, price_for, times
+from dpselect.queries.union.accuracy import looks_at_others, users_for
+from dpselect.queries.union.bound import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, Union
 from dpselect.release.accuracy import TIMES, said_items, said_users
@@ -33,15 +34,7 @@ ONE_ITEM = "truncated-geometric"
 WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
 WITH_COUNTS = "count-gaussian"  # what decides there is a noisy count, which may be shown
 WITH_POPULAR = "greedy-geometric"
-BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
-# What max_items_per_user is chosen from. Few points and wide steps: of many far ones, some would often win by luck.
-BOUNDS = (
-    *(1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
-    *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
-)
-MOST_ITEMS = BOUNDS[-1]
-MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
 LEAST_DELTA = Fraction(1, 10**100)
@@ -251,11 +244,6 @@ class UnionTerms(Plan):
         elif self.named != AUTO:
             self.mechanisms(1)
             self.mechanisms(MOST_ITEMS)
-
-
-def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
-    """A private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
-    return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
 
 
 def chosen_method(plan: UnionTerms, most: int | None) -> str:

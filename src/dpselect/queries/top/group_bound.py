@@ -13,8 +13,7 @@ from dpselect.accounting.renyi_prices import divergence
 from dpselect.accounting.two_prices import Price
 from dpselect.engines.port import Engine
 from dpselect.queries.plan import Plan, Ready
-from dpselect.queries.union import bound_at, one_of, placed
-from dpselect.queries.union_terms import BOUND_SHARE, bound_chooser
+from dpselect.queries.union.bound import BOUND_SHARE, bound_at, bound_chooser, one_of, placed
 from dpselect.release.release import Item, Release
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from dpselect.draws import Draws
 
 BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is planned before a row is read; docs/mechanisms/by-group.md
-
-
 Asking = TypeVar("Asking", bound=Plan)
 
 

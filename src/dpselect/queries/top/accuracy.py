@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from dpselect._ground.domain import Domain, most_items
 from dpselect.errors import ParameterError
-from dpselect.queries.selection import Selection
-from dpselect.queries.within import AskedAccuracy, best, price_for, times
+from dpselect.queries.price import AskedAccuracy, best, price_for, times
+from dpselect.queries.top.selection import Selection
 from dpselect.release.accuracy import Accuracy
 
 Planned = Callable[[Fraction], Selection]

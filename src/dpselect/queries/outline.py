@@ -1,0 +1,111 @@
+"""What a release says of its question: all that a plan depends on, of lists the length and of no item its name."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sized
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpselect._ground import parameters
+from dpselect._ground.domain import MOST_COUNTED, MOST_ITEMS, Column, Listed, Size, Span, most_items
+from dpselect.errors import ParameterError
+from dpselect.queries.facts import Facts
+from dpselect.queries.plan import PLANS, Plan, kind, part_of
+from dpselect.questions.payment import Payment
+from dpselect.questions.questions import QUESTIONS, OneEach, Scores
+
+if TYPE_CHECKING:
+    from dpselect.release.formatting import Json
+    from dpselect.release.of_rows import OfRows
+    from dpselect.release.release import Release
+
+LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
+UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
+ALONE = ({str}, {int}, {bytes}, {datetime.date})  # types of items that no column takes for equal
+AT_MOST = "at most "
+LONGEST = 3000  # characters of a number that a question can have: two of `parameters.MOST_BITS`
+
+
+def outline(plan: Plan, rows: OfRows | None = None) -> dict[str, Json]:
+    """What is asked. `rows` says whose rows it is about, where they are those of a data set."""
+    said = plan.question.flat() | plan.payment.flat() | plan.facts.flat()
+    written: dict[str, Json] = {"verb": plan.verb, **_unusual(plan.question)}
+    for name, value in said.items():
+        if name not in UNSAID:
+            written[name] = _counted(value) if name in LISTS else _plain(value)
+    return written if rows is None else {**written, "rows": rows.to_dict()}
+
+
+def _unusual(question: object) -> dict[str, Json]:
+    """How an outline tells a question about values of the caller's own."""
+    if isinstance(question, Scores):
+        return {"of_scores": True}
+    return {"per_user": None} if isinstance(question, OneEach) else {}
+
+
+def planned_like(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
+    """One that is planned as that of which this is the outline, and whose rows it was about."""
+    from dpselect.release.of_rows import OfRows
+
+    verb = parameters.one_of("verb", found.get("verb"), PLANS)
+    make, what = kind(verb), QUESTIONS[verb]
+    given = {name: _any(name, value) for name, value in found.items() if name not in ("verb", "rows")}
+    if verb == "choose" and given.get("of_scores") is True:
+        what = Scores
+        del given["of_scores"]
+    elif "per_user" in given and given["per_user"] is None and verb == "quantile":
+        what = OneEach
+    known = [*what.flat_fields(), *Payment.flat_fields(), *Facts.flat_fields()]
+    parameters.refuse_others(given, known, f"be a parameter of {verb}")
+    plan = make(question=part_of(what, given), payment=part_of(Payment, given), facts=part_of(Facts, given))
+    if "rows" not in found:
+        return plan, None
+    rows = OfRows.from_dict(found["rows"])
+    return (plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)), rows
+
+
+def asked_with(said: Mapping[str, Json], release: Release) -> Release:
+    """The answer, which says what was asked."""
+    return replace(release, question=said)
+
+
+def _counted(value: object) -> Json:
+    """A list as its length, or what that is at most; a column of another source, which has an unknown one, as its name.
+
+    Some items a column may take for equal: of several types, or numbers that are written in several ways.
+    """
+    if isinstance(value, Column):
+        return {"column": value.column}
+    if isinstance(value, Span):
+        return {"start": value.start, "stop": value.stop}
+    if isinstance(value, Listed):
+        alone = {type(item) for item in value.items if item is not None} in ALONE
+        return most_items(value) if alone else f"{AT_MOST}{most_items(value)}"
+    if isinstance(value, Size):
+        return value.items
+    return len(value) if isinstance(value, Sized) else None
+
+
+def _any(name: str, value: Json) -> object:
+    """A list of any items of the length that an outline names."""
+    if name not in LISTS or value is None:
+        exact = isinstance(value, str) and parameters.LONGEST_TEXT < len(value) <= LONGEST and "/" in value
+        if isinstance(value, dict):
+            raise ParameterError(name, "be a number, a text or a list", "an object")
+        return Fraction(str(value)) if exact else value
+    if isinstance(value, dict):
+        return Column("", str(value["column"])) if set(value) == {"column"} else Span(value["start"], value["stop"])  # type: ignore[arg-type]
+    if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
+        value = int(value.removeprefix(AT_MOST)[:40])
+    if name == "domain":
+        number = parameters.whole(name, value, least=1, most=MOST_ITEMS)
+        return Span(0, number) if number <= MOST_COUNTED else Size(number)
+    return tuple(range(parameters.whole(name, value, least=0, most=MOST_COUNTED)))
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value if value is None or isinstance(value, (bool, int)) else str(value)

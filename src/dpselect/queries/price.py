@@ -1,0 +1,228 @@
+"""A price that follows: from a share of a budget the largest epsilon of three digits, from an accuracy the least.
+
+Both are known before any data are touched, so the answer has the distribution of a question that names that epsilon.
+Prices grow with epsilon, by a power between 1 and 2 where they are small, so a search on logarithms needs few of them.
+Proofs: docs/within.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+from dpselect._ground.parameters import LARGEST_EPSILON, LEAST, percent
+from dpselect.errors import ParameterError
+from dpselect.release import formatting
+from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
+from dpselect.release.release import Release
+
+Asked = TypeVar("Asked")
+FIRST = 100  # numbers of three digits start here
+PER_DECADE = 900
+LEAST_POWER, USUAL_POWER, LARGEST_POWER = 0.5, 2.0, 4.0  # of epsilon, by which a price may grow
+MOST_FOR_ACCURACY = Fraction(100)  # a price beyond tells that the accuracy was a slip
+QUICK = 8  # guesses before the search only halves what is left
+Miss = Callable[[Fraction], int | Fraction | None]
+"""From an epsilon to the least that can be asked of it; None where nothing can be said."""
+
+
+def number_at(place: int) -> Fraction:
+    """The numbers of three digits in their order; that at place 0 is 1.
+
+    >>> number_at(0), number_at(899), number_at(-1)
+    (Fraction(1, 1), Fraction(999, 100), Fraction(999, 1000))
+    """
+    decade, rest = divmod(place, PER_DECADE)
+    return Fraction(FIRST + rest, FIRST) * Fraction(10) ** decade
+
+
+def place_of(number: Fraction) -> int:
+    """The place of the largest number of three digits that is at most this one."""
+    decade = math.floor(math.log10(number))
+    while number < Fraction(10) ** decade:
+        decade -= 1
+    while number >= Fraction(10) ** (decade + 1):
+        decade += 1
+    return decade * PER_DECADE + math.floor(number / Fraction(10) ** decade * FIRST) - FIRST
+
+
+def three_digits(number: Fraction) -> Fraction:
+    """Rounded down, so that it can be said."""
+    return number_at(place_of(number))
+
+
+LOWEST, HIGHEST = place_of(LEAST), place_of(LARGEST_EPSILON)  # of any epsilon
+BOTTOM, TOP = place_of(Fraction(1, 10**6)), place_of(MOST_FOR_ACCURACY)  # of one that an accuracy costs
+
+
+# ---- for a share of a budget ---------------------------------------------------------------------------------
+
+
+def by_share(
+    make: Callable[[Fraction], Asked],
+    part: Callable[[Asked], Fraction],
+    share: Fraction,
+    start: Fraction,
+) -> Asked:
+    """The question of the largest epsilon whose `part` of a budget is at most the share.
+
+    An epsilon that is refused as too small counts as one that fits; where the last is such a one, its error is raised.
+    """
+    search = Search(make, part, share)
+    place = min(max(place_of(start), LOWEST), HIGHEST)
+    while not search.done:
+        search.look(place)
+        place = search.next(place)
+    found = search.found
+    if isinstance(found, ParameterError):
+        raise ParameterError(found.parameter, found.must, found.came, "take a larger share")
+    if found is None:
+        hint = "where a delta was named, a smaller one may do"
+        raise ParameterError("share", "be larger for this question", percent(share, up=True), hint)
+    return found
+
+
+@dataclass
+class Search(Generic[Asked]):
+    """What is known so far: the last place that fits, with its question, and the first that does not."""
+
+    make: Callable[[Fraction], Asked]
+    part: Callable[[Asked], Fraction]
+    share: Fraction
+    low: int = LOWEST - 1
+    high: int = HIGHEST + 1
+    found: Asked | ParameterError | None = None
+    seen: list[tuple[float, float]] = field(default_factory=list)  # ln epsilon, ln(part / share)
+    looks: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Is nothing left between them?"""
+        return self.high - self.low <= 1
+
+    def look(self, place: int) -> None:
+        """Does this one fit?"""
+        self.looks += 1
+        epsilon = number_at(place)
+        try:
+            asked = self.make(epsilon)
+        except ParameterError as error:
+            if not error.parameter.startswith("epsilon"):  # also that of one pick, or of one count
+                raise
+            self.low, self.found = place, error
+            return
+        part = self.part(asked)
+        if part <= self.share:
+            self.low, self.found = place, asked
+        else:
+            self.high = place
+        if part > 0:
+            self.seen.append((math.log(epsilon), math.log(part / self.share)))
+
+    def next(self, place: int) -> int:
+        """Where the line through the last two parts, on logarithms, meets the share; later, halfway."""
+        low, high = self.low, self.high
+        if self.looks > QUICK:
+            wanted = (low + high) // 2
+        elif not self.seen:  # too small to be asked, or free
+            wanted = place + PER_DECADE // 2
+        else:
+            (x, y), power = self.seen[-1], USUAL_POWER
+            if len(self.seen) > 1:
+                (u, v) = self.seen[-2]
+                power = (y - v) / (x - u)
+            aim = x - y / min(max(power, LEAST_POWER), LARGEST_POWER)
+            wanted = place_of(Fraction(math.exp(min(max(aim, math.log(LEAST)), math.log(LARGEST_EPSILON)))))
+        return min(max(wanted, low + 1), high - 1)
+
+
+# ---- for an accuracy ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AskedAccuracy:
+    """The accuracy that was asked for and the price that follows, before any data is touched."""
+
+    name: str
+    wanted: int
+    epsilon: Fraction
+    whereof: str  # such as "users of the 10th best"
+    more: str = ""  # what is not promised
+    accuracy: Accuracy = NOTHING  # what a release says beside what it always says
+
+    @property
+    def before(self) -> str:
+        """For whoever is about to pay."""
+        return f"{self.whereof} costs epsilon {formatting.price(self.epsilon)}{self.more}"
+
+    def told(self, release: Release) -> Release:
+        """The answer, which says what was asked for and what it cost."""
+        said = release.privacy
+        price = formatting.price(self.epsilon)
+        sentence = f"Asked for: {self.whereof}. Epsilon {price} is what that costs, whatever the data."
+        used = {**said.parameters, self.name: self.wanted}
+        privacy = replace(said, parameters=used, sentences=(*said.sentences, sentence))
+        return replace(release, privacy=privacy, accuracy=release.accuracy + self.accuracy)
+
+
+def price_for(name: str, wanted: int, miss: Miss, cheaper: str) -> Fraction:
+    """The least epsilon of three digits, up to 100, at which so much can be asked.
+
+    What can be asked falls about as 1 / epsilon, so a guess from the last one is near. Where it leads nowhere, steps
+    double until there is an end on both sides, and then the middle is tried; so it is each fourth time, whatever else.
+    What is returned has been tried, and so has the epsilon before it, which is not enough.
+    """
+    low, high, guess, step, tries = BOTTOM - 1, TOP + 1, place(Fraction(1)), 1, 0
+    while high - low > 1:
+        epsilon, tries = number_at(guess), tries + 1
+        least = _tried(miss, epsilon)
+        enough = least is not None and least <= wanted
+        low, high = (low, guess) if enough else (guess, high)
+        if low == TOP:
+            raise _refusal(name, wanted, least, cheaper)
+        near = guess if least is None else place(epsilon * (least + 1) / (wanted + 1))
+        if low >= BOTTOM and high <= TOP and (tries % 4 == 0 or not low < near < high):
+            near = (low + high) // 2
+        elif not low < near < high:
+            near, step = (high - step if enough else low + step), 2 * step
+        guess = min(max(near, low + 1), high - 1)
+    return number_at(high)
+
+
+def _tried(miss: Miss, epsilon: Fraction) -> int | Fraction | None:
+    """What can be asked, None of an epsilon that is too small for the method."""
+    try:
+        return miss(epsilon)
+    except ParameterError as error:
+        if error.parameter != "epsilon" or epsilon == MOST_FOR_ACCURACY:
+            raise
+        return None
+
+
+def _refusal(name: str, wanted: int, least: int | Fraction | None, cheaper: str) -> ParameterError:
+    if least is None:
+        return ParameterError(name, "be left out here", wanted, "how near the answer will be cannot be said beforehand")
+    must = f"be at least {least.__ceil__():,}, which costs epsilon {formatting.price(MOST_FOR_ACCURACY)}"
+    return ParameterError(name, must, wanted, f"a larger {name} is cheaper{cheaper}")
+
+
+def place(epsilon: Fraction) -> int:
+    """The place of the first epsilon of three digits that is not below this one."""
+    below = place_of(epsilon)
+    return max(BOTTOM, below if number_at(below) == epsilon else below + 1)
+
+
+def best(k: int) -> str:
+    """How the k-th best is called."""
+    if k == 1:
+        return "the best"
+    last = 0 if k % 100 in (11, 12, 13) else k % 10
+    return f"the {k:,}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') } best"
+
+
+def times() -> str:
+    """How often what is said holds."""
+    return f"{TIMES} times of 100"

@@ -1,0 +1,137 @@
+"""By which method a top k of one list is answered: the one that was named, or the best by data-independent facts."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpselect._ground import parameters
+from dpselect._ground.domain import Domain, most_items, refuse_more
+from dpselect._ground.methods import AUTO
+from dpselect.errors import ParameterError
+from dpselect.queries.facts import sampled
+from dpselect.queries.top.picks import LIMITED, PEELING, SPARSE, LimitedTop, PeeledTop, SparseTop
+from dpselect.queries.top.selection import Selection, Wanted
+
+DISCOVER = "discover"
+FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
+LEAST_EPSILON_OF_A_SET = Fraction(3, 10)
+MOST_PER_EPSILON = 30  # k / epsilon up to which a whole set is drawn although delta lets peeling compose
+FEWEST_TO_DISCOVER = 20
+FEWEST_OF_SPARSE = 3
+FEWEST_TO_DISCOVER_BY_GROUP, MOST_BY_GROUP = 10, 20  # picks in the groups of a user, and picks / epsilon
+MOST_OF_LIMITED_DOMAIN = 25  # k / epsilon up to which bottom is low enough
+MOST_OF_SPARSE = 4000  # k^2 / epsilon up to which few of the picks are too low
+IN_ORDER = " It was taken because the items are to come in order."
+LARGE_K = " It was taken because k is large for epsilon."
+BOUND_HELPS = " With a max_items_per_user that few users exceed, a set union could find more."
+NO_ORDER = {
+    "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
+    "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
+}
+
+
+def selected(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
+    """By the method that was named or is best, the mechanism and the price of all of it."""
+    if wanted.domain is None:
+        return _of_unknown(wanted, method, epsilon, delta)
+    bound, why = wanted.max_items_per_user, ""
+    _check_known(wanted, wanted.domain)
+    if method == AUTO:
+        best = best_set_method(parameters.listed("k", wanted.k), epsilon, delta)
+        method, why = (PEELING, IN_ORDER) if wanted.ranked else (best, NO_ORDER[best])
+    why += sampled(bound)
+    if method == PEELING:
+        return PeeledTop.of(wanted, epsilon, delta, why)
+    from dpselect.queries.top.set import SetTop
+
+    return SetTop.of(method, wanted, epsilon, delta, why)
+
+
+def _check_known(wanted: Wanted, domain: Domain) -> None:
+    if wanted.k_bar is not None:
+        raise ParameterError("k_bar", "be left out where a domain is given", wanted.k_bar)
+    most = most_items(domain)
+    if most is not None:
+        refuse_more(parameters.listed("k", wanted.k), most)
+
+
+def _of_unknown(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
+    """Of items that nobody lists."""
+    bound, why = wanted.max_items_per_user, ""
+    if method == AUTO and wanted.k_bar is None:
+        method = best_unknown_method(parameters.listed("k", wanted.k), epsilon, delta, bound)
+        method = SPARSE if wanted.by_weight and method == DISCOVER else method
+        why = "" if method == LIMITED else LARGE_K
+        if method == SPARSE and not wanted.by_weight and bound is None and is_for_a_union(wanted.k, epsilon):
+            why += BOUND_HELPS
+        if wanted.gains and _discovered_if_possible(epsilon, delta, bound) == DISCOVER:
+            method, why = DISCOVER, ""  # gains are small beside numbers of users, and a union needs only these
+    if method in (AUTO, LIMITED):
+        return LimitedTop.of(wanted, epsilon, delta)
+    if method == SPARSE:
+        return SparseTop.of(wanted, epsilon, delta, why)
+    if method == DISCOVER:
+        from dpselect.queries.top.discovery import plan_discovery
+
+        return plan_discovery(
+            wanted.k,
+            epsilon=epsilon,
+            delta=delta,
+            counts=wanted.counts,
+            measures=wanted.measures,
+            max_items_per_user=bound,
+            in_engine=wanted.in_engine,
+            why=why,
+        )
+    from dpselect.queries.top.noise import NoisyTop
+
+    return NoisyTop.of(method, wanted, epsilon, delta)
+
+
+def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
+    """Where no order is wanted: one draw of a whole set, or peeling, by k, epsilon and delta alone.
+
+    The loss of a set is spread over k ln(d / k) / epsilon users, that of peeling's picks, where delta lets them
+    compose, over about sqrt(k ln(1 / delta)) ln(d) / epsilon: so a set is the worse where k is large and epsilon
+    small. The limits are measured (benchmarks/README.md, known_domain).
+    """
+    small = k < FEWEST_OF_A_SET or epsilon < LEAST_EPSILON_OF_A_SET
+    large = delta > 0 and k > MOST_PER_EPSILON * epsilon
+    return PEELING if small or large else "canonical-set"
+
+
+def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+    """Without a domain: limited domain, its sparse form, or discover, by k, epsilon, delta and the bound alone.
+
+    Bottom stands ln(k_bar / delta) / epsilon_per_pick users above the first item that is not looked at, and the epsilon
+    of one pick falls with k. One threshold for all picks stands lower once k is large for epsilon, and what it costs
+    leaves less to the picks. What a union needs of an item does not depend on k, but is more where k is small. The
+    limits are measured (benchmarks/README.md, unknown_domain and discover).
+    """
+    if k < FEWEST_OF_SPARSE or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
+        return LIMITED
+    return _discovered_if_possible(epsilon, delta, most, SPARSE) if is_for_a_union(k, epsilon) else SPARSE
+
+
+def is_for_a_union(k: int, epsilon: Fraction) -> bool:
+    """Is k so large for epsilon that most picks of all items would be too low?"""
+    return k >= FEWEST_TO_DISCOVER and k**2 > MOST_OF_SPARSE * epsilon
+
+
+def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
+    """In every group: limited domain, or discover, by the picks in the groups of a user and the price alone.
+
+    Groups are smaller than all data, so bottom is too high sooner. The limits are measured (benchmarks/README.md,
+    by_group).
+    """
+    if picks < FEWEST_TO_DISCOVER_BY_GROUP or picks <= MOST_BY_GROUP * epsilon:
+        return LIMITED
+    return _discovered_if_possible(epsilon, delta, most)
+
+
+def _discovered_if_possible(epsilon: Fraction, delta: Fraction, most: int | None, otherwise: str = LIMITED) -> str:
+    from dpselect.queries.top.discovery import fits
+    from dpselect.queries.union.bound import BOUND_SHARE
+
+    left = epsilon if most is not None else epsilon * (1 - BOUND_SHARE)
+    return DISCOVER if fits(left, delta, most) else otherwise

@@ -1,0 +1,258 @@
+"""A top k by picks: peeling of a known domain, limited domain of an unknown one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from dpselect._ground import methods, parameters
+from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import Neighbors, Steps
+from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
+from dpselect.accounting.two_prices import Price, ceiling
+from dpselect.aggregates.count_groups import CountGroups
+from dpselect.draws import Draws
+from dpselect.mechanisms.candidates import candidates
+from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
+from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.queries.top.selection import Selection, Wanted, fresh_counts, near_counts
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.release import Ended, Item, Release
+
+if TYPE_CHECKING:
+    from dpselect.mechanisms.top_k.peeling import Peeling
+    from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
+
+LIMITED, PEELING, SPARSE = "limited-domain", "peeling", "limited-domain-sparse"
+KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
+UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
+UNKNOWN_SPARSE = (
+    "No domain is given, so only the k_bar + 1 items with most users are looked at, and one noisy threshold decides "
+    "which picks come out."
+)
+
+Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
+"""Picks, the counts of groups, and what names the picks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picks(Selection):
+    """One pick for each item."""
+
+    @abstractmethod
+    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
+        """The picks of an answer, and how good they are."""
+
+    @abstractmethod
+    def near(self, candidates: int) -> Accuracy:
+        """How good the picks are."""
+
+    def before(self, candidates: int | None) -> Accuracy:
+        """How good the picks are, and their counts."""
+        return self.near(candidates or 1) + near_counts(self.counter, self.scale)
+
+    def like(self, release: Release, candidates: int) -> Release:
+        """An answer with what this plan says of it."""
+        from dpselect.queries.answer import likeness
+
+        near = self.near(candidates) + near_counts(self.counter, self.scale)
+        return likeness(release, self.stated(*self.said()), near, **self.counting)
+
+    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
+        """The answer for counts."""
+        (picks, counts, names), good = self.picked(aggregate, draws)
+        told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws, self.scale)
+        labels = names(picks) if picks else []
+        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
+        return Release(
+            items=items,
+            ended=Ended.FULL if len(items) == self.selector.k else Ended.BOTTOM,
+            counted=self.counter is not None,
+            privacy=self.stated(*self.said()),
+            secure=draws.secure,
+            accuracy=good + told.accuracy,
+        )
+
+    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
+        """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
+
+        Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
+        """
+        picks, *counts = self.privacy.steps
+        items, told = sum(found), self.noises * sum(found)
+        missing = max(0, self.selector.k - items - 1)
+        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(told, c.times)) for c in counts)]
+        return tuple(s for s in steps if s.times)
+
+    def said(self) -> tuple[dict[str, object], list[str]]:
+        """Parameters and sentences of the selection."""
+        return {"k": self.selector.k, "epsilon_per_pick": self.selector.epsilon_per_pick}, [self.reason]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeeledTop(Picks):
+    """Exactly k items of a known domain."""
+
+    selector: Peeling
+
+    @classmethod
+    def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
+        """At the largest epsilon of one pick that fits."""
+        peeling = methods.named("top_k", PEELING)
+        whole = peeling.make(k=wanted.k, epsilon=epsilon, delta=delta, sensitivity=wanted.moves)
+        if not wanted.noises:
+            return cls(method=PEELING, selector=whole, privacy=whole.privacy, reason=KNOWN_DOMAIN + why)
+        plan = plan_of(whole.k, wanted.moved(whole.k) * wanted.noises)
+        pick = largest_epsilon(plan, epsilon, delta)
+        privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
+        selector = peeling.make(k=wanted.k, epsilon_per_pick=pick, delta=delta, sensitivity=wanted.moves)
+        told = wanted.told(pick * COUNT_SHARE)
+        return cls(method=PEELING, selector=selector, **told, privacy=privacy, reason=KNOWN_DOMAIN + why)
+
+    def shortfall(self, candidates: int | None) -> int | None:
+        """By how much an item may be below the k-th best."""
+        return None if candidates is None else whole(self.selector.shortfall(BETA, candidates))
+
+    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
+        """Among all items of the domain."""
+        among = candidates(histogram)
+        return (self.selector.picks(among, draws), among.scores, among.names), self.near(among.count)
+
+    def near(self, candidates: int) -> Accuracy:
+        """By how much an item is below another at most."""
+        return accuracy.ranking(whole(self.selector.gap(BETA, candidates)), what=accuracy.OF_DOMAIN, scale=self.scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnknownTop(Picks):
+    """At most k of the k_bar items with most users; what ends the list is the selector's."""
+
+    selector: LimitedDomain | LimitedDomainSparse
+
+    @property
+    def k_bar(self) -> int:
+        """How many items with most users are looked at."""
+        return self.selector.terms.k_bar
+
+    def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
+        """By how much an item may be below the k-th best."""
+        return whole(self.selector.terms.shortfall(BETA))
+
+    def reach(self) -> int:
+        """How far above rank k_bar + 1 nothing is missing."""
+        return whole(self.selector.terms.reach(BETA))
+
+    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
+        """Among the first k_bar items."""
+        rows = top_rows(histogram, self.k_bar + 1)
+        return (self.selector.picks(rows, draws), rows.counts, rows.names), self.near(self.k_bar)
+
+    def near(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+        """By how much an item is below another at most, and what is not missing."""
+        good = accuracy.ranking(whole(self.selector.terms.gap(BETA)), scale=self.scale)
+        return good + accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitedTop(UnknownTop):
+    """At most k of the k_bar items with most users, until bottom is picked."""
+
+    selector: LimitedDomain
+
+    @classmethod
+    def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction) -> Self:
+        """At the largest epsilon of one pick that fits, and the part of delta that puts bottom lowest."""
+
+        def limited(**price: Any) -> LimitedDomain:
+            bound, moves = wanted.max_items_per_user, wanted.moves
+            return LimitedDomain(k=wanted.k, k_bar=wanted.k_bar, max_items_per_user=bound, sensitivity=moves, **price)
+
+        whole = limited(epsilon=epsilon, delta=delta)
+        if not wanted.noises:
+            return cls(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
+        picks = sum(s.times for s in whole.privacy.steps)
+        plan = plan_of(picks, wanted.moved(whole.k) * wanted.noises)
+        split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
+        pick, failure = split.epsilon_per_pick, split.threshold
+        selector = limited(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
+        privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
+        told = wanted.told(pick * COUNT_SHARE)
+        return cls(method=LIMITED, selector=selector, **told, privacy=privacy, reason=UNKNOWN_DOMAIN)
+
+    def said(self) -> tuple[dict[str, object], list[str]]:
+        """Parameters and sentences of the selection."""
+        used, sentences = super().said()
+        s = self.selector
+        used |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": s.max_items_per_user}
+        touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
+        sentences += [
+            f"One user counts for {touched}.",
+            f"An item comes out only if it beats bottom, which stands {self.scale.about(s.height)} above the "
+            f"{self.scale.score} of rank k_bar + 1 = {self.k_bar + 1:,}.",
+        ]
+        return used, sentences
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseTop(UnknownTop):
+    """At most k of the k_bar items with most users, until one does not pass a noisy threshold."""
+
+    selector: LimitedDomainSparse
+
+    @classmethod
+    def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
+        """One noisy threshold, picks, and their noisy numbers, together within epsilon."""
+        counted = wanted.moved(parameters.listed("k", wanted.k)) * wanted.noises
+        given: dict[str, Any] = {"k": wanted.k, "k_bar": wanted.k_bar, "sensitivity": wanted.moves, "counted": counted}
+        selector = methods.named("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
+        told = wanted.told(selector.epsilon_per_pick * COUNT_SHARE)
+        privacy, reason = selector.privacy, UNKNOWN_SPARSE + why
+        return cls(method=SPARSE, selector=selector, **told, privacy=privacy, reason=reason)
+
+    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:  # noqa: ARG002 - the picks that are hidden were made
+        """All steps: the picks that an answer does not show took place."""
+        return self.privacy.steps
+
+    def price_at(self, order: int | None) -> Price:
+        """What any answer costs at most an account of this Rényi order."""
+        return self._price(self.selector.k, order)
+
+    def cost_at(self, release: Release, order: int | None) -> Price:
+        """What an answer cost it: by adding up what it shows, by divergences all steps."""
+        return self._price(sum(release.found), order)
+
+    def _price(self, items: int, order: int | None) -> Price:
+        """By adding up, the threshold and the picks shown are enough (docs/mechanisms/limited-domain-sparse.md)."""
+        added, whole_price = self._added(items), ceiling(self.privacy, order)
+        renyi = added if order is None else whole_price.renyi
+        return replace(whole_price, epsilon=min(self.privacy.epsilon, added), added=added, renyi=renyi)
+
+    def _added(self, items: int) -> Fraction:
+        """An answer of k - 1 items ends by a test, and may so cost more than one of k: a ceiling is that of both."""
+        terms = self.selector.terms
+        of = terms.added(items, self.noises * items)
+        return max(of, terms.added(items - 1, self.noises * items)) if items == self.selector.k else of
+
+    def said(self) -> tuple[dict[str, object], list[str]]:
+        """Parameters and sentences of the selection."""
+        used, sentences = super().said()
+        t = self.selector.terms
+        used |= {
+            "k_bar": t.k_bar,
+            "epsilon_of_threshold": t.epsilon_of_threshold,
+            "epsilon_of_test": t.epsilon_of_test,
+            "delta_threshold": t.delta_threshold,
+            "height": t.height,
+        }
+        count = self.scale.score
+        sentences += [
+            "One user counts for any number of items.",
+            f"Picks are shown in their order while their {count}s pass one noisy threshold, which stands "
+            f"{self.scale.about(t.height)} above the {count} of rank k_bar + 1 = {t.k_bar + 1:,} at most; "
+            "the first that does not ends the list.",
+        ]
+        return used, sentences

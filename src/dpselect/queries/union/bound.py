@@ -1,0 +1,56 @@
+"""The bound on a user's items where nobody gives it: chosen privately, for a part of epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpselect.aggregates.user_sets import Int64, Sets
+from dpselect.aggregates.value_counts import UsersAt
+from dpselect.draws import Draws
+from dpselect.mechanisms.quantile import Quantile
+
+BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
+# What max_items_per_user is chosen from. Few points and wide steps: of many far ones, some would often win by luck.
+BOUNDS = (
+    *(1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
+    *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
+)
+MOST_ITEMS = BOUNDS[-1]
+MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
+
+
+def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
+    """A private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
+    return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
+
+
+def chosen_bound(sets: Sets, chooser: Quantile, draws: Draws) -> int:
+    """About how many items 9 of 10 users have at most: each stands at the least of BOUNDS that leaves all they have."""
+    total = np.zeros(BOUNDS[-1] + 1, dtype=np.int64)
+    for block in sets.blocks():
+        total += np.bincount(np.minimum(np.diff(block.offsets), BOUNDS[-1]), minlength=len(total))
+    lengths = np.flatnonzero(total[1:]) + 1
+    return bound_at(placed(lengths, total[lengths], BOUNDS), chooser, draws, BOUNDS)
+
+
+def bound_at(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:
+    """The bound, from one place in `bounds` for each user, or from how many users are at each."""
+    return bounds[int(chooser(places, draws=draws)[0])]
+
+
+def one_of(bounds: Sequence[int], chosen: object) -> int:
+    """A bound that an answer says was chosen; one that none can be stands for all others."""
+    return chosen if isinstance(chosen, int) and chosen in bounds else bounds[0]
+
+
+def placed(lengths: Int64, users: Int64, bounds: Sequence[int]) -> UsersAt:
+    """How many users stand at which place in `bounds`: the least that leaves them all they have, or the last."""
+    at = np.searchsorted(bounds[:-1], lengths)
+    total = np.zeros(len(bounds), dtype=np.int64)
+    np.add.at(total, at, users)
+    places = np.flatnonzero(total)
+    return UsersAt(places.astype(np.int64), total[places])
