@@ -13,7 +13,7 @@ from dpselect import __version__
 from dpselect.command.parser import ASKING, COMMANDS, EXAMPLES, parser
 from tests.end_to_end.conftest import Command
 
-HELP = {"": EXAMPLES} | {name: str(one.filled().epilog) for name, one in parser().commands().items()}
+HELP = {"": EXAMPLES} | {name: one.filled().examples() for name, one in parser().commands().items()}
 
 
 def test_version(dpselect: Command) -> None:

@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
@@ -76,6 +77,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action=Help, nargs=0, help="show this and exit")
         self._fill = fill
         self._words: Sequence[str] | None = None
+        self.examples: Callable[[], str] = partial(str, self.epilog or "")  # read where the help is shown
         # -1e-6 is a number and not an option, so that whoever reads it can say what is wrong with it; so is -5,5.
         self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?(,.*)?$")
 
@@ -122,22 +124,26 @@ class Parser(argparse.ArgumentParser):
                 missing, option = False, ""
             yield word
 
+    def format_help(self) -> str:
+        """The whole help."""
+        self.epilog = self.examples().strip("\n")
+        return super().format_help()
+
     def short_help(self) -> str:
         """What fits a screen: no option that is rare, and two of the examples."""
         rare = {one: one.help for one in self._actions if getattr(one, "rare", False)}
         hidden = rare | {one: one.help for one in self._actions if isinstance(one, Help)}
-        whole = self.epilog
         if not rare:
             return self.format_help()
-        begun = [*re.finditer(rf"^  {self.prog} ", whole or "", re.MULTILINE)]
-        some = (whole or "")[: begun[2].start()] if len(begun) > 2 else whole
+        whole = self.examples().strip("\n")
+        begun = [*re.finditer(rf"^  {self.prog} ", whole, re.MULTILINE)]
+        some = whole[: begun[2].start()] if len(begun) > 2 else whole
         for one in hidden:
             one.help = argparse.SUPPRESS
         try:
             self.epilog = f"{some}\n{len(rare)} more options, and more examples: {self.prog} --help-all"
-            return self.format_help()
+            return super().format_help()
         finally:
-            self.epilog = whole
             for one, said in hidden.items():
                 one.help = said
 
@@ -247,11 +253,11 @@ def filler(name: str) -> Callable[[Parser], None]:
             from dpselect.command import verbs
 
             verbs.add(name, command)
-            command.epilog, run = verbs.examples(name).strip("\n"), verbs.run
+            command.examples, run = partial(verbs.examples, name), verbs.run
         else:
             file = cast("Command", import_module(f"dpselect.command.{name}"))
             file.options(command)
-            command.epilog, run = file.EXAMPLES.strip("\n"), file.run
+            command.examples, run = partial(str, file.EXAMPLES), file.run
         if any(getattr(one, "rare", False) for one in command._actions):
             command.add_argument("--help-all", action=Help, nargs=0, help="show every option, and more examples")
         command.set_defaults(run=run, usual=command.get_default)

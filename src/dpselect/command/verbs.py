@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpselect.command import asking, options, shared
-from dpselect.command.examples import EXAMPLES, TERMS
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
 from dpselect.questions.parts import method_names
@@ -89,6 +88,8 @@ def add(name: str, command: argparse.ArgumentParser) -> None:
 
 def examples(name: str) -> str:
     """What the help shows."""
+    from dpselect.command.examples import EXAMPLES, TERMS
+
     return f"{EXAMPLES[name]}{TERMS}"
 
 
