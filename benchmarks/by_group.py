@@ -21,7 +21,7 @@ from inputs import DATA
 from measure import alternate, cache, call, process, seconds, table
 
 import dpselect as dps
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.groups import GroupedCounts
 from dpselect.mechanisms import LimitedDomainByGroup
 from dpselect.testing import SeededDraws
 

@@ -15,8 +15,8 @@ from fractions import Fraction
 from measure import table
 
 from dpselect import Choose, Plan, Quantile, TopK, Union
+from dpselect.accounting.prices import Price, Spent, ceiling
 from dpselect.accounting.promise import Promise, how_many, order_for
-from dpselect.accounting.two_prices import Price, Spent, ceiling
 from dpselect.mechanisms import RenyiShaped
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, half_weight
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, LONGEST, has_curve

@@ -17,8 +17,8 @@ from measure import table
 from dpselect import TopK
 from dpselect._ground.privacy import BoundedRange, Steps
 from dpselect.accounting.composition import advanced, basic, bounded_range, compose, zcdp
+from dpselect.accounting.prices import Price
 from dpselect.accounting.promise import Promise, how_many
-from dpselect.accounting.two_prices import Price
 from dpselect.queries.top.plan import TopKPlan
 
 K, DELTA = 10, Fraction(1, 10**6)

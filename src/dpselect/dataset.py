@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from dpselect.queries.plan import Plan, Ready
     from dpselect.questions.payment import Payment
     from dpselect.questions.questions import Question
-    from dpselect.release.of_rows import OfRows
     from dpselect.release.release import Release
+    from dpselect.release.rows import OfRows
     from dpselect.rows import Split, Time
     from dpselect.texts.text import Text, Words
 
@@ -322,7 +322,7 @@ class Dataset(Verbs):
 
     def _of_periods(self, plan: Plan) -> tuple[OfRows, Plan]:
         """Whose rows a question is about, and its plan, in which a user counts once in each of several periods."""
-        from dpselect.release.of_rows import OfRows
+        from dpselect.release.rows import OfRows
 
         rows = OfRows(self.whose, self.columns, self._periods)
         return rows, plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)

@@ -111,7 +111,7 @@ def test_what_is_not_surely_ours_is_not_swept(place: Path) -> None:
 
 
 def test_a_draft_in_the_writing_is_not_swept(tmp_path: Path) -> None:
-    from dpselect.release.new_file import NewFile
+    from dpselect.release.files import NewFile
 
     real = tmp_path / "top.csv"
     (tmp_path / ".top.csv.1.part").write_text("of a process that was killed")

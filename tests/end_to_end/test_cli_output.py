@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpselect.command import output
-from dpselect.release import saving
+from dpselect.release import files
 from tests.end_to_end.conftest import COUNTS, Command, ask, process
 
 ANIMALS = list(COUNTS)
@@ -169,7 +169,7 @@ def test_a_renderer_that_fails_does_not_lose_the_result(
     def fail(_: object) -> bytes:
         raise ValueError("text that may hold data")
 
-    monkeypatch.setattr(saving, "parquet_bytes", fail)
+    monkeypatch.setattr(files, "parquet_bytes", fail)
     ended = dpselect(*ask(events, "-o", tmp_path / "top.parquet"))
     assert ended.status == 4
     assert items(ended.out) == ANIMALS

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect._ground.domain import Listed
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.groups import GroupedCounts
 from dpselect.aggregates.totals import Totals
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError

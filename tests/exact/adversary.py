@@ -20,9 +20,8 @@ from itertools import product
 import numpy as np
 
 from dpselect._ground.privacy import PureDP, Value
+from dpselect.accounting.prices import Price, Spent, divergence
 from dpselect.accounting.promise import Promise
-from dpselect.accounting.renyi_prices import divergence
-from dpselect.accounting.two_prices import Price, Spent
 
 Law = tuple[tuple[int, float, float], ...]
 """Outcomes: the loss in units, P, Q."""

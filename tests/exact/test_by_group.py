@@ -9,7 +9,7 @@ from itertools import combinations, product
 import pytest
 from flint import arb, ctx
 
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.groups import GroupedCounts
 from dpselect.mechanisms import LimitedDomainByGroup
 from dpselect.mechanisms.top_k import group_draws
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain

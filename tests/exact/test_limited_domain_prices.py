@@ -14,7 +14,7 @@ from flint import arb, ctx
 
 from dpselect._ground.privacy import Steps
 from dpselect._ground.reals import enclose
-from dpselect.accounting.two_prices import of_outcome
+from dpselect.accounting.prices import of_outcome
 from dpselect.mechanisms.top_k.top_rows import top_rows
 from dpselect.testing import law
 from tests.by_names import plan_of

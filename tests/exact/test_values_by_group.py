@@ -12,8 +12,7 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps
-from dpselect.aggregates.found_groups import FoundGroups
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.groups import FoundGroups, GroupedCounts
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import ChoiceByGroup, QuantileByGroup
 from dpselect.queries.choose import ChoosePlan, chosen_by_group

@@ -16,10 +16,9 @@ from dpselect.release.accuracy import Accuracy, best_of, counts_of_all, of_set, 
 from dpselect.release.groups import Group, Groups
 from dpselect.release.notebook import STYLE, STYLE_DIGEST
 from dpselect.release.panels import Mark
-from dpselect.release.remark import remark
 from dpselect.release.statement import Ended, Item, Kind
 from dpselect.release.svg import DIGEST
-from dpselect.release.table import Bars, TextTable
+from dpselect.release.table import Bars, TextTable, remark
 from tests.house.test_release import STATEMENT, release
 from tests.house.test_release_files import KINDS, kinds
 

@@ -24,9 +24,9 @@ from dpselect._ground.domain import UNSEEN
 from dpselect.errors import DataError, OutputError, ParameterError
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.archive import archived, restored
-from dpselect.release.of_rows import UNREADABLE
+from dpselect.release.files import csv_text
 from dpselect.release.release import Item, Receipt, Release
-from dpselect.release.saving import csv_text
+from dpselect.release.rows import UNREADABLE
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn
 from tests.house.test_release import release

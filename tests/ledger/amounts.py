@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ApproxDP, Neighbors, Privacy, PureDP, Steps
-from dpselect.accounting.two_prices import Price, ceiling, of_outcome
+from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.ledger import Account, Balance, Charge, Ledger, Reservation, Standing
 from dpselect.release.release import Release
 

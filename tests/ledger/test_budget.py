@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpselect.accounting.limits import Limits
-from dpselect.accounting.two_prices import Spent
+from dpselect.accounting.prices import Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, Reservation
 from dpselect.ledger.account import ALWAYS

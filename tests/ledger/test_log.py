@@ -9,7 +9,7 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, entry, sql
-from dpselect.ledger.terms import data_text
+from dpselect.ledger.standing import data_text
 from tests.ledger.amounts import ask, charge, grant, started
 
 QUESTION = '{"k": 10}'

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dpselect.errors import LedgerError
-from dpselect.ledger import Account, Ledger, tables
+from dpselect.ledger import Account, Ledger, sql
 from tests.ledger.amounts import ask, charge, grant
 
 NOBODY = 65534
@@ -100,7 +100,7 @@ def test_names_of_files_with_signs(tmp_path: Path, ann: Account) -> None:
 
 
 def test_a_ledger_that_was_not_finished_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_TABLES", (*tables._TABLES, "CREATE TABLE ("))
+    monkeypatch.setattr(sql, "_TABLES", (*sql._TABLES, "CREATE TABLE ("))
     with pytest.raises(LedgerError, match="failed"):
         Ledger.create(tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
@@ -175,10 +175,10 @@ def test_a_file_that_may_not_be_read(file: Path) -> None:
 @pytest.mark.parametrize("step", [-1, 1])
 def test_a_ledger_of_another_form_is_refused(where: str, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as other:
-        other.setattr(tables, "FORM", tables.FORM + step)
+        other.setattr(sql, "FORM", sql.FORM + step)
         Ledger.create(where).close()
         Ledger(where).close()
-    told = f"has form {tables.FORM + step}, this dpselect knows form {tables.FORM}\nhint: use the dpselect that made it"
+    told = f"has form {sql.FORM + step}, this dpselect knows form {sql.FORM}\nhint: use the dpselect that made it"
     with pytest.raises(LedgerError, match=told):
         Ledger(where)
 

@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 
 import dpselect as dps
 from dpselect._ground.periods import Periods, periods_of
+from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, how_many
-from dpselect.accounting.two_prices import Price, Spent
 from dpselect.dataset import dataset_of
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import Account, Charge, DataAccount, EntryKind, Ledger, Reservation
 from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Draft, chained, parts_text
-from dpselect.ledger.standing import Standing, Used
-from dpselect.ledger.terms import data_from, data_text
+from dpselect.ledger.standing import Standing, Used, data_from, data_text
 from tests.by_names import plan_of
 from tests.ledger.amounts import charge
 

@@ -16,7 +16,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.privacy import ApproxDP
-from dpselect.accounting.taken import Taken
+from dpselect.accounting.limits import Taken
 from dpselect.ledger.budget import Budget
 from dpselect.ledger.question import Fingerprint
 from dpselect.queries.plan import planned

@@ -17,9 +17,8 @@ import pytest
 
 import dpselect as dps
 from dpselect.dataset import dataset_of
-from dpselect.engines import same_object
-from dpselect.engines.identity import source_of
-from dpselect.engines.same_object import name_of
+from dpselect.engines import identity
+from dpselect.engines.identity import name_of, source_of
 from dpselect.engines.sources.files import find
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
@@ -225,7 +224,7 @@ def is_told(kind: str) -> bool:
 @pytest.mark.parametrize("kind", IN_PLACE)
 def test_no_price_tells_whether_a_change_in_place_moved_a_row(kind, monkeypatch):
     assert not is_told(kind)
-    by_contents = "dpselect.engines.same_object.name_of"
+    by_contents = "dpselect.engines.identity.name_of"
     monkeypatch.setattr(by_contents, lambda source: repr(source.to_dict()))  # the twin: a fingerprint
     assert is_told(kind)
 
@@ -242,9 +241,9 @@ def names_of_many(count: int = 200) -> list[str | None]:
 
 def test_the_place_of_a_table_that_is_gone_has_no_name(monkeypatch):
     gc.collect()
-    before = len(same_object._known)
+    before = len(identity._known)
     assert len(set(names_of_many())) == 200
-    assert len(same_object._known) == before
+    assert len(identity._known) == before
     places = {}
     monkeypatch.setattr("tests.reference.test_free_answers.name_of", lambda it: places.setdefault(id(it), len(places)))
     assert len(set(names_of_many())) < 200  # the twin that knows a table by its id

@@ -12,7 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.privacy import ZCDP, PureDP
-from dpselect.accounting.renyi_prices import divergence
+from dpselect.accounting.prices import divergence
 from dpselect.ledger import Charge
 from dpselect.mechanisms import HistogramGaussian
 from dpselect.release.statement import Kind

@@ -18,7 +18,7 @@ from dpselect._ground.reals import enclose
 from dpselect.accounting.groups import of_group
 from dpselect.dataset import dataset_of
 from dpselect.errors import ParameterError
-from dpselect.release.in_periods import in_periods
+from dpselect.release.rows import in_periods
 from tests.engines.timed_rows import period_of
 
 DAY = datetime.timedelta(days=1)

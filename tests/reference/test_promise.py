@@ -9,10 +9,9 @@ import pytest
 
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.composition import basic
+from dpselect.accounting.prices import Price, Spent, ceiling, divergence, divergences, of_outcome
 from dpselect.accounting.promise import MOST, Promise, at_least, how_many
 from dpselect.accounting.renyi import renyi_budget
-from dpselect.accounting.renyi_prices import divergence, divergences
-from dpselect.accounting.two_prices import Price, Spent, ceiling, of_outcome
 from dpselect.errors import ParameterError
 from tests.by_names import plan_of
 from tests.reference.test_renyi_prices import exact, worst_two_points

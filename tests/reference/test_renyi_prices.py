@@ -8,8 +8,8 @@ import mpmath
 import pytest
 
 from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP
+from dpselect.accounting.prices import divergence, divergences
 from dpselect.accounting.renyi import SMALL
-from dpselect.accounting.renyi_prices import divergence, divergences
 
 DIGITS = 50
 ORDERS = (2, 3, 9, 23, 120, 5000)

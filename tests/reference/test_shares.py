@@ -8,7 +8,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground import parameters
-from dpselect.accounting.two_prices import Spent
+from dpselect.accounting.prices import Spent
 from dpselect.errors import ParameterError
 from dpselect.queries.price import by_share, number_at, place_of
 from tests.by_names import plan_of

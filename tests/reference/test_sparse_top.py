@@ -10,7 +10,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.privacy import BoundedRange
 from dpselect.accounting.composition import basic
-from dpselect.accounting.renyi_prices import divergence
+from dpselect.accounting.prices import divergence
 from dpselect.mechanisms import LimitedDomainSparse
 from dpselect.release.accuracy import BETA
 from dpselect.testing import SeededDraws

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.mechanisms import LimitedDomainByGroup
 from dpselect.mechanisms.top_k.group_draws import FirstPick, Picked, picked

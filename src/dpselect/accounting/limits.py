@@ -1,11 +1,20 @@
-"""Limits of what questions may take together: of failures, and of epsilons or else of divergences of one order."""
+"""Limits of what questions may take together, what they have taken of them, and what a share of them is."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from dpselect.accounting.two_prices import Spent
+from dpselect._ground.parameters import LEAST, MOST_BITS, rounded_down, rounded_up
+from dpselect.accounting.prices import Spent
+from dpselect.errors import ParameterError
+
+KEPT = 128  # bits of a sum that is written in few digits
+NOTHING = Spent()
+SMALL = 25  # a small question of divergence r has an epsilon of about sqrt(25 r / order), give or take a factor of 2
 
 
 @dataclass(frozen=True)
@@ -67,3 +76,76 @@ def _part(amount: Fraction, of: Fraction) -> Fraction:
     if of:
         return amount / of
     return Fraction(2) if amount else Fraction(0)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Both sums as one value, which an account exchanges whole: nobody ever sees a half of a change.
+
+    A ceiling that was opened is subtracted exactly, so that open ceilings never add up to less than they are.
+
+    >>> open = Taken().opening(Spent(Fraction(1, 2)))
+    >>> float(open.total.epsilon), float(open.settling(Spent(Fraction(1, 2)), Spent(Fraction(1, 8))).total.epsilon)
+    (0.5, 0.125)
+    """
+
+    settled: Spent = NOTHING
+    pending: Spent = NOTHING
+
+    @property
+    def total(self) -> Spent:
+        """All of it."""
+        return self.settled + self.pending
+
+    def opening(self, ceiling: Spent) -> Taken:
+        """With one more question open."""
+        return Taken(self.settled, self.pending + ceiling)
+
+    def settling(self, ceiling: Spent, spent: Spent) -> Taken:
+        """With an answer in place of an open question."""
+        total = self.settled + spent
+        settled = Spent(_short(total.epsilon), _short(total.renyi), _short(total.failure))
+        return Taken(settled, self.pending - ceiling)
+
+
+def _short(amount: Fraction) -> Fraction:
+    """No less, in few digits: a sum of prices of many denominators could not be written down, nor added up quickly.
+
+    It is rounded to bits of its own size, because budgets and their deltas may be of any.
+    """
+    if amount.denominator.bit_length() <= MOST_BITS:
+        return amount
+    size = amount.numerator.bit_length() - amount.denominator.bit_length()
+    grid = 1 << max(0, KEPT - size)
+    return Fraction(-(-amount.numerator * grid // amount.denominator), grid)
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Shares of an account of this order: of the tightest of its limits."""
+
+    order: int | None
+    limits: Sequence[Limits]
+
+    def part(self, query: Any) -> Fraction:
+        """The part that any answer to a question takes at most, but for failures."""
+        price = query.price_at(self.order)
+        return max(one.part(Spent(price.epsilon, price.renyi)) for one in self.limits)
+
+    def delta(self, share: Fraction) -> Fraction:
+        """The share of what is for failures."""
+        return min(one.failure for one in self.limits) * share
+
+    def start(self, share: Fraction) -> Fraction:
+        """About the epsilon of a question of this share, where a search shall begin."""
+        return max(LEAST, min(self._start(one, share) for one in self.limits))
+
+    def _start(self, limits: Limits, share: Fraction) -> Fraction:
+        renyi = 0 if limits.renyi is None or self.order is None else SMALL * limits.renyi * share / self.order
+        return max(limits.epsilon * share, Fraction(math.sqrt(renyi)))
+
+    def check_failure(self, query: Any, share: Fraction) -> None:
+        """ParameterError where a question may fail with more than the share of what is for failures."""
+        most, delta = self.delta(share), query.price.delta
+        if delta > most:
+            raise ParameterError("delta", f"be at most {rounded_down(most)} for this share", rounded_up(delta))

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from dpselect._ground.parameters import rounded_up
 from dpselect.accounting.limits import Limits
+from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.renyi import best_order, renyi_budget
-from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import ParameterError
 
 SET_ASIDE = Fraction(1, 2)  # of delta, for the Rényi rule

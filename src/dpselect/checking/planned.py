@@ -12,12 +12,12 @@ from dpselect.checking.finding import Finding, fails, follows, stated
 from dpselect.queries.outline import planned_like
 from dpselect.queries.plan import Plan
 from dpselect.release import formatting
-from dpselect.release.in_periods import not_ended
+from dpselect.release.rows import not_ended
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
-    from dpselect.release.of_rows import OfRows
     from dpselect.release.release import Release
+    from dpselect.release.rows import OfRows
 
 FEW = 5  # differences that are told one by one
 LARGEST = 10**300  # of a count or a sum, which is a float where its unit is not whole

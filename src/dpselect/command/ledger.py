@@ -254,7 +254,7 @@ def verify(args: argparse.Namespace) -> None:
 def report(args: argparse.Namespace) -> None:
     """One file that holds all an officer needs of the data of one name."""
     from dpselect.ledger.report import only_data, report
-    from dpselect.release import saving
+    from dpselect.release import files
 
     if not args.output.endswith((".html", ".json")):
         raise ParameterError("--output", "end in .html or .json", args.output)
@@ -266,7 +266,7 @@ def report(args: argparse.Namespace) -> None:
         from dpselect.command.report_page import page
 
         text = page(found)
-    saving.save(args.output, text, private=True)
+    files.save(args.output, text, private=True)
 
 
 def export(args: argparse.Namespace) -> None:

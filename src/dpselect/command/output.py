@@ -34,7 +34,7 @@ def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_
         if chosen == "parquet":
             raise ParameterError("--format", "be table, csv or json on standard output", "parquet", "give -o FILE")
         return chosen or "table"
-    from dpselect.release.new_file import is_device
+    from dpselect.release.files import is_device
 
     by_extension = by.get(path.suffix.lower())
     if chosen is None and by_extension is None and not is_device(path):
@@ -48,9 +48,9 @@ def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_
 def rendered(release: Release, form: str) -> bytes:
     """The release as the bytes of a file: a table with all of its rows, since it cannot be made again for free."""
     if form == "parquet":
-        from dpselect.release import saving
+        from dpselect.release import files
 
-        return saving.parquet_bytes(release.to_columns())
+        return files.parquet_bytes(release.to_columns())
     if form == "lines":
         text = "".join(
             formatting.text(label) + "\n" for label in release.labels
@@ -82,7 +82,7 @@ def destination(path: Path | None, inputs: Sequence[str]) -> Destination:
     """The place for -o, or standard output, fit to be written as far as that can be known before."""
     if path is None:
         return StandardOutput()
-    from dpselect.release.new_file import NewFile, is_device
+    from dpselect.release.files import NewFile, is_device
 
     if is_device(path):
         return Device(path)

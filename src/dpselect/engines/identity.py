@@ -1,15 +1,21 @@
 """What a source is called: where a person reads it, without rows or passwords, and where a ledger knows it again.
 
 What a ledger keeps may be read by others, so nothing in it depends on what the rows hold. A file is known by its name
-and by when and where it was last written, not by its size.
+and by when and where it was last written, not by its size. An Arrow table in memory is known again for as long as it
+lives, by a random name that belongs to one object: if two tables of equal rows had one name, the second question would
+be free, and would tell that nobody stands in one of them alone. For the same reason pandas and polars frames, which
+change in place, have no name: a change that moved no row would tell so (docs/budgets.md).
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import weakref
+from functools import partial
 from typing import Any
 
+from dpselect.draws import fresh_key
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import PREPARED, Files, find
@@ -18,6 +24,7 @@ from dpselect.engines.spark.source import is_spark, place
 from dpselect.errors import ParameterError
 
 Json = Any
+_known: dict[int, tuple[weakref.ref[object], str]] = {}  # by id, which may be another object's later: the ref tells
 
 
 def shown(source: object) -> str:
@@ -50,11 +57,8 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
     found = _fingerprint(source)
     if found is not None:
         return found, True
-    if not named and "pyarrow" in sys.modules:
-        from dpselect.engines.same_object import name_of
-
-        if (name := name_of(source)) is not None:
-            return ["in memory", name], True
+    if not named and "pyarrow" in sys.modules and (name := name_of(source)) is not None:
+        return ["in memory", name], True
     return f"{type(source).__module__.partition('.')[0]} {type(source).__name__}", False
 
 
@@ -100,3 +104,24 @@ def _stamp(path: str) -> Json:
     """A folder's name can be a column (`country=DE/`), so a path with a link in it is said as given too."""
     found, given, real = os.stat(path), os.path.abspath(path), os.path.realpath(path)
     return [*([given] if given != real else []), real, found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
+
+
+def name_of(source: object) -> str | None:
+    """The name of a table or a batch of PyArrow's, which have no method that changes them; None for everything else."""
+    import pyarrow as pa
+
+    table = native(source)
+    if type(table) not in (pa.Table, pa.RecordBatch):
+        return None
+    found = _known.get(id(table))
+    if found is None or found[0]() is not table:
+        found = weakref.ref(table, partial(_forget, id(table))), fresh_key().hex()
+        _known[id(table)] = found
+    return found[1]
+
+
+def _forget(place: int, ref: weakref.ref[object]) -> None:
+    """Called when the object is gone, at any moment, so without a lock. What is forgotten too early is paid again."""
+    found = _known.get(place)
+    if found is not None and found[0] is ref:
+        _known.pop(place, None)

@@ -12,9 +12,7 @@ from dpselect._ground.parameters import Progress
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Domain, Known, Listed
     from dpselect.aggregates.count_groups import CountGroups
-    from dpselect.aggregates.found_groups import FoundGroups
-    from dpselect.aggregates.grouped_counts import GroupedCounts
-    from dpselect.aggregates.grouped_values import GroupedValues
+    from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
     from dpselect.aggregates.measures import Measured
     from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import Int64, Sets

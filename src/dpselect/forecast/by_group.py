@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
+from dpselect.aggregates.groups import GroupedCounts, Int64
 from dpselect.draws import Draws
 from dpselect.forecast.crowds import Floats, Zipf, expected_counts
 from dpselect.forecast.forecast import ForecastRow

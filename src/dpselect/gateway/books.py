@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from fractions import Fraction
 
 from dpselect._ground.periods import Periods
+from dpselect.accounting.limits import Sharing
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
@@ -15,7 +16,6 @@ from dpselect.ledger import Account, Ledger
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry
-from dpselect.ledger.sharing import Sharing
 from dpselect.ledger.standing import Standing, Used
 
 NO_QUOTA = "Nobody has granted you a budget of these data."

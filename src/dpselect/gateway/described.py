@@ -9,7 +9,7 @@ from dpselect._ground.keys import key_of, text_of
 from dpselect._ground.parameters import shown
 from dpselect._ground.periods import periods_of
 from dpselect.gateway.settings.values import DataSettings, Key, Person, Scalar
-from dpselect.ledger.units import usual_unit
+from dpselect.ledger.account import usual_unit
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dpselect._ground.domain import most_items
 from dpselect._ground.parameters import percent, shown
-from dpselect.accounting.two_prices import Price
+from dpselect.accounting.prices import Price
 from dpselect.errors import ParameterError
 from dpselect.forecast import Population
 from dpselect.forecast.forecast import Forecast

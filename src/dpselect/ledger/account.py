@@ -1,15 +1,22 @@
-"""Whose budget it is, and how it stands.
+"""Whose budget it is, how it stands, and the unit that its promise is about.
 
 Names of analysts and data sets that look alike by what cannot be seen are one name, or none.
+
+A promise about whole users does not pay for questions about some of their rows, nor the other way round. Where several
+columns say together who a user is, a promise is about one combination of them. Answers about different units do not
+add up to a promise about either. Columns of other names may hold the same people, so one column is as good as another
+unless an account names it.
 """
 
 from __future__ import annotations
 
+import threading
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from dpselect._ground.keys import Key, columns_of, key_from, key_of, said, text_of, unit_of
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.charge import Charge
 
@@ -17,10 +24,8 @@ EVERYBODY = ""  # in the place of an analyst
 ALWAYS = ""  # in the place of a period: data that have none
 LONGEST = 200  # characters: two names fit into one index row of every store
 _MUST = f"be a text of 1 to {LONGEST} characters that can be seen, with single spaces between words"
-
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
-
 # What Unicode ignores by default or draws as a blank although it counts as a letter, a mark or a symbol.
 _BLANK = frozenset(
     chr(point)
@@ -30,6 +35,8 @@ _BLANK = frozenset(
     )
     for point in range(first, last + 1)
 )  # fmt: skip
+USER = "one user"
+HINT = "a budget is about one unit: make another one, or an account whose user is that list of columns"
 
 
 def clean_name(parameter: str, name: object) -> str:
@@ -116,3 +123,47 @@ class Balance:
         nothing = Fraction(0)
         epsilon = max(self.granted.epsilon - used.epsilon, nothing)
         return Charge(epsilon, max(self.granted.delta - used.delta, nothing))
+
+
+class OneUnit:
+    """What a budget in this process is about: the unit of the first question that it is asked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known = False
+        self._columns: tuple[str, ...] | None = None
+
+    def check(self, user: str | None) -> None:
+        """ParameterError for a question of another unit; `user` is the text of its column or columns."""
+        columns = several(user)
+        with self._lock:
+            if not self._known:
+                self._known, self._columns = True, columns
+            if columns == self._columns:
+                return
+            was = "one column" if self._columns is None else said(self._columns)
+        raise ParameterError("user", f"be {was}, as in the first question to this budget", shown(user), HINT)
+
+
+def several(user: str | None) -> tuple[str, ...] | None:
+    """The columns of users, where they are several."""
+    return None if user is None else columns_of(key_from(user))
+
+
+def shown(user: str | None) -> str:
+    """The columns of users in a message."""
+    return "nothing" if user is None else said(key_from(user))
+
+
+def text_given(user: object) -> str | None:
+    """The text of the column or columns of users that an owner names."""
+    return None if user is None else text_of(key_of("user", user))
+
+
+def usual_unit(user: str | None, period: str | None) -> str:
+    """Whom a promise is about that says nothing else."""
+    key: Key = "" if user is None else key_from(user)
+    unit = f"one {unit_of(key)}"
+    if not is_clean(unit):
+        unit = f"one combination of {len(key)} columns"
+    return unit if period is None else f"{unit} in one {period}"

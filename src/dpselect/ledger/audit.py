@@ -26,8 +26,7 @@ from dpselect.ledger.rows import (
     quota_from,
     used_from,
 )
-from dpselect.ledger.standing import DataAccount, Standing, Used
-from dpselect.ledger.terms import data_text, total_of
+from dpselect.ledger.standing import DataAccount, Standing, Used, data_text, total_of
 
 NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
 MOST = 100  # problems that are told one by one

@@ -17,17 +17,16 @@ from dpselect._ground.parameters import Number, percent, rounded_down, rounded_u
 from dpselect._ground.periods import periods_of
 from dpselect._ground.privacy import ApproxDP, Neighbors, Privacy
 from dpselect._ground.processes import here, refuse_copy
+from dpselect.accounting.limits import Sharing, Taken
+from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
-from dpselect.accounting.taken import Taken
-from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError, came
 from dpselect.ledger import ZERO, Account, Charge, Ledger
+from dpselect.ledger.account import OneUnit
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.sharing import Sharing
 from dpselect.ledger.standing import HOLDS_LESS, Standing, check_one_period, to_hold
-from dpselect.ledger.units import OneUnit
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 

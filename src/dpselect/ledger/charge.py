@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpselect._ground.parameters import Number, probability, rational
-from dpselect.accounting.two_prices import Price, Spent
+from dpselect.accounting.prices import Price, Spent
 from dpselect.errors import ParameterError
 
 PLACES = 30

@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 from dpselect._ground.parameters import Number, flag
 from dpselect._ground.periods import Periods
 from dpselect._ground.processes import here, refuse_copy
-from dpselect.accounting.two_prices import Price
+from dpselect.accounting.prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.audit import audit
 from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
+from dpselect.ledger.declaration import Given
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation, largest, parts_text
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.making import Given
 from dpselect.ledger.places import Where, create_store, open_store
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
-from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user
-from dpselect.ledger.tables import build, check_form
-from dpselect.ledger.terms import data_text
+from dpselect.ledger.sql import build, check_form
+from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user, data_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,7 @@ from dpselect.ledger.account import EVERYBODY, Account
 from dpselect.ledger.charge import Charge, decimal, undecimal
 from dpselect.ledger.entry import Entry, EntryKind, digest_of, hash_of, parts_from
 from dpselect.ledger.port import Cell, Row
-from dpselect.ledger.standing import DataAccount, Used
-from dpselect.ledger.terms import data_from, data_text, total_of
+from dpselect.ledger.standing import DataAccount, Used, data_from, data_text, total_of
 
 
 class DamagedRowError(ValueError):

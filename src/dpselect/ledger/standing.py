@@ -1,22 +1,27 @@
-"""How data and those who ask of them stand: the account that keeps the promise, what was used, and what still fits."""
+"""How data and those who ask of them stand: the account that keeps the promise, what was used, and what still fits.
+
+An account is written into its entry as text: unit, order, what is set apart and kept back, period.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect._ground.parameters import percent, rounded_down, rounded_up
 from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Limits
+from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, at_least
-from dpselect.accounting.two_prices import Price, Spent
 from dpselect.errors import BudgetError, ParameterError, came
-from dpselect.ledger.account import ALWAYS, Account
+from dpselect.ledger.account import ALWAYS, USER, Account, several, shown
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
-from dpselect.ledger.units import USER, several, shown
 
 HOLDS_LESS = "an answer may cost less than is held; ask with a smaller epsilon"
 FIXED = ("unit", "user", "period", "time", "timezone")
+_FRACTION = re.compile(r"[0-9]{1,2000}(/[0-9]{1,2000})?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -225,3 +230,47 @@ def check_one_period(during: Periods | None) -> None:
             must = "be left out where a promise to whole users pays, who may be in several periods"
             raise ParameterError("compared_with", must, came(during.base.text), hint)
         raise ParameterError("during", "name one period where a promise to whole users pays", came(during.text), hint)
+
+
+def total_of(data: DataAccount) -> Charge:
+    """The epsilon and delta that are promised, as an amount."""
+    return Charge(data.promise.epsilon, data.promise.delta)
+
+
+def data_text(data: DataAccount) -> str:
+    """All but the total, which is the charge of its entry."""
+    promise = data.promise
+    says = {
+        "unit": data.unit,
+        "order": promise.order,
+        "apart": str(promise.apart),
+        "keep": str(data.keep),
+        "user": data.user,
+        "period": data.period,
+        "time": data.time,
+        "timezone": data.timezone,
+    }
+    return json.dumps(says, ensure_ascii=True, separators=(",", ":"))
+
+
+def _fraction(text: str) -> Fraction:
+    """What `str` makes of a fraction, and nothing that would take long to read."""
+    if not _FRACTION.fullmatch(text):
+        raise ValueError("no fraction")
+    return Fraction(text)
+
+
+def data_from(dataset: str, total: Charge, text: str) -> DataAccount:
+    """What was written; ValueError for what cannot have been."""
+    try:
+        says = json.loads(text)
+        order, fixed = says["order"], {name: says[name] for name in FIXED}
+        apart, keep = (_fraction(says[name]) for name in ("apart", "keep"))
+    except (TypeError, KeyError, ArithmeticError):
+        raise ValueError("no terms") from None
+    sound = isinstance(fixed["unit"], str) and all(one is None or isinstance(one, str) for one in fixed.values())
+    if not sound or not (order is None or (type(order) is int and order >= 2)):
+        raise ValueError("no terms")
+    if not 0 <= keep <= 1 or not 0 <= apart <= total.delta or (order is None and apart):
+        raise ValueError("no terms")
+    return DataAccount(dataset, Promise(total.epsilon, total.delta, order, apart), keep=keep, **fixed)

@@ -17,7 +17,7 @@ from dpselect._ground.keys import apart
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came

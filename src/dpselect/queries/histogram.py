@@ -9,8 +9,7 @@ from typing import ClassVar, cast
 
 from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
 from dpselect._ground.privacy import Privacy
-from dpselect.accounting.renyi_prices import divergence
-from dpselect.accounting.two_prices import Price, ceiling
+from dpselect.accounting.prices import Price, ceiling, divergence
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine

@@ -18,8 +18,8 @@ from dpselect.questions.questions import QUESTIONS, OneEach, Scores
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
-    from dpselect.release.of_rows import OfRows
     from dpselect.release.release import Release
+    from dpselect.release.rows import OfRows
 
 LISTS = ("domain", "groups", "exclude", "popular")  # of items, which a release does not name
 UNSAID = ("tokenizer", "lower")  # in a release: no plan depends on them
@@ -47,7 +47,7 @@ def _unusual(question: object) -> dict[str, Json]:
 
 def planned_like(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
     """One that is planned as that of which this is the outline, and whose rows it was about."""
-    from dpselect.release.of_rows import OfRows
+    from dpselect.release.rows import OfRows
 
     verb = parameters.one_of("verb", found.get("verb"), PLANS)
     make, what = kind(verb), QUESTIONS[verb]

@@ -19,7 +19,7 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import Domain
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ApproxDP, Privacy, Steps
-from dpselect.accounting.two_prices import Price, ceiling, of_outcome
+from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -32,9 +32,9 @@ from dpselect.release import formatting
 from dpselect.release.accuracy import TIMES, Accuracy
 
 if TYPE_CHECKING:
+    from dpselect.accounting.limits import Sharing
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.ledger.sharing import Sharing
     from dpselect.queries.price import AskedAccuracy
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release

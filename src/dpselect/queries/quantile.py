@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
-from dpselect.aggregates.grouped_values import GroupedValues
+from dpselect.aggregates.groups import GroupedValues
 from dpselect.aggregates.unbounded import DIGITS, Points, Unbounded
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dpselect._ground.domain import UNSEEN
-from dpselect.release.measured import heads
-from dpselect.release.measured import names_of as measures_in
+from dpselect.release.measures import heads
+from dpselect.release.measures import names_of as measures_in
 from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
 
 COLUMNS = "item"

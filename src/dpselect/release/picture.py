@@ -50,7 +50,7 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
         """The SVG as a file, whose name must end in .svg."""
-        from dpselect.release.saving import save
+        from dpselect.release.files import save
 
         if Path(path).suffix.lower() != ".svg":
             hint = "hint: for other kinds draw it by Matplotlib: plot(ax=axes)"

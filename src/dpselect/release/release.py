@@ -113,9 +113,9 @@ class Release(Tabular, Generic[Label_co]):
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         if path is None:
             return text
-        from dpselect.release import saving
+        from dpselect.release import files
 
-        saving.save(path, f"{text}\n")
+        files.save(path, f"{text}\n")
         return None
 
     @classmethod
@@ -135,19 +135,19 @@ class Release(Tabular, Generic[Label_co]):
 
         Labels that a spreadsheet would run as formulas begin with an apostrophe, unless `escape` is False.
         """
-        from dpselect.release import saving
+        from dpselect.release import files
 
-        text = saving.csv_text(self.to_columns(), escape=escape)
+        text = files.csv_text(self.to_columns(), escape=escape)
         if path is None:
             return text
-        saving.save(path, text)
+        files.save(path, text)
         return None
 
     def to_parquet(self, path: Place) -> None:
         """The table as a Parquet file."""
-        from dpselect.release import saving
+        from dpselect.release import files
 
-        saving.save(path, saving.parquet_bytes(self.to_columns()))
+        files.save(path, files.parquet_bytes(self.to_columns()))
 
     def to_columns(self) -> dict[str, list[object]]:
         """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
@@ -168,7 +168,7 @@ class Release(Tabular, Generic[Label_co]):
             columns[self._column] = [item.count for item in self.items]
             columns |= {name: [getattr(item, name) for item in self.items] for name in self._ends}
         if MEASURES in self.privacy.parameters:
-            from dpselect.release.measured import to_columns
+            from dpselect.release.measures import to_columns
 
             columns |= to_columns(self.items, self.privacy.parameters)
         if groups is None:
@@ -183,9 +183,9 @@ class Release(Tabular, Generic[Label_co]):
         more the steps of their distribution; of a top k without counts its ranks, with the bound that they share. `ax`
         draws it on Matplotlib's axes too, one for each panel.
         """
-        from dpselect.release import drawn
+        from dpselect.release import charts
 
-        found = drawn.picture(self)
+        found = charts.picture(self)
         if found is None:
             hint = "ask for them with counts=True"
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
@@ -266,9 +266,9 @@ class Release(Tabular, Generic[Label_co]):
             return f"{said[0].upper()}{said[1:]}."
         wanted = self.privacy.parameters.get("k")
         if self.compared is not None:
-            from dpselect.release import gained
+            from dpselect.release import gains
 
-            return gained.said(len(self), self.compared, wanted=wanted, complete=self.complete, ranked=self.ranked)
+            return gains.said(len(self), self.compared, wanted=wanted, complete=self.complete, ranked=self.ranked)
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
             found = items if wanted is None else f"{len(self):,} of at most {wanted} items"
@@ -301,7 +301,7 @@ class Release(Tabular, Generic[Label_co]):
         """Why a lower rank has a larger count, where one does."""
         if not (self.counted and self.ranked):
             return ""
-        from dpselect.release.remark import remark
+        from dpselect.release.table import remark
 
         return remark(self.items, self._count)
 
@@ -318,7 +318,7 @@ class Release(Tabular, Generic[Label_co]):
         """From which periods to which others items gained users; None where they were not selected by that."""
         if "compared_with" not in self.privacy.parameters:
             return None
-        from dpselect.release.gained import between
+        from dpselect.release.gains import between
 
         return between(self.privacy.parameters)
 

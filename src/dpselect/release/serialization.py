@@ -23,7 +23,7 @@ from dpselect.release.formatting import Json
 from dpselect.release.groups import Groups, exact_group, told_apart, values_of
 from dpselect.release.groups import parsed as parsed_groups
 from dpselect.release.item_columns import COMPARED, check_labels
-from dpselect.release.measured import check
+from dpselect.release.measures import check
 from dpselect.release.scale import COUNTED, unit_of
 from dpselect.release.statement import Ended, Item, Kind, Measurement, Receipt, Statement
 

@@ -16,7 +16,7 @@ from dpselect.release.formatting import Json
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from dpselect.accounting.two_prices import Price
+    from dpselect.accounting.prices import Price
 
     Label_co = TypeVar("Label_co", covariant=True, default=Any)  # `Release` alone is `Release[Any]`
 else:

@@ -12,6 +12,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from dpselect.release import formatting
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import polars
 
     from dpselect.release.panels import Mark
+    from dpselect.release.statement import Item
 
 HEAD = 20  # rows of a long table that are shown
 LONG = 30  # rows; a table up to here is shown whole
@@ -169,3 +171,23 @@ class Leaflet:
 def _filled(line: str, first: str, then: str) -> str:
     columns = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
     return textwrap.fill(line, columns, initial_indent=first, subsequent_indent=then)
+
+
+def remark(items: Sequence[Item], count: str) -> str:
+    """A sentence about the first item with a larger count than the one above it; empty where there is none.
+
+    Ranks and counts have noise of their own, so a table may look strange there.
+    """
+    from dpselect.release.groups import told_apart
+
+    for above, below in pairwise(items):
+        if told_apart(above.group) != told_apart(below.group) or above.count is None or below.count is None:
+            continue
+        if above.count < below.count:
+            group = f"In {', '.join(map(formatting.brief, above.group))}: rank" if above.group else "Rank"
+            return (
+                f"{group} {below.rank} ({formatting.brief(below.item)}) shows a larger {count} than rank {above.rank} "
+                f"({formatting.brief(above.item)}). That is no mistake: ranks and {count}s were drawn apart, each with "
+                "noise of its own."
+            )
+    return ""

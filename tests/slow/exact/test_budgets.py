@@ -13,7 +13,7 @@ from flint import arb, ctx
 import dpselect as dps
 from dpselect._ground.privacy import ApproxDP, Steps
 from dpselect._ground.reals import enclose
-from dpselect.accounting.two_prices import of_outcome
+from dpselect.accounting.prices import of_outcome
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.ledger.question import Fingerprint
 from dpselect.queries.top.plan import TopKPlan

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpselect.accounting.composition import basic
-from dpselect.accounting.two_prices import Price
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.accounting.prices import Price
+from dpselect.aggregates.groups import GroupedCounts
 from dpselect.queries.top import group_bound
 from dpselect.queries.top.group_bound import ChosenGroups
 from dpselect.queries.top.plan import TopKPlan

@@ -15,10 +15,9 @@ import pytest
 
 from dpselect._ground.privacy import BoundedRange, PureDP, Steps
 from dpselect.accounting.optimal_adaptive import adaptive_epsilon
+from dpselect.accounting.prices import Price, Spent, divergence
 from dpselect.accounting.promise import Promise
 from dpselect.accounting.renyi import renyi_budget
-from dpselect.accounting.renyi_prices import divergence
-from dpselect.accounting.two_prices import Price, Spent
 from tests.exact.adversary import Account, Adversary, Call, laws, picks, reversed_law, simple, tell
 
 ROUNDING = 1e-9

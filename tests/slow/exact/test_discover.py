@@ -12,9 +12,8 @@ from flint import arb, ctx
 
 from dpselect._ground.privacy import BoundedRange, PureDP
 from dpselect._ground.reals import enclose
+from dpselect.accounting.prices import ceiling, divergence
 from dpselect.accounting.renyi import log_moment, renyi_budget
-from dpselect.accounting.renyi_prices import divergence
-from dpselect.accounting.two_prices import ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped
 from dpselect.mechanisms.top_k.discover import UNION_SHARE, picks

@@ -14,7 +14,7 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
-from dpselect.accounting.two_prices import ceiling
+from dpselect.accounting.prices import ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
 from dpselect.queries.union import bound, plan, terms

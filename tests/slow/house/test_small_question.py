@@ -24,9 +24,8 @@ UNASKED = {
     "dpselect.mechanisms.set_union.port": ["--method", "discover"],
     "dpselect.release.serialization": ["--format", "json"],
     "json": ["--format", "json"],
-    "dpselect.release.saving": ["--format", "csv"],
     "dpselect.release.item_columns": ["--item", "more"],
-    "dpselect.release.new_file": ["-o", os.devnull],
+    "dpselect.release.files": ["-o", os.devnull],
     "dpselect.engines.duckdb.tuples": ["--domain", "a,b"],
 }
 NEVER = (
@@ -42,7 +41,7 @@ NEVER = (
     "dpselect.queries.union",
     "dpselect.queries.quantile",
     "dpselect.forecast",
-    *(f"dpselect.release.{name}" for name in ("drawn", "panels", "picture", "svg", "axes")),
+    *(f"dpselect.release.{name}" for name in ("charts", "panels", "picture", "svg", "axes")),
     "dpselect.texts",
     *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpselect._ground.domain import Column, Domain, Listed, refuse_width
-from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
+from dpselect.aggregates.groups import GroupedCounts, Int64
 from dpselect.engines.duckdb.questions import keyed_hash
 from dpselect.engines.duckdb.tuples import keep_items
 from dpselect.engines.duckdb.workspace import Rows, Workspace

@@ -18,9 +18,7 @@ from dpselect.engines.duckdb.workspace import Label, Rows, Workspace
 from dpselect.engines.port import PerUser
 
 if TYPE_CHECKING:
-    from dpselect.aggregates.found_groups import FoundGroups
-    from dpselect.aggregates.grouped_counts import GroupedCounts
-    from dpselect.aggregates.grouped_values import GroupedValues
+    from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
     from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import Int64, Sets
@@ -123,7 +121,7 @@ class DuckDBQuestionsByGroup(ABC):
 
     def keep_groups(self, codes: Int64) -> FoundGroups:
         """Released groups, by their numbers in `group_sets`, as a list to ask for."""
-        from dpselect.aggregates.found_groups import FoundGroups
+        from dpselect.aggregates.groups import FoundGroups
         from dpselect.engines.duckdb.pairs import keep_found
 
         sets = self._found
@@ -212,7 +210,7 @@ class DuckDBQuestionsByGroup(ABC):
 
     def _listed(self, groups: Domain | FoundGroups) -> str:
         """The table of groups that are asked for."""
-        from dpselect.aggregates.found_groups import FoundGroups
+        from dpselect.aggregates.groups import FoundGroups
 
         if isinstance(groups, FoundGroups):
             return groups.place

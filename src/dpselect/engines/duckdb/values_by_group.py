@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dpselect.aggregates.grouped_values import GroupedValues
+from dpselect.aggregates.groups import GroupedValues
 from dpselect.engines.duckdb.by_group import DuckDBGroupBounds
 from dpselect.engines.duckdb.questions import one_place, place
 from dpselect.engines.duckdb.types import number_form

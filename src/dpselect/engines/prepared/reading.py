@@ -13,8 +13,17 @@ import sys
 import weakref
 from collections.abc import Sequence
 
-from dpselect.engines.prepared.folder import PARTS, pointed, refuse_others, state_file
-from dpselect.engines.prepared.state import AGAIN, Part, PreparedState, damaged, read
+from dpselect.engines.prepared.state import (
+    AGAIN,
+    PARTS,
+    Part,
+    PreparedState,
+    damaged,
+    pointed,
+    read,
+    refuse_others,
+    state_file,
+)
 from dpselect.errors import DataError
 
 if sys.platform != "win32":

@@ -1,16 +1,25 @@
-"""State: all that one state of prepared data consists of, as one file of JSON that tells when a byte of it changed."""
+"""State: all that one state of prepared data consists of, as one file of JSON that tells when a byte of it changed.
+
+A small file in the folder names the state that counts. It is replaced at once, when all of a new state is on the disk:
+whoever reads sees the old state or the new one.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import shlex
+import stat
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from dpselect.engines.prepared.rules import Rules
-from dpselect.errors import DataError, came
+from dpselect.engines.sources.files import PREPARED
+from dpselect.errors import DataError, DpselectError, OutputError, came
 
 FORM = 2  # of the folder: what another version wrote in another form is not read
 CODES = {"users": "u", "items": "i", "kept": "c"}  # the columns of numbers that say what stands in a row
@@ -19,6 +28,8 @@ AGAIN = "prepare the source again"
 NAME = re.compile(r"[\w-]+\.parquet")  # of a part, which does not lead out of the folder
 TYPE = re.compile(r"[A-Z][A-Z0-9_ ]*(?:\([0-9]+,[0-9]+\))?")  # of a column, as it stands in SQL
 Json = Any
+_LONGEST = 2**16  # bytes of the file that names a state
+PARTS = "_parts"  # readers of data files pass over what begins so
 
 
 @dataclass(frozen=True)
@@ -134,3 +145,41 @@ def _object(text: bytes) -> dict[str, Json] | None:
 
 def _digest(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
+
+
+def pointed(folder: str, shown: str) -> str:
+    """The name of the state that counts."""
+    try:
+        with open(os.path.join(folder, PREPARED), "rb") as file:
+            found = json.loads(file.read(_LONGEST))
+        form, name = found["form"], str(found["state"])
+    except OSError as error:
+        raise DataError(f"{shown} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        form, name = FORM, ""
+    if form != FORM:
+        raise other_form(form, shown)
+    if not re.fullmatch("[0-9a-f]{32}", name):
+        raise damaged(shown)
+    return name
+
+
+def state_file(folder: str, name: str) -> str:
+    """Where a state is written."""
+    return os.path.join(folder, PARTS, f"state-{name}.json")
+
+
+def refuse_others(folder: str, shown: str, *, own: bool = False) -> None:
+    """Refuse a folder in which somebody else may put other data in the place of these."""
+    if os.name != "posix":
+        return
+    for path in (Path(folder), Path(folder, PARTS)):
+        try:
+            found = path.stat()
+        except OSError:
+            continue
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            error: type[DpselectError] = OutputError if own else DataError
+            raise error(f"other users of this machine may write to {shown}", f"chmod -R go-w {shlex.quote(folder)}")
+        if own and found.st_uid != os.geteuid():
+            raise OutputError(f"{shown} belongs to another user", "name a folder of your own")

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from dpselect._ground.temporary import LOCKS
 from dpselect.draws import fresh_key
-from dpselect.engines.prepared.folder import PARTS, pointed, refuse_others, state_file
-from dpselect.engines.prepared.state import FORM, Part, PreparedState, read
+from dpselect.engines.prepared.state import FORM, PARTS, Part, PreparedState, pointed, read, refuse_others, state_file
 from dpselect.engines.sources.files import PREPARED, is_prepared
 from dpselect.errors import DataError, OutputError
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
+from dpselect.aggregates.groups import GroupedCounts, Int64
 from dpselect.engines.sql.port import Row, SqlType, int64
 
 KeyedHash = Callable[[str, str], str]

@@ -22,9 +22,7 @@ from dpselect.engines.sql.port import Database, Dialect, SqlType, int64
 from dpselect.errors import ParameterError, came, naming
 
 if TYPE_CHECKING:
-    from dpselect.aggregates.found_groups import FoundGroups
-    from dpselect.aggregates.grouped_counts import GroupedCounts
-    from dpselect.aggregates.grouped_values import GroupedValues
+    from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
 
 
 class QuestionsByGroup(ABC):
@@ -116,7 +114,7 @@ class QuestionsByGroup(ABC):
 
     def keep_groups(self, codes: Int64) -> FoundGroups:
         """Released groups, by their numbers in `group_sets`, as a list to ask for."""
-        from dpselect.aggregates.found_groups import FoundGroups
+        from dpselect.aggregates.groups import FoundGroups
         from dpselect.engines.sql.values_by_group import found_groups
 
         assert self._found is not None
@@ -179,7 +177,7 @@ class QuestionsByGroup(ABC):
 
     def _listed(self, groups: Domain | FoundGroups) -> str:
         """The groups that are asked for, as SQL."""
-        from dpselect.aggregates.found_groups import FoundGroups
+        from dpselect.aggregates.groups import FoundGroups
 
         if isinstance(groups, FoundGroups):
             return groups.place

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpselect.aggregates.grouped_values import GroupedValues
+from dpselect.aggregates.groups import GroupedValues
 from dpselect.aggregates.unbounded import Points
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql.by_group import KeyedHash

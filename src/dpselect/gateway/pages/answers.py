@@ -13,7 +13,7 @@ from starlette.responses import Response
 from dpselect.gateway.pages import errors, snippets, tables, words
 from dpselect.gateway.pages.rendering import origin, page
 from dpselect.gateway.settings.values import Role
-from dpselect.release import drawn
+from dpselect.release import charts
 
 MOST_BESIDE = 4  # columns of a table that has a picture at its side
 MOST = 50  # rows of a list
@@ -29,7 +29,7 @@ async def show(request: Request) -> Response:
         return errors.of_details(request, errors.told(request, error))
     job = await _job(gateway, person, request.query_params.get("question"), number)
     release, body, url = answer.release, answer.question, origin(request, gateway)
-    picture, table = drawn.picture(release) if release.items else None, tables.of(release, body)
+    picture, table = charts.picture(release) if release.items else None, tables.of(release, body)
     return page(
         request,
         "answer.html",

@@ -11,7 +11,7 @@ from dpselect._ground.parameters import percent, shown
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.spark.source import is_spark
 from dpselect.gateway.settings.values import Amount, DataSettings, Key, Person, ServerSettings, Settings
-from dpselect.ledger.units import usual_unit
+from dpselect.ledger.account import usual_unit
 
 _WIDTH = 12
 

@@ -32,9 +32,9 @@ def _plain_csv(answer: Answer) -> bytes:
 
 
 def _parquet(answer: Answer) -> bytes:
-    from dpselect.release import saving
+    from dpselect.release import files
 
-    return saving.parquet_bytes(answer.release.to_columns())
+    return files.parquet_bytes(answer.release.to_columns())
 
 
 def _svg(answer: Answer) -> bytes:
@@ -44,14 +44,14 @@ def _svg(answer: Answer) -> bytes:
 
 def _html(answer: Answer) -> bytes:
     """What came back, its picture, and the release as a notebook shows it, on a page of its own."""
-    from dpselect.release import drawn
+    from dpselect.release import charts
 
     title, said = html.escape(asked(answer.question)), came_back(answer.release, answer.question)
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head += '<meta name="color-scheme" content="light dark"></head>'
     words = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
-    picture = drawn.picture(answer.release) if answer.release.items else None
+    picture = charts.picture(answer.release) if answer.release.items else None
     shown = picture.html() if picture else ""
     body = f"<body><main><h1>{title}</h1>{words}{shown}{answer.release._repr_html_()}</main></body></html>"
     return (head + body).encode("utf-8", "backslashreplace")

@@ -10,7 +10,7 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import Neighbors, Plan, Privacy
 from dpselect.accounting.calibration import DeltaSplit, one_price, plan_of, price, priced, split_delta
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle

@@ -13,8 +13,8 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import BoundedRange, Privacy, PureDP
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of
+from dpselect.accounting.prices import divergence
 from dpselect.accounting.renyi import renyi_budget
-from dpselect.accounting.renyi_prices import divergence
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came

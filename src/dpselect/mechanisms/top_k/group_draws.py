@@ -18,7 +18,7 @@ import numpy.typing as npt
 from flint import arb, ctx
 
 from dpselect._ground.reals import Real, enclose
-from dpselect.aggregates.grouped_counts import GroupedCounts, Int64
+from dpselect.aggregates.groups import GroupedCounts, Int64
 from dpselect.draws import Draws, Weights
 from dpselect.mechanisms.top_k.limited_domain import Terms, until_bottom
 from dpselect.mechanisms.top_k.top_rows import TopRows

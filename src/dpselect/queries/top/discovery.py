@@ -13,8 +13,7 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE
-from dpselect.accounting.renyi_prices import divergence, up
-from dpselect.accounting.two_prices import Price, ceiling
+from dpselect.accounting.prices import Price, ceiling, divergence, up
 from dpselect.aggregates.measures import Measure, noises
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
@@ -41,7 +40,7 @@ from dpselect.queries.union.run import added_in_engine
 from dpselect.queries.union.terms import without_curve
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
-from dpselect.release.measured import of_measures
+from dpselect.release.measures import of_measures
 from dpselect.release.release import Ended, Item, Release, Statement
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from dpselect._ground.domain import Domain, most_items
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
-from dpselect.accounting.renyi_prices import divergence
-from dpselect.accounting.two_prices import Price
+from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
 from dpselect.queries.plan import Plan, Ready
 from dpselect.queries.union.bound import BOUND_SHARE, bound_at, bound_chooser, one_of, placed

@@ -12,7 +12,7 @@ import numpy as np
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Neighbors, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
-from dpselect.aggregates.grouped_counts import GroupedCounts
+from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group

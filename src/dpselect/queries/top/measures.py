@@ -14,7 +14,7 @@ from dpselect.engines.port import Engine
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.queries.plan import Ready
 from dpselect.release.accuracy import BETA
-from dpselect.release.measured import PRICE, accuracy_of, number, told
+from dpselect.release.measures import PRICE, accuracy_of, number, told
 from dpselect.release.release import Measurement, Release
 
 

@@ -12,7 +12,7 @@ from dpselect._ground import methods, parameters
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Neighbors, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
-from dpselect.accounting.two_prices import Price, ceiling
+from dpselect.accounting.prices import Price, ceiling
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates

@@ -11,7 +11,7 @@ from dpselect._ground import methods
 from dpselect._ground.domain import Column, most_items
 from dpselect._ground.methods import AUTO
 from dpselect._ground.privacy import Privacy, Steps
-from dpselect.accounting.two_prices import Price
+from dpselect.accounting.prices import Price
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle

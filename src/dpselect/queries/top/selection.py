@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Privacy, Steps
-from dpselect.accounting.two_prices import Price, ceiling, of_outcome
+from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, Number
@@ -129,7 +129,7 @@ class Selection(ABC):
                 used["max_items_per_user"] = self.counter.max_items_per_user
             sentences = [*sentences, noise(self.counter.rate, self.scale)]
         if self.measurer is not None:
-            from dpselect.release.measured import of_measures
+            from dpselect.release.measures import of_measures
 
             m = self.measurer
             more, said = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)

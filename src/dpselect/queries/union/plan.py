@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ZCDP, BoundedRange, PureDP
 from dpselect.accounting.calibration import largest_rho
-from dpselect.accounting.renyi_prices import divergence, up
-from dpselect.accounting.two_prices import Price, ceiling
+from dpselect.accounting.prices import Price, ceiling, divergence, up
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key, secure
@@ -25,7 +26,7 @@ from dpselect.queries.union.run import Run, added_in_engine, plainly, why
 from dpselect.queries.union.terms import UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, interval
-from dpselect.release.in_groups import in_groups
+from dpselect.release.groups import Group, Groups, told_apart
 from dpselect.release.release import Item, Release
 from dpselect.texts.token_stream import TokenStream, level_by_level
 
@@ -63,7 +64,7 @@ class UnionPlan(UnionTerms):
         def said(draws: Draws, progress: Progress | None) -> Release:
             found = answer(draws, progress)
             found = found if asked is None else asked.told(found)
-            return in_groups(found, by, plainly) if by else found
+            return _by_group(found, by, plainly) if by else found
 
         return said
 
@@ -165,3 +166,19 @@ def _counts(terms: UnionTerms, order: int) -> Fraction:
         return Fraction(0)
     epsilon, delta = terms.for_counts
     return min(divergence(PureDP(epsilon), order), divergence(ZCDP(largest_rho(epsilon, delta)), order))
+
+
+def _by_group(release: Release, columns: tuple[str, ...], order: Callable[[object], Any]) -> Release:
+    """A set of pairs, group and item, as the items of groups: each group that has any is shown, in this order."""
+    width = len(columns)
+    members: dict[object, list[Item]] = {}
+    names: dict[object, tuple[object, ...]] = {}
+    for item in release.items:
+        values = item.item if isinstance(item.item, tuple) else (item.item,)
+        label = values[width] if len(values) == width + 1 else values[width:]
+        which, group = told_apart(values[:width]), values[:width]
+        names.setdefault(which, group)
+        members.setdefault(which, []).append(replace(item, item=label, group=group))
+    shown = sorted(names, key=lambda which: order(names[which]))
+    groups = Groups(columns, tuple(Group(names[which], release.ended) for which in shown))
+    return replace(release, items=tuple(item for which in shown for item in members[which]), groups=groups)

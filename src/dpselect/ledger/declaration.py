@@ -10,10 +10,9 @@ from dpselect._ground.parameters import Number, one_of, part
 from dpselect._ground.periods import SORTS, UTC, zone_of
 from dpselect.accounting.promise import Promise
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.account import clean_name
+from dpselect.ledger.account import clean_name, text_given, usual_unit
 from dpselect.ledger.charge import Charge, short
 from dpselect.ledger.standing import DataAccount, Used
-from dpselect.ledger.units import text_given, usual_unit
 
 SHARE = "be a share from 0 to 1, 1 excluded"
 

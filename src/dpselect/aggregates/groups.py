@@ -1,4 +1,4 @@
-"""GroupedCounts: what an engine hands over where the same is asked in every group: counts of each, and names later."""
+"""What an engine hands over where the same is asked in every group, and the groups that a set union found."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from dpselect.aggregates.value_counts import UsersAt
 
 Int64 = npt.NDArray[np.int64]
 Names = Callable[[Int64], Sequence[object]]
@@ -56,3 +58,40 @@ class GroupedCounts:
 def _fixed(label: object) -> tuple[str, str]:
     """An order of any values, told from the values alone."""
     return type(label).__name__, repr(label)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupedValues:
+    """Listed or found groups in their own order, and the values of each; a group may be without users.
+
+    The names are public, or were released; the repr shows nothing, since the numbers of users are private.
+    """
+
+    groups: Sequence[object]
+    users: Sequence[UsersAt]
+
+    def __repr__(self) -> str:
+        return "GroupedValues(private)"
+
+    @classmethod
+    def parted(
+        cls, groups: Sequence[object], starts: Sequence[int], places: npt.ArrayLike, users: npt.ArrayLike
+    ) -> GroupedValues:
+        """From the rows of all groups, place and number of users; a row of number 0 says that a group is there."""
+        at, number = np.asarray(places, dtype=np.int64), np.asarray(users, dtype=np.int64)
+        ends = [*starts[1:], len(number)] if starts else []
+        each = []
+        for start, end in zip(starts, ends, strict=True):
+            there = number[start:end] > 0
+            each.append(UsersAt(at[start:end][there], number[start:end][there]))
+        return cls(groups, each)
+
+
+@dataclass(frozen=True, repr=False)
+class FoundGroups:
+    """A list of groups that were released, to be asked for in the engine that made it and in no other."""
+
+    place: str  # where that engine keeps it
+
+    def __repr__(self) -> str:
+        return "FoundGroups"

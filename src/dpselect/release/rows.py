@@ -1,0 +1,160 @@
+"""Releases about rows: what they say of a row, of a user, of columns and of periods, and as JSON what decides it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dpselect._ground.keys import Key, columns_of, key_of, unit_of
+from dpselect._ground.parameters import rounded_up
+from dpselect._ground.privacy import ApproxDP
+from dpselect.errors import ParameterError, came
+from dpselect.release import formatting
+from dpselect.release.formatting import Json
+from dpselect.release.release import Release
+from dpselect.release.statement import Statement
+
+if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
+
+UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
+FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with")
+
+
+@dataclass(frozen=True)
+class OfRows:
+    """Whose rows a question is about: the columns of users, those of items where they are several, and the periods."""
+
+    user: Key = "user"
+    columns: tuple[str, ...] | None = None
+    periods: Periods | None = None
+
+    @property
+    def counted_in_each(self) -> str | None:
+        """In each of which periods a user counts once, where a question is about several."""
+        several = self.periods is not None and len(self.periods.asked.all) > 1
+        return self.periods.sort if several and self.periods is not None else None
+
+    def told(self, release: Release, now: datetime.datetime | None = None) -> Release:
+        """The release with a statement about rows, the same whatever they are; one without items says what holds."""
+        said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
+        good = release.accuracy if release.items else release.accuracy.of_nothing
+        release = replace(release, privacy=said, accuracy=good)
+        if isinstance(self.user, tuple) or self.columns is not None:
+            release = of_keys(release, self.user, self.columns)
+        if self.periods is not None:
+            release = in_periods(release, self.periods, now)
+        return release
+
+    def to_dict(self) -> dict[str, Json]:
+        """What decides the statement, in JSON types: a single column of users or items has no part in it."""
+        found: dict[str, Json] = {}
+        if isinstance(self.user, tuple):
+            found["user"] = list(self.user)
+        if self.columns is not None:
+            found["item"] = list(self.columns)
+        if self.periods is not None:
+            found |= self.periods.said
+            if self.periods.compared:
+                found["compared_with"] = self.periods.base.text
+        return found
+
+    @classmethod
+    def from_dict(cls, found: object) -> OfRows:
+        """What `to_dict` wrote. Raises ParameterError for anything else."""
+        from dpselect._ground.periods import UTC, settled
+
+        if not isinstance(found, Mapping) or not set(found) <= set(FIELDS):
+            raise ParameterError("rows", f"have {', '.join(FIELDS)} and nothing else", came(found))
+        user = key_of("user", found.get("user", "user"))
+        columns = None if "item" not in found else columns_of(key_of("item", found["item"]))
+        during = _several(found.get("during"))
+        periods = settled(found.get("time"), found.get("period"), during, found.get("timezone", UTC))
+        if "compared_with" in found and periods is not None:
+            periods = periods.compared_with(_several(found["compared_with"]) or ())
+        return cls(user, columns, periods)
+
+
+def _several(text: object) -> list[str] | None:
+    """The periods of a text that names them."""
+    return text.split(", ") if isinstance(text, str) else None
+
+
+def of_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Release:
+    """The release with a statement about one combination of the columns of users, and with the columns of items."""
+    from dpselect.release.item_columns import COLUMNS
+
+    said = release.privacy
+    if columns is not None:
+        said = replace(said, parameters={**said.parameters, COLUMNS: columns})
+    if isinstance(user, tuple):
+        unit = unit_of(user)
+        said = replace(said, unit=unit, sentences=(*said.sentences, *_whose(unit)))
+    return replace(release, privacy=said)
+
+
+def _whose(unit: str) -> tuple[str, ...]:
+    """What a user is, and what is promised to whoever is several of them."""
+    return (
+        f"A user is one {unit}: every bound and every number of users is one of those.",
+        f"The promise is for one such {unit.rpartition(' ')[2]}, not for a whole user: who has m of them is promised "
+        "(m epsilon, delta (1 + e^epsilon + ... + e^((m-1) epsilon)))-DP.",
+    )
+
+
+def in_periods(release: Release, periods: Periods, now: datetime.datetime | None = None) -> Release:
+    """The release with a statement per user in one period. The clock decides nothing but what is said of it."""
+    now = datetime.datetime.now(datetime.UTC) if now is None else now
+    said = release.privacy
+    sentences = (*said.sentences, *_gains(periods), *_in_period(said, periods), *_open(periods, now))
+    used = {**said.parameters, "during": periods.asked.text, "compared_with": periods.base.text}
+    used = used if periods.compared else dict(said.parameters)
+    unit = f"{said.unit} in one {periods.sort}"
+    return replace(release, privacy=replace(said, unit=unit, parameters=used, sentences=sentences))
+
+
+def _gains(periods: Periods) -> tuple[str, ...]:
+    """What an item gained, where periods are compared."""
+    if not periods.compared:
+        return ()
+    return (
+        f"The gain of an item is its number of distinct users in {periods.asked.text} less that in "
+        f"{periods.base.text}, or 0 where that is below 0.",
+    )
+
+
+def _in_period(said: Statement, periods: Periods) -> tuple[str, ...]:
+    """Which rows count, and what a user of several periods is promised."""
+    column = formatting.text(periods.column)
+    rows = f"Rows of {periods.text} count, by the time in their column {column} ({periods.timezone})"
+    times = len(periods.all)
+    if times == 1:
+        return (f"{rows}; what a user did in any other {periods.sort} has no part in this answer.",)
+    from dpselect.accounting.groups import of_group
+
+    whole = of_group(ApproxDP(said.epsilon, said.delta), times)
+    price = f"({rounded_up(whole.epsilon)}, {rounded_up(whole.delta)})-DP" if whole.delta < 1 else "nothing"
+    return (
+        f"{rows}, and a user is one user in one {periods.sort}: who is in several counts once in each, in every bound "
+        "and every number of users.",
+        f"A whole user who is in m of these {times} {periods.sort}s is promised (m epsilon, delta (1 + e^epsilon + ... "
+        f"+ e^((m-1) epsilon)))-DP, which for all {times} is {price}.",
+    )
+
+
+def _open(periods: Periods, now: datetime.datetime) -> tuple[str, ...]:
+    """Which periods have not ended."""
+    names = periods.open(now)
+    if not names:
+        return ()
+    those = replace(periods, all=tuple(one for one in periods.all if one.name in names))
+    have = "has" if len(names) == 1 else "have"
+    return (f"{those.text} {have} not ended: rows that come later are not counted.",)
+
+
+def not_ended(periods: Periods) -> set[str]:
+    """Every sentence about periods that have not ended, whatever the clock shows."""
+    moments = (periods.midnight(one.start, in_utc=True).replace(tzinfo=datetime.UTC) for one in periods.all)
+    return {said for moment in moments for said in _open(periods, moment)}
