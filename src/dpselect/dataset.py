@@ -302,8 +302,7 @@ class Dataset(Verbs):
 
     def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
-        from dpselect.queries.outline import asked_with, outline
-        from dpselect.queries.plan import log_question
+        from dpselect.queries.outline import asked_with, log_question, outline
 
         rows, plan = self._of_periods(plan)
         warn_if_weak(plan.ceiling)

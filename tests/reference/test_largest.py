@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpselect.draws.kth_largest import SAMPLE, kth_largest
+from dpselect.draws.near import SAMPLE, kth_largest
 
 N = 5 * SAMPLE + 17
 RNG = np.random.default_rng(8)

@@ -9,8 +9,7 @@ from dpselect._ground.first_use import fetched
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpselect.draws.certified import CertifiedDraws, SecureDraws
-    from dpselect.draws.chosen import drawing, secure
+    from dpselect.draws.certified import CertifiedDraws, SecureDraws, drawing, secure
     from dpselect.draws.entropy import fresh_key
     from dpselect.draws.loss_levels import Levels
     from dpselect.draws.permutations import distinct
@@ -27,9 +26,9 @@ _HOMES = {
     "SecureDraws": "certified",
     "Weights": "weights",
     "distinct": "permutations",
-    "drawing": "chosen",
+    "drawing": "certified",
     "fresh_key": "entropy",
-    "secure": "chosen",
+    "secure": "certified",
 }
 
 __all__ = [

@@ -6,6 +6,9 @@ arithmetic at doubling precision otherwise. Statement and proofs: docs/exact-dra
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,6 +16,8 @@ from dpselect.draws.core import Core
 from dpselect.draws.entropy import SystemBits
 from dpselect.draws.peeling import peel
 from dpselect.draws.permutations import order, sample
+from dpselect.draws.port import Draws
+from dpselect.errors import ParameterError, came
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
     from dpselect._ground.reals import Real
     from dpselect.draws.port import Masses, MonotoneProbability, Noise
     from dpselect.draws.weights import Weights
+
+_FOR_TESTS: ContextVar[Draws | None] = ContextVar("draws for tests", default=None)
 
 
 class CertifiedDraws(Core):
@@ -112,3 +119,34 @@ class SecureDraws(CertifiedDraws):
 
     def __init__(self) -> None:
         super().__init__(SystemBits(), secure=True)
+
+
+@contextmanager
+def drawing(draws: Draws) -> Iterator[None]:
+    """All that is drawn inside is drawn by these: for tests, whose releases say that it was so.
+
+    Inside is what runs in this context: also a task or a child process that is made here, and no other thread.
+    """
+    _check(draws)
+    before = _FOR_TESTS.set(draws)
+    try:
+        yield
+    finally:
+        _FOR_TESTS.reset(before)
+
+
+def secure(draws: Draws | None = None) -> Draws:
+    """The draws given, those of a test around it, or new ones over the operating system's randomness."""
+    if draws is None:
+        return _FOR_TESTS.get() or SecureDraws()
+    _check(draws)
+    return draws
+
+
+def _check(draws: object) -> None:
+    try:
+        sound = isinstance(getattr(draws, "secure", None), bool)
+    except Exception:  # an object whose attributes fail
+        sound = False
+    if not sound:
+        raise ParameterError("draws", "be draws such as those of dpselect.testing", came(draws))

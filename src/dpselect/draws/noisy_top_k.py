@@ -23,7 +23,7 @@ from dpselect._ground.reals import Logistic, enclose
 from dpselect.draws.binomial import binomial
 from dpselect.draws.core import Core
 from dpselect.draws.group_bernoullis import group_bernoullis
-from dpselect.draws.kth_largest import kth_largest
+from dpselect.draws.near import kth_largest
 from dpselect.draws.peeling import peel
 from dpselect.draws.weights import Scores, Weights
 

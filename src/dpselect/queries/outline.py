@@ -1,8 +1,12 @@
-"""What a release says of its question: all that a plan depends on, of lists the length and of no item its name."""
+"""What is said of a question: in its release all that a plan depends on, of lists the length and of no item its name.
+
+A log has less: what was asked and what that costs at most.
+"""
 
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Mapping, Sized
 from dataclasses import replace
 from fractions import Fraction
@@ -15,6 +19,7 @@ from dpselect.queries.facts import Facts
 from dpselect.queries.plan import PLANS, Plan, kind, part_of
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Scores
+from dpselect.release import formatting
 
 if TYPE_CHECKING:
     from dpselect.release.formatting import Json
@@ -69,6 +74,23 @@ def planned_like(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
 def asked_with(said: Mapping[str, Json], release: Release) -> Release:
     """The answer, which says what was asked."""
     return replace(release, question=said)
+
+
+def log_question(plan: Plan, payer: object | None) -> None:
+    """One line in the log of this program, if it has any, before anything is read or paid.
+
+    It holds what was asked and what that costs at most, and nothing of data. No filter and no domain is in it, since
+    their constants may name somebody; nor any SQL, which has the secret key of the contribution bound in it; nor
+    whether it was answered, how long that took or what the answer cost.
+    """
+    if "logging" not in sys.modules:
+        return
+    from dpselect._ground.logs import LOG
+
+    most = plan.price
+    paid = "nobody keeps account" if payer is None else f"paid by {type(payer).__name__}"
+    promise = f"({formatting.price(most.epsilon)}, {formatting.price(most.delta)})-DP for {most.neighbors} neighbours"
+    LOG.debug("%s by %s, at most %s, %s", plan.verb, plan.method, promise, paid)
 
 
 def _counted(value: object) -> Json:

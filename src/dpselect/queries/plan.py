@@ -7,7 +7,6 @@ answer cost. It holds no data and no connection: making one, or comparing two, r
 from __future__ import annotations
 
 import importlib
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -322,23 +321,6 @@ def unpriced(verb: str, instead: Sequence[str]) -> ParameterError:
     """What to say where neither epsilon nor what may stand in its place was named."""
     must = f"be given for {verb}" + (f", or {' or '.join(instead)} in its place" if instead else "")
     return ParameterError("epsilon", must, "nothing", "1 is a common choice; a smaller one reveals less")
-
-
-def log_question(plan: Plan, payer: object | None) -> None:
-    """One line in the log of this program, if it has any, before anything is read or paid.
-
-    It holds what was asked and what that costs at most, and nothing of data. No filter and no domain is in it, since
-    their constants may name somebody; nor any SQL, which has the secret key of the contribution bound in it; nor
-    whether it was answered, how long that took or what the answer cost.
-    """
-    if "logging" not in sys.modules:
-        return
-    from dpselect._ground.logs import LOG
-
-    most = plan.price
-    paid = "nobody keeps account" if payer is None else f"paid by {type(payer).__name__}"
-    promise = f"({formatting.price(most.epsilon)}, {formatting.price(most.delta)})-DP for {most.neighbors} neighbours"
-    LOG.debug("%s by %s, at most %s, %s", plan.verb, plan.method, promise, paid)
 
 
 def part_of(what: Any, given: Mapping[str, Any], *, as_json: bool = False) -> Any:

@@ -13,8 +13,8 @@ from dpselect.draws import Draws, secure
 from dpselect.ledger.budget import Budget, Where, budget_of
 from dpselect.ledger.question import question as fingerprint
 from dpselect.queries.facts import Facts
-from dpselect.queries.outline import asked_with, outline
-from dpselect.queries.plan import Plan, log_question, planned
+from dpselect.queries.outline import asked_with, log_question, outline
+from dpselect.queries.plan import Plan, planned
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, Scores
 from dpselect.release.release import Release

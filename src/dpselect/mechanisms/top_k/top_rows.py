@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws, Weights
-from dpselect.draws.kth_largest import kth_largest
+from dpselect.draws.near import kth_largest
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import CandidateNames, Input, exact, fixed
 
