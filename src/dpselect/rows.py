@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpselect.engines.identity import shown
-from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.spark.source import is_spark
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of
 from dpselect.questions.value import Value, frozen, param
@@ -88,6 +85,12 @@ def _known_by(value: object) -> Any:
     return os.fsdecode(value) if isinstance(value, (str, os.PathLike)) else ["object", id(value)]
 
 
+def _shown(value: object) -> str:
+    from dpselect.engines.identity import shown
+
+    return shown(value)
+
+
 def _table(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ParameterError(name, "be the name of a table", came(value))
@@ -102,7 +105,7 @@ class Table(Value):
     `spark:MASTER` address. The name may have its schema before it, as in "shop.orders" (docs/data.md).
     """
 
-    database: object = param(Kind(_database, "TEXT", _known_by, python=shown), help="where the table is", flat="source")
+    database: object = param(Kind(_database, "TEXT", _known_by, python=_shown), help="where the table is", flat="source")
     name: str = param(Kind(_table, "TEXT"), help="the name of a table of a database", flat="table")
 
 
@@ -111,6 +114,9 @@ def _files(name: str, value: Any) -> str | tuple[str, ...]:
     found = tuple(os.fsdecode(one) for one in many if isinstance(one, (str, os.PathLike)))
     if not found or len(found) < len(many):
         raise ParameterError(name, "be the path of text files, or a list of such", came(value))
+    from dpselect.engines.postgres.address import is_postgres
+    from dpselect.engines.spark.source import is_spark
+
     if any(is_postgres(one) or is_spark(one) for one in found):
         raise ParameterError(name, "be CSV or TSV files on this machine", "an address")
     return found if isinstance(value, (list, tuple)) else found[0]
