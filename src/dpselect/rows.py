@@ -105,7 +105,9 @@ class Table(Value):
     `spark:MASTER` address. The name may have its schema before it, as in "shop.orders" (docs/data.md).
     """
 
-    database: object = param(Kind(_database, "TEXT", _known_by, python=_shown), help="where the table is", flat="source")
+    database: object = param(
+        Kind(_database, "TEXT", _known_by, python=_shown), help="where the table is", flat="source"
+    )
     name: str = param(Kind(_table, "TEXT"), help="the name of a table of a database", flat="table")
 
 
