@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import Job, JobState
 from dpselect.gateway.log import Log
@@ -52,7 +53,8 @@ def ended(found: Gateway, names: list[str]) -> list[Job]:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int) -> None:
+def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "bound", lambda *_: work.Bound(0.0, 6 * TICK / workers))  # eight ticks
     with gateway(tmp_path, workers) as found:
         jobs = ended(found, ["plays", "broken", "plays", "broken"])
         cost = [job.cost for job in jobs]
