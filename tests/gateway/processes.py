@@ -67,9 +67,9 @@ class World:
 def make(
     folder: Path,
     *,
-    analysts: int = 6,
+    analysts: int = 3,
     tick: float = 0.2,
-    workers: int = 4,
+    workers: int = 2,
     ledger: str | None = None,
     jobs: str | None = None,
     servers: tuple[str, ...] = ("state",),
