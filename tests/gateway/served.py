@@ -246,8 +246,19 @@ def running(settings: Settings, folder: Path, file: Path | None = None) -> Itera
 
 
 @contextmanager
+def at_its_ticks(settings: Settings) -> Iterator[Gateway]:
+    """The same without HTTP, and with answers at their times."""
+    gateway = Gateway(settings, Log(io.StringIO()))
+    gateway.start()
+    try:
+        yield gateway
+    finally:
+        gateway.stop()
+
+
+@contextmanager
 def serving(folder: Path, **said: Any) -> Iterator[Served]:
-    """The same with the settings above, in which all that is said is written."""
+    """One that runs, of the settings above, in which all that is said is written."""
     path = settings_in(folder, **said)
     with running(read(path), folder, path) as served:
         yield served

@@ -24,6 +24,7 @@ from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import Turn
 from tests.gateway.processes import make, write_broken_rows
+from tests.gateway.served import at_its_ticks
 
 TICK = 0.1
 BODY: dict[str, Any] = {"verb": "top_k", "k": 3, "epsilon": "1/100", "fresh": True}
@@ -34,12 +35,8 @@ def gateway(folder: Path, workers: int) -> Iterator[Gateway]:
     """One with sound rows and rows that cannot be read to their end."""
     world = make(folder, analysts=1, tick=TICK, workers=workers, data=("plays", "broken"))
     write_broken_rows(folder / "broken.parquet")
-    found = Gateway(read(world.settings()), Log(StringIO()))
-    found.start()
-    try:
+    with at_its_ticks(read(world.settings())) as found:
         yield found
-    finally:
-        found.stop()
 
 
 def ended(found: Gateway, names: list[str]) -> list[Job]:
