@@ -49,8 +49,8 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow ones come first, so that no worker begins a long one when the others are done."""
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/slow/"))
+    """The longest come first, so that no worker begins one when the others are done: those on Spark, then all slow."""
+    items.sort(key=lambda item: (worker_group(item.nodeid) != "spark", not item.nodeid.startswith("tests/slow/")))
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a job in the background: Ctrl-C is tested all the same
