@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[1]
+SPARKS_OF_THEIR_OWN = {f"tests/slow/spark/test_{name}.py" for name in ("killed_executors", "own_session")}
 
 # In CI Hypothesis repeats the same examples, so that a red run is the change's doing. How long one takes is a matter
 # for benchmarks, and examples that are refused too often are no failure.
@@ -59,7 +60,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a job in the bac
 
 def worker_group(nodeid: str) -> str:
     """Tests of one group run in one worker: those of a file, for what they share is made once; and all on one Spark."""
-    return "spark" if nodeid.startswith("tests/slow/spark/") else nodeid.partition("::")[0]
+    file = nodeid.partition("::")[0]
+    return "spark" if file.startswith("tests/slow/spark/") and file not in SPARKS_OF_THEIR_OWN else file
 
 
 @pytest.hookimpl(optionalhook=True)
