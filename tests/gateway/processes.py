@@ -67,9 +67,9 @@ class World:
 def make(
     folder: Path,
     *,
-    analysts: int = 3,
+    analysts: int = 6,
     tick: float = 0.2,
-    workers: int = 2,
+    workers: int = 4,
     ledger: str | None = None,
     jobs: str | None = None,
     servers: tuple[str, ...] = ("state",),
