@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[1]
+SPARKS_OF_THEIR_OWN = {f"tests/slow/spark/test_{name}.py" for name in ("killed_executors", "own_session")}
 
 # In CI Hypothesis repeats the same examples, so that a red run is the change's doing. How long one takes is a matter
 # for benchmarks, and examples that are refused too often are no failure.
@@ -49,8 +50,8 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow ones come first, so that no worker begins a long one when the others are done."""
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/slow/"))
+    """The longest come first, so that no worker begins one when the others are done: those on Spark, then all slow."""
+    items.sort(key=lambda item: (worker_group(item.nodeid) != "spark", not item.nodeid.startswith("tests/slow/")))
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a job in the background: Ctrl-C is tested all the same
@@ -59,7 +60,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for a job in the bac
 
 def worker_group(nodeid: str) -> str:
     """Tests of one group run in one worker: those of a file, for what they share is made once; and all on one Spark."""
-    return "spark" if nodeid.startswith("tests/slow/spark/") else nodeid.partition("::")[0]
+    file = nodeid.partition("::")[0]
+    return "spark" if file.startswith("tests/slow/spark/") and file not in SPARKS_OF_THEIR_OWN else file
 
 
 @pytest.hookimpl(optionalhook=True)

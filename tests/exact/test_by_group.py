@@ -35,6 +35,20 @@ def shown(mechanism, found, draws):
         yield found.groups(one.groups)[0], tuple(found.items(one.rows))
 
 
+def product_of(each: LimitedDomain, table: Table) -> dict[object, arb]:
+    """The laws of the groups by themselves, multiplied."""
+    expected = {(): arb(1)}
+    with ctx.workprec(BITS):
+        for g, scores in enumerate(table):
+            one = law_of(each, scores)
+            expected = {
+                (*before, *([(g, picks)] if picks else [])): p * q
+                for before, p in expected.items()
+                for picks, q in one.items()
+            }
+    return expected
+
+
 def by_group(**settings) -> LimitedDomainByGroup:
     settings = {
         "k": 1,
@@ -72,17 +86,8 @@ def test_the_law_is_the_product_of_those_of_the_groups(rate, k, delta):
     mechanism = by_group(k=k, epsilon_per_pick=rate, delta=delta, max_items_per_user=2)
     each = LimitedDomain(k=k, k_bar=2, epsilon_per_pick=rate, delta=delta, delta_threshold=delta, max_items_per_user=2)
     for table in [((0, 0),), ((2, 1), (0, 1)), ((3, 3, 1), (1, 0)), ((6, 1, 0), (0, 2), (1, 1, 1))]:
-        expected = {(): arb(1)}
-        with ctx.workprec(BITS):
-            for g, counts in enumerate(table):
-                one = law_of(each, counts)
-                expected = {
-                    (*before, *([(g, picks)] if picks else [])): p * q
-                    for before, p in expected.items()
-                    for picks, q in one.items()
-                }
         found = answered(mechanism)(table)
-        assert same({o: p for o, p in found.items() if p != 0}, expected)
+        assert same({o: p for o, p in found.items() if p != 0}, product_of(each, table))
 
 
 def test_both_ways_of_drawing_are_taken(monkeypatch):

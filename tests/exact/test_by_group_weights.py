@@ -7,12 +7,12 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import pytest
-from flint import arb, ctx
+from flint import arb
 
 from dpselect.mechanisms.top_k import group_draws
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
-from tests.exact.laws import BITS, at_most, delta_between, law_of, same
-from tests.exact.test_by_group import Table, answered, by_group, memoized, refused
+from tests.exact.laws import at_most, delta_between, same
+from tests.exact.test_by_group import Table, answered, by_group, memoized, product_of, refused
 from tests.twins import by_group_weights as twins
 
 
@@ -31,20 +31,6 @@ def weighed(groups: int, items: int, largest: int, s: int, touched: int, most: i
                             for g, row in enumerate(table)
                         ),
                     )
-
-
-def product_of(each: LimitedDomain, table: Table) -> dict[object, arb]:
-    """The laws of the groups by themselves, multiplied."""
-    expected = {(): arb(1)}
-    with ctx.workprec(BITS):
-        for g, scores in enumerate(table):
-            one = law_of(each, scores)
-            expected = {
-                (*before, *([(g, picks)] if picks else [])): p * q
-                for before, p in expected.items()
-                for picks, q in one.items()
-            }
-    return expected
 
 
 def some(law: dict[object, arb]) -> dict[object, arb]:

@@ -20,6 +20,7 @@ from dpselect.mechanisms.set_union.count_gaussian import _noise, _released, join
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, gaussian_delta, root_up, smallest_deviation
 from dpselect.testing import ExactDraws, SeededDraws, hockey_stick, law
 from tests.exact.laws import BITS, at_most
+from tests.exact.test_samplers import Script
 
 NONE = -1
 Shown = Callable[[GaussianTail, int], dict[int, arb]]
@@ -198,19 +199,6 @@ def test_an_interval_has_its_own_count_also_where_each_step_is_rare(epsilon, mos
 
 
 # ---- the draws --------------------------------------------------------------------------------------------
-
-
-class Script:
-    """Bits that were written down."""
-
-    def __init__(self, first: list[int], then: int) -> None:
-        self.first, self.then = first, then
-
-    def words(self, n: int):
-        return np.array(self.first[:n], dtype=np.uint64)
-
-    def word(self) -> int:
-        return self.then
 
 
 @pytest.mark.parametrize("slack_bits", [36, 3])

@@ -1,4 +1,4 @@
-"""One gateway for the tests that leave it as it is but for questions and charges."""
+"""Gateways for the tests that leave them as they are but for questions and charges."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ from tests.gateway.served import Served, serving
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving(tmp_path_factory.mktemp("gateway")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One that refuses nobody for asking much, and from which rex was taken out."""
+    server = f"body = 500_000\nwaiting = {10**6}\nwaiting_each = {10**6}"
+    folder = tmp_path_factory.mktemp("gateway")
+    with serving(folder, rate=10**6, server=server, promise="1000", quota="100") as found:
+        found.remove("rex")
         yield found
 
 

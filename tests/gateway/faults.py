@@ -32,7 +32,7 @@ def killed(folder: Path, times: int, seed: int) -> Counter[str]:
     with running(server):
         with Hammer(world, [server], seed) as hammer:
             for _ in range(times):
-                time.sleep(3 * rng.random())
+                time.sleep(2 * rng.random())
                 server.kill()
                 start(server, rng)
         hammer.finish(world, server)
@@ -64,7 +64,7 @@ def killed_on_postgres(folder: Path, times: int, seed: int, places: Places) -> C
     with running(servers[0]), running(servers[1]):
         with Hammer(world, servers, seed) as hammer:
             for _ in range(times):
-                time.sleep(3 * rng.random())
+                time.sleep(2 * rng.random())
                 victim = rng.choice(servers)
                 victim.kill()
                 start(victim, rng)
@@ -100,7 +100,7 @@ def killed_beside_another(folder: Path, times: int, seed: int) -> Counter[str]:
             Hammer(world, servers[1:], seed + 1) as second,
         ):
             for _ in range(times):
-                time.sleep(3 * rng.random())
+                time.sleep(2 * rng.random())
                 victim = rng.choice(servers)
                 victim.kill()
                 start(victim, rng)

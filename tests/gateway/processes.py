@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpselect.gateway import demo
 from dpselect.gateway.settings.tokens import digest
 
 ARTISTS, USERS = 12, 400
@@ -27,7 +28,6 @@ PATIENCE = 120.0  # seconds for what takes one or two, on a machine that does mu
 SETTINGS = """[server]
 ledger = "{ledger}"
 folder = "{folder}"
-port = 0
 {jobs}
 workers = {workers}
 rate = 100000
@@ -138,7 +138,7 @@ class Server:
         with self.output.open("a", encoding="utf-8") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", "from dpselect.command.main import process; process()",
-                 "serve", str(self.settings), "--quiet"],
+                 "serve", str(self.settings), "--port", "0", "--quiet"],
                 stdout=subprocess.PIPE, stderr=log, text=True, cwd=self.settings.parent,
                 env={**os.environ, **self.environment},
             )  # fmt: skip
@@ -156,6 +156,12 @@ class Server:
         if line and process is self.process:
             host, _, port = json.loads(line)["url"].removeprefix("http://").partition(":")
             self.address = (host, int(port))
+
+    @property
+    def url(self) -> str:
+        """Where it can be called."""
+        assert self.address is not None
+        return f"http://{self.address[0]}:{self.address[1]}"
 
     @property
     def number(self) -> int:
@@ -189,6 +195,25 @@ def running(server: Server) -> Iterator[Server]:
     finally:
         if server.process is not None and server.process.poll() is None:
             server.kill()
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """A server, where it is, and the tokens of its people by name."""
+
+    server: Server
+    url: str
+    tokens: Mapping[str, str]
+
+
+@contextlib.contextmanager
+def demonstration(folder: Path, change: str = "tick = 0.1") -> Iterator[Demonstration]:
+    """The demonstration, with one worker and ticks of 0.1 s, or other settings in the place of those."""
+    tokens, file = demo.make(folder, 2_000), folder / demo.SETTINGS
+    text = file.read_text("utf-8").replace("tick = 1\n", f"{change}\n")
+    file.write_text(text.replace('"state"\n\n', '"state"\nworkers = 1\n\n'), "utf-8")
+    with running(Server(file)) as server:
+        yield Demonstration(server, server.url, tokens)
 
 
 class GoneError(Exception):

@@ -10,10 +10,9 @@ from starlette.testclient import TestClient
 
 from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
-from dpselect.gateway.web.app import application
 from dpselect.gateway.web.examples import EXAMPLES, GRANT, QUESTIONS
 from tests.gateway.described import validator
-from tests.gateway.small import URL
+from tests.gateway.served import running
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +24,8 @@ def tokens() -> dict[str, str]:
 def client(tmp_path_factory: pytest.TempPathFactory, tokens: dict[str, str]) -> Iterator[TestClient]:
     folder: Path = tmp_path_factory.mktemp("demo") / "demo"
     tokens |= demo.make(folder, users=300)
-    with TestClient(application(read(folder / demo.SETTINGS)), URL) as found:
-        yield found
+    with running(read(folder / demo.SETTINGS), folder) as served:
+        yield served.http
 
 
 def test_every_question_is_planned_priced_and_answered(client: TestClient, tokens: dict[str, str]) -> None:

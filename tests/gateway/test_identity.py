@@ -49,10 +49,7 @@ def test_a_cookie_and_a_code_are_not_each_other_and_end_with_the_token(tmp_path:
             assert people.of_session(wrong) is None
         settings = tmp_path / "gateway.toml"
         settings.write_text(settings.read_text().replace("[people.ann]", "[people.anna]"))
-        until = time.monotonic() + 30
-        while people.of_session(session) is not None:
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        served.until(lambda: people.of_session(session) is None)
         assert served.ann.get("/v1/me").json()["name"] == "anna"
 
 
@@ -61,7 +58,7 @@ def test_a_proxy_is_believed_from_its_own_address_only(tmp_path: Path) -> None:
     with serving(tmp_path, server=server) as served:
         settings = tmp_path / "gateway.toml"
         settings.write_text(settings.read_text().replace("[people.ann]", '[people.ann]\nsubject = "ann@example.org"'))
-        _until_named(served, "ann@example.org")
+        served.until(lambda: served.gateway.people_who_sign_in.of_subject("ann@example.org") is not None)
         said = {"X-Who": "ann@example.org"}
         for address, status in (("10.1.2.3", 200), ("10.2.0.1", 401), ("127.0.0.1", 401)):
             http = TestClient(served.http.app, base_url=ADDRESS, client=(address, 1))
@@ -93,7 +90,7 @@ def test_a_token_of_a_provider_is_believed_if_it_is_signed_for_us_and_not_too_ol
     with serving(tmp_path, server=oidc) as served:
         settings = tmp_path / "gateway.toml"
         settings.write_text(settings.read_text().replace("[people.ann]", '[people.ann]\nsubject = "ann@example.org"'))
-        _until_named(served, "ann@example.org")
+        served.until(lambda: served.gateway.people_who_sign_in.of_subject("ann@example.org") is not None)
         cases = {
             "good": (signed(good), 200),
             "another key": (signed(good, other), 401),
@@ -120,10 +117,3 @@ def _with_secret(claims: dict[str, Any], secret: bytes, algorithm: str = "HS256"
 
 def _text(said: bytes) -> str:
     return base64.urlsafe_b64encode(said).decode().rstrip("=")
-
-
-def _until_named(served: Served, subject: str) -> None:
-    until = time.monotonic() + 30
-    while served.gateway.people_who_sign_in.of_subject(subject) is None:
-        assert time.monotonic() < until
-        time.sleep(0.05)

@@ -13,7 +13,7 @@ from dpselect.gateway.settings.tokens import digest
 from dpselect.ledger import Ledger
 from tests.gateway.served import TOKENS, Client, Served, serving
 
-HERE = {"ann", "bob", "udo", "olga", "cleo", "oto", "ada"}  # who may use `plays`; eve may use `other` alone
+HERE = {"ann", "bob", "udo", "olga", "cleo", "oto", "ada", "rex"}  # who may use `plays`; eve may use `other` alone
 PLACES = ("/v1/people", "/owner", "/v1/budget", "/budget", "/v1/record/plays", "/record/plays", "/record", "/v1/data",
           "/v1/answers", "/history", "/v1/questions", "/v1/me")  # fmt: skip
 TRIES = 20

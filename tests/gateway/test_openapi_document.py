@@ -114,7 +114,7 @@ def test_examples_are_what_they_are_examples_of(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_release_of_every_sort_is_described(name: str) -> None:
-    release, _ = RELEASES[name]
+    release = RELEASES[name]
     validator("Release").validate(json.loads(release.to_json()))
 
 

@@ -51,9 +51,11 @@ def test_asked_again_it_is_the_same_job_and_for_others_free(tmp_path: Path) -> N
 
 
 def test_two_people_who_ask_at_once_run_it_once(tmp_path: Path) -> None:
-    with serving(tmp_path, tick="0.5") as served:
+    with serving(tmp_path) as served:
+        served.leave.clear()
         numbers = [one.post("/v1/questions", TOP).json()["id"] for one in (served.ann, served.bob, served.ann)]
         assert numbers[0] == numbers[2]
+        served.leave.set()
         mine, theirs = served.ann.ended(numbers[0]), served.bob.ended(numbers[1])
         assert mine["answer"] == theirs["answer"]
         assert sorted(job["cost"]["repeated"] for job in (mine, theirs)) == [False, True]
@@ -69,11 +71,13 @@ def test_a_key_makes_one_question_of_a_request_that_is_sent_twice(served: Served
 
 
 def test_a_key_that_joins_a_question_under_way_belongs_to_it(tmp_path: Path) -> None:
-    with serving(tmp_path, tick="0.5") as served:
+    with serving(tmp_path) as served:
+        served.leave.clear()
         first = served.ann.post("/v1/questions", TOP).json()["id"]
         assert served.ann.post("/v1/questions", TOP, Idempotency_Key="joined").json()["id"] == first
         other = served.ann.post("/v1/questions", {**TOP, "k": 5}, Idempotency_Key="joined")
         assert (other.status_code, other.json()["type"]) == (409, "/problems/key")
+        served.leave.set()
         assert served.ann.ended(first)["state"] == "answered"
 
 
@@ -165,11 +169,13 @@ def test_what_is_no_json_is_refused(served: Served) -> None:
 
 
 def test_a_question_that_waits_is_taken_back_and_another_is_not(tmp_path: Path) -> None:
-    with serving(tmp_path, tick="0.6", server="") as served:
+    with serving(tmp_path) as served:
+        served.leave.clear()
         numbers = [served.ann.post("/v1/questions", {**TOP, "k": k}).json()["id"] for k in range(1, 6)]
         told = served.ann.send("DELETE", f"/v1/questions/{numbers[-1]}")
         assert (told.status_code, told.json()["state"]) == (200, "cancelled")
         assert served.bob.send("DELETE", f"/v1/questions/{numbers[-2]}").status_code == 404
+        served.leave.set()
         assert served.ann.ended(numbers[0])["state"] == "answered"
         assert served.ann.send("DELETE", f"/v1/questions/{numbers[0]}").json()["type"] == "/problems/state"
         states = [served.ann.ended(number)["state"] for number in numbers]
@@ -177,7 +183,8 @@ def test_a_question_that_waits_is_taken_back_and_another_is_not(tmp_path: Path) 
 
 
 def test_only_so_many_wait(tmp_path: Path) -> None:
-    with serving(tmp_path, tick="2", server="waiting_each = 2\nwaiting = 2") as served:
+    with serving(tmp_path, server="waiting_each = 2\nwaiting = 2") as served:
+        served.leave.clear()
         told = [served.ann.post("/v1/questions", {**TOP, "k": k}) for k in range(1, 9)]
         told += [served.bob.post("/v1/questions", {**TOP, "k": 9})]
         refused = [one for one in told if one.status_code != 202]

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from dpselect.gateway.web.app import all_routes
-from tests.gateway.small import Small, running
+from tests.gateway.served import Served
 
-OUT = (None, "wrong", "eve", "rex")
+OUT = (None, "wrong", "udo", "rex")
 """Without a token, with a wrong one, with one that has ended, with one that was taken back."""
-IN = ("olga", "ann", "bob", "ada")
+IN = ("olga", "ann", "vera", "cleo")
 """The owner, the analyst whose question it is, an analyst to whom these data are not open, the auditor."""
 
 Row = tuple[str, str, Any, int, tuple[int, int, int, int]]
@@ -21,7 +21,7 @@ TOP = {"data": "plays", "verb": "top_k", "k": 3, "epsilon": 1, "counts": True}
 WAITS = {"data": "visits", "verb": "top_k", "k": 3, "epsilon": 1, "during": "2026-10", "fresh": True}
 GRANT = {"data": "plays", "analyst": "ann", "epsilon": "1/10"}
 JSON: list[Row] = [
-    # method, path, body                              out   olga ann  bob  ada
+    # method, path, body                              out   olga ann  vera cleo
     ("GET", "/healthz", None, 200, (200, 200, 200, 200)),
     ("GET", "/readyz", None, 200, (200, 200, 200, 200)),
     ("GET", "/v1/openapi.json", None, 200, (200, 200, 200, 200)),
@@ -78,15 +78,9 @@ PAGES: list[Row] = [
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Small]:
-    with running(tmp_path_factory.mktemp("gateway"), rate=10**6, waiting=10**6, waiting_each=10**6) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def asked(small: Small) -> dict[str, str]:
+def asked(roomy: Served) -> dict[str, str]:
     """A question of ann that was answered."""
-    job = small.ended("ann", TOP)
+    job = roomy.ann.ask(TOP)
     assert job["state"] == "answered", job
     return {"asked": job["id"], "answer": job["answer"].rpartition("/")[2]}
 
@@ -95,32 +89,32 @@ def named(row: Row) -> str:
     return f"{row[0]} {row[1]}"
 
 
-def filled(small: Small, path: str, asked: dict[str, str]) -> str:
-    """The path with what is there; each question that waits is a new one, of bob."""
+def filled(roomy: Served, path: str, asked: dict[str, str]) -> str:
+    """The path with what is there; each question that waits is a new one, of vera."""
     if "{waiting}" in path:
-        job = small.client.post("/v1/questions", json=WAITS, headers=small.headers("bob")).json()
+        job = roomy.http.post("/v1/questions", json=WAITS, headers=roomy.headers("vera")).json()
         assert job["state"] == "approval", job
         asked = asked | {"waiting": job["id"]}
     return path.format(**asked)
 
 
-def cookie(small: Small, name: str | None) -> dict[str, str]:
+def cookie(roomy: Served, name: str | None) -> dict[str, str]:
     """What a browser of somebody says, also where they may no longer sign in."""
-    person = None if name is None else small.gateway.settings.people.get(name)
-    session = "bm8.bm8" if person is None else small.gateway.people_who_sign_in.session(person)
+    person = None if name is None else roomy.people.get(name)
+    session = "bm8.bm8" if person is None else roomy.gateway.people_who_sign_in.session(person)
     return {} if name is None else {"Cookie": f"dpselect={session}", "Sec-Fetch-Site": "same-origin"}
 
 
-def everybody(small: Small, row: Row, asked: dict[str, str]) -> Iterator[tuple[str | None, str, int]]:
+def everybody(roomy: Served, row: Row, asked: dict[str, str]) -> Iterator[tuple[str | None, str, int]]:
     """Who asks, where, and what has to come back."""
     for who, status in [*((one, row[3]) for one in OUT), *zip(IN, row[4], strict=True)]:
-        yield who, filled(small, row[1], asked), status
+        yield who, filled(roomy, row[1], asked), status
 
 
 @pytest.mark.parametrize("row", JSON, ids=named)
-def test_who_may_by_token(small: Small, asked: dict[str, str], row: Row) -> None:
-    for who, where, status in everybody(small, row, asked):
-        found = small.client.request(row[0], where, json=row[2], headers=small.headers(who))
+def test_who_may_by_token(roomy: Served, asked: dict[str, str], row: Row) -> None:
+    for who, where, status in everybody(roomy, row, asked):
+        found = roomy.http.request(row[0], where, json=row[2], headers=roomy.headers(who))
         assert (who, found.status_code) == (who, status), found.text
         if status >= 400:
             assert found.headers["content-type"] == "application/problem+json"
@@ -128,16 +122,16 @@ def test_who_may_by_token(small: Small, asked: dict[str, str], row: Row) -> None
 
 
 @pytest.mark.parametrize("row", JSON, ids=named)
-def test_who_may_by_cookie(small: Small, asked: dict[str, str], row: Row) -> None:
-    for who, where, status in everybody(small, row, asked):
-        found = small.client.request(row[0], where, json=row[2], headers=cookie(small, who))
+def test_who_may_by_cookie(roomy: Served, asked: dict[str, str], row: Row) -> None:
+    for who, where, status in everybody(roomy, row, asked):
+        found = roomy.http.request(row[0], where, json=row[2], headers=cookie(roomy, who))
         assert (who, found.status_code) == (who, status), found.text
 
 
 @pytest.mark.parametrize("row", PAGES, ids=named)
-def test_who_may_see_a_page(small: Small, asked: dict[str, str], row: Row) -> None:
-    for who, where, status in everybody(small, row, asked):
-        found = small.client.request(row[0], where, data=row[2], headers=cookie(small, who), follow_redirects=False)
+def test_who_may_see_a_page(roomy: Served, asked: dict[str, str], row: Row) -> None:
+    for who, where, status in everybody(roomy, row, asked):
+        found = roomy.http.request(row[0], where, data=row[2], headers=cookie(roomy, who), follow_redirects=False)
         assert (who, found.status_code) == (who, status), found.text
         if status == 303 and who in OUT and row[1] not in ("/sign-out", "/favicon.ico"):
             assert found.headers["location"].startswith("/sign-in")

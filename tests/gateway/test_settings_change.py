@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +9,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read_text
+from dpselect.gateway.settings.tokens import digest
 from dpselect.gateway.settings.values import Settings
+from tests.gateway.served import TOKENS, running
 
-TEXT = """
+TEXT = f"""
 [server]
 ledger = "ledger.sqlite"
 folder = "state"
@@ -25,31 +23,22 @@ source = "plays.duckdb"
 table = "old"
 user = "user"
 items = ["artist"]
-promise = { epsilon = 100, delta = "1e-3" }
-tick = "0.1"
+promise = {{ epsilon = 100, delta = "1e-3" }}
 [people.ann]
 role = "analyst"
-quota = { epsilon = 100, delta = "1e-3" }
+quota = {{ epsilon = 100, delta = "1e-3" }}
+token = "sha256:{digest(TOKENS["ann"])}"
 [people.olga]
 role = "owner"
 """
 
 
-def answered(settings: Settings) -> tuple[list[Any], float]:
+def answered(settings: Settings, folder: Path) -> tuple[list[Any], float]:
     """What a gateway of these settings answers, and for which share."""
-    gateway = Gateway(settings, Log(io.StringIO()))
-    gateway.start()
-    try:
-        ann = settings.people["ann"]
-        job: Any = gateway.ask(ann, {"verb": "top_k", "k": 1, "epsilon": 5})
-        until = time.monotonic() + 60
-        while job["answer"] is None and time.monotonic() < until:
-            time.sleep(0.02)
-            job = gateway.job(ann, job["id"])
-        release = gateway.answer(ann, job["answer"].rpartition("/")[2]).release
-        return [item.item for item in release.items], job["cost"]["share"]
-    finally:
-        gateway.stop()
+    with running(settings, folder) as served:
+        job = served.ann.ask({"verb": "top_k", "k": 1, "epsilon": 5})
+        found = served.ann.get(job["answer"]).json()
+        return [item["item"] for item in found["items"]], job["cost"]["share"]
 
 
 @pytest.mark.parametrize("what", [{"table": "new"}, {"split": " "}])
@@ -58,9 +47,9 @@ def test_another_table_or_another_way_of_reading_it_is_another_question(tmp_path
         for name, artist in (("old", "a b"), ("new", "new")):
             file.execute(f"CREATE TABLE {name} AS SELECT i AS \"user\", '{artist}' AS artist FROM range(2000) t(i)")
     settings = read_text(TEXT, tmp_path)
-    first, paid = answered(settings)
+    first, paid = answered(settings, tmp_path)
     assert (first, paid > 0) == (["a b"], True)
     changed = replace(settings, data={"plays": replace(settings.data["plays"], **what)})
-    found, paid = answered(changed)
+    found, paid = answered(changed, tmp_path)
     assert found != first
     assert paid > 0

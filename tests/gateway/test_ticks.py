@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import Job, JobState
 from dpselect.gateway.log import Log
@@ -23,6 +24,7 @@ from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import Turn
 from tests.gateway.processes import make, write_broken_rows
+from tests.gateway.served import at_its_ticks
 
 TICK = 0.1
 BODY: dict[str, Any] = {"verb": "top_k", "k": 3, "epsilon": "1/100", "fresh": True}
@@ -33,12 +35,8 @@ def gateway(folder: Path, workers: int) -> Iterator[Gateway]:
     """One with sound rows and rows that cannot be read to their end."""
     world = make(folder, analysts=1, tick=TICK, workers=workers, data=("plays", "broken"))
     write_broken_rows(folder / "broken.parquet")
-    found = Gateway(read(world.settings()), Log(StringIO()))
-    found.start()
-    try:
+    with at_its_ticks(read(world.settings())) as found:
         yield found
-    finally:
-        found.stop()
 
 
 def ended(found: Gateway, names: list[str]) -> list[Job]:
@@ -52,7 +50,8 @@ def ended(found: Gateway, names: list[str]) -> list[Job]:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int) -> None:
+def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "bound", lambda *_: work.Bound(0.0, 6 * TICK / workers))  # eight ticks
     with gateway(tmp_path, workers) as found:
         jobs = ended(found, ["plays", "broken", "plays", "broken"])
         cost = [job.cost for job in jobs]

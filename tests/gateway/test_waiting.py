@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from dpselect.gateway.web import waiting
 from dpselect.gateway.web.waiting import Bell, changed, ended
 
 STATES = ("queued", "queued", "running", "running", "answered")
@@ -21,7 +22,8 @@ class Still:
 
 
 @pytest.mark.parametrize(("which", "state"), [("end", "answered"), ("change", "running")])
-def test_a_change_is_told_before_the_end(which: str, state: str) -> None:
+def test_a_change_is_told_before_the_end(which: str, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LOOK", 0.01)
     states: Iterator[str] = iter(STATES)
 
     async def look() -> dict[str, Any]:

@@ -8,7 +8,6 @@ import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,11 @@ from dpselect.errors import ParameterError
 from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState
-from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read
-from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
+from dpselect.gateway.settings.values import Amount, DataSettings, Settings, Sizes
 from dpselect.gateway.web.desk import Desk
 from dpselect.queries.plan import Plan
-from tests.gateway import small
+from tests.gateway import served
 from tests.gateway.processes import make
 
 DATA = DataSettings("plays", "plays.parquet", "user", ("artist",), Amount(Fraction(1), Fraction(0)))
@@ -84,9 +82,9 @@ def test_a_user_has_rows_in_the_periods_that_others_are_compared_with(
     counted = []
     monkeypatch.setattr(work, "bound", lambda *given: counted.append(given[4]) or work.Bound(0.0, 0.0))
     asked = {"verb": "top_k", "data": "visits", "k": 2, "epsilon": "1/10", "during": "2026-10..2026-11"}
-    with small.running(tmp_path) as served:
+    with served.serving(tmp_path) as found:
         for more in ({}, {"compared_with": "2026-08..2026-09"}):
-            served.gateway.ask(served.gateway.settings.people["bob"], {**asked, **more})
+            found.gateway.ask(found.people["vera"], {**asked, **more})
     assert counted == [2, 4]
 
 
@@ -107,8 +105,8 @@ def test_a_window_has_room_for_all_threads_that_share_the_interpreter() -> None:
     assert Desk()._threads.total_tokens == work.THREADS
 
 
-def serving(folder: Path, tick: float, **more: Any) -> Gateway:
-    return Gateway(read(make(folder, analysts=2, tick=tick, **more).settings()), Log(StringIO()))
+def settings(folder: Path, tick: float) -> Settings:
+    return read(make(folder, analysts=2, tick=tick).settings())
 
 
 def asked(found: Gateway, **more: Any) -> dict[str, Any]:
@@ -140,24 +138,20 @@ found.stop()
 
 
 def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path: Path) -> None:
-    found = serving(tmp_path, 1.0)
-    data = replace(found.settings.data["plays"], sizes=Sizes(rows=10**9), longest=Fraction(60))
-    found._intake._data = {"plays": data}
-    found.start()
-    try:
-        with pytest.raises(ParameterError, match=r"take at most 60 s .* got one that takes up to \d+ s"):
-            asked(found)
-    finally:
-        found.stop()
+    declared = settings(tmp_path, 1.0)
+    data = replace(declared.data["plays"], sizes=Sizes(rows=10**9), longest=Fraction(60))
+    with (
+        served.at_its_ticks(replace(declared, data={"plays": data})) as found,
+        pytest.raises(ParameterError, match=r"take at most 60 s .* got one that takes up to \d+ s"),
+    ):
+        asked(found)
 
 
 def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(work, "bound", lambda *_: work.Bound(0.0, 0.0))
-    found = serving(tmp_path, 0.004)  # less than any question takes
-    found.start()
-    try:
+    with served.at_its_ticks(settings(tmp_path, 0.004)) as found:  # less than any question takes
         job = asked(found)
         ann, olga = (found.settings.people[name] for name in ("ann0", "olga"))
         assert job["state"] == str(JobState.FAILED)
@@ -168,8 +162,6 @@ def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
         assert slips == 2
         assert found.described(ann)[0]["tick"] == pytest.approx(0.004 * 2**slips)
         assert job["tick"] == pytest.approx(0.004 * 2**slips)
-        ends = [asked(found)["state"] for _ in range(12)]
-        assert str(JobState.ANSWERED) in ends, "at longer ticks it is answered"
-    finally:
-        found.stop()
+        answered = (asked(found)["state"] == str(JobState.ANSWERED) for _ in range(12))
+        assert any(answered), "at longer ticks it is answered"
     assert "late" in json.dumps(str(found.metrics.text(0)))

@@ -1,8 +1,7 @@
 """What a mutant changes: one place of the syntax tree, in ways that somebody could get it wrong.
 
 Left alone are annotations, docstrings and other texts, the words of errors, asserts, `__repr__`, what only type
-checkers read, and the bodies of ports. What runs once, when a module is imported, has no function: it cannot be planted
-in a process that has imported it.
+checkers read, and the bodies of ports.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "dpselect"
 Change = tuple[str, ast.AST]  # the operator, and what stands there instead
 
 FLIPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -177,5 +177,5 @@ def _opposite(node: ast.Name | ast.Attribute, source: str) -> Iterator[Change]:
 @cache
 def _text_of(module: str) -> str:
     """The source of a module of the package."""
-    path = Path(__file__).resolve().parents[2].joinpath("src", *module.split(".")).with_suffix(".py")
+    path = PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py")
     return path.read_text("utf-8") if path.is_file() else ""

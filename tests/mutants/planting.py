@@ -1,27 +1,35 @@
-"""Plant a mutant in the process that has imported the code: its functions get other code objects.
+"""Mutants of the rooms that decide what is private, and the pytest plugin that plants one or notes what runs where.
 
-Functions that others make are remade from the constants of their makers, which change with them.
+With a mutant in the environment its module is compiled from the changed syntax tree when a test first imports it. With
+a folder there, what each test costs is written down, and caches are emptied before each: a test that finds a result in
+a cache would not seem to need its lines.
 """
 
 from __future__ import annotations
 
 import ast
-import gc
+import functools
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+import json
+import os
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType
 
-from tests.mutants.lines import PACKAGE, empty_caches
-from tests.mutants.operators import Place, changes, places
+import pytest
+from coverage import Coverage
 
-Standing = tuple[str, tuple[str, ...], tuple[object, ...]]
-Code = dict[Standing, CodeType]
-Functions = dict[str, list[FunctionType]]  # by the path of their source
+from tests.mutants.operators import PACKAGE, Place, changes, places
+
+ROOMS = ("draws", "mechanisms", "accounting", "ledger", "queries", "engines")
+MUTANT, COSTS = "MUTANT", "MUTANTS_COSTS"  # variables of the environment
+LEAST = 20  # mutants of each room
 
 
 @dataclass(frozen=True)
@@ -49,14 +57,10 @@ class Mutant:
     def __str__(self) -> str:
         return f"{self.path}:{self.lines.start} {self.function}, {self.operator}: `{self.before}` -> `{self.after}`"
 
-    def rank(self, seed: int, same: int) -> str:
-        """Its place in the order of a sample, whatever changes elsewhere; `same` numbers those that look alike."""
-        shape = (seed, same, self.path, self.function, self.operator, self.before, self.after)
-        return hashlib.sha256(repr(shape).encode()).hexdigest()
 
-
-def mutants(path: str, source: str) -> Iterator[Mutant]:
+def mutants(path: str) -> Iterator[Mutant]:
     """All of one source."""
+    source = (PACKAGE / path).read_text("utf-8")
     for number, (place, operator, new) in enumerate(_all(ast.parse(source), source)):
         yield Mutant(path, number, place.lines, place.function, operator, _shown(place.node), _shown(new))
 
@@ -67,60 +71,92 @@ def _all(tree: ast.Module, source: str) -> Iterator[tuple[Place, str, ast.AST]]:
 
 def _shown(node: ast.AST) -> str:
     """In a few words."""
-    head = getattr(node, "test", node)  # of a branch
-    text = " ".join(ast.unparse(head).split())
+    text = " ".join(ast.unparse(getattr(node, "test", node)).split())  # of a branch its condition
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def code_of(mutant: Mutant, source: str) -> Code:
-    """The code that changes, by where the code that it replaces stands."""
-    tree = ast.parse(source)
-    place, _, new = next(one for number, one in enumerate(_all(tree, source)) if number == mutant.number)
-    place.put(new)
-    file = str(PACKAGE / mutant.path)
-    pairs = _pairs(compile(source, file, "exec", dont_inherit=True), compile(tree, file, "exec", dont_inherit=True))
-    return {standing(old): new for old, new in pairs if old != new}
+def sample(size: int, seed: int) -> list[Mutant]:
+    """At least so many, spread over the rooms as their lines of code are.
+
+    The order follows from the seed and each change alone, so that a change of the source elsewhere moves none.
+    """
+    lines = Counter[str]()
+    ranked: dict[str, list[tuple[str, Mutant]]] = defaultdict(list)
+    for path in (
+        one.relative_to(PACKAGE).as_posix() for room in ROOMS for one in sorted((PACKAGE / room).rglob("*.py"))
+    ):
+        every, alike = list(mutants(path)), Counter[tuple[object, ...]]()
+        lines[path.partition("/")[0]] += len({line for one in every for line in one.lines})
+        for one in every:
+            shape = (seed, one.path, one.function, one.operator, one.before, one.after)
+            ranked[one.room].append((hashlib.sha256(repr((shape, alike[shape])).encode()).hexdigest(), one))
+            alike[shape] += 1
+    taken: list[tuple[str, Mutant]] = []
+    for room, found in ranked.items():
+        wanted = max(min(LEAST, size // len(ROOMS)), round(size * lines[room] / lines.total()))
+        taken += sorted(found, key=_rank)[:wanted]
+    return [one for _, one in sorted(taken, key=_rank)]
 
 
-def _pairs(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
-    """Code and the code in its place. What is made inside is not looked at where a part of it has gone."""
-    yield old, new
-    inside = [[one for one in code.co_consts if isinstance(one, CodeType)] for code in (old, new)]
-    if len(inside[0]) == len(inside[1]):
-        for pair in zip(*inside, strict=True):
-            yield from _pairs(*pair)
+def _rank(pair: tuple[str, Mutant]) -> str:
+    return pair[0]
 
 
-def standing(code: CodeType) -> Standing:
-    """What no other code of a source has: its name and the places of its instructions."""
-    return code.co_qualname, code.co_freevars, tuple(code.co_positions())
+# ---- the plugin -----------------------------------------------------------------------------------------------------
 
 
-def plantable(code: Code) -> bool:
-    """Does anything change, and do functions that live keep the variables that they share with their makers?"""
-    return bool(code) and all(freevars == new.co_freevars for (_, freevars, _), new in code.items())
+class Planted(SourceFileLoader):
+    """The code of a source with one change."""
+
+    def __init__(self, name: str, path: str, number: int) -> None:
+        super().__init__(name, path)
+        self._number = number
+
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - there is one
+        source = Path(self.path).read_text("utf-8")
+        tree = ast.parse(source)
+        place, _, new = next(one for number, one in enumerate(_all(tree, source)) if number == self._number)
+        place.put(new)
+        return compile(tree, self.path, "exec", dont_inherit=True)
 
 
-def live_functions(paths: Iterable[str]) -> Functions:
-    """Every function of the package that is alive, once the modules of these sources are imported."""
-    found: Functions = defaultdict(list)
-    for path in paths:
-        with suppress(ImportError):  # of an optional package
-            import_module(".".join(("dpselect", *Path(path).with_suffix("").parts)).removesuffix(".__init__"))
-    gc.unfreeze()
-    for one in gc.get_objects():
-        if type(one) is FunctionType and one.__code__.co_filename.startswith(f"{PACKAGE}/"):
-            found[one.__code__.co_filename.removeprefix(f"{PACKAGE}/")].append(one)
-    return found
+class Planting(MetaPathFinder):
+    """Finds the module of one mutant."""
+
+    def __init__(self, key: str) -> None:
+        path, _, number = key.rpartition(" ")
+        self._file, self._number = PACKAGE / path, int(number)
+        self._name = ".".join(("dpselect", *Path(path).with_suffix("").parts)).removesuffix(".__init__")
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:  # noqa: ARG002
+        if fullname != self._name:
+            return None
+        return spec_from_file_location(fullname, self._file, loader=Planted(fullname, str(self._file), self._number))
 
 
-def plant(code: Code, functions: list[FunctionType]) -> int:
-    """Give the functions their new code, and forget what the old one found; returns how many have changed."""
-    planted = 0
-    for function in functions:
-        new = code.get(standing(function.__code__))
-        if new is not None:
-            function.__code__ = new
-            planted += 1
-    empty_caches()
-    return planted
+if MUTANT in os.environ:
+    sys.meta_path.insert(0, Planting(os.environ[MUTANT]))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """In the process that hears of all tests: what a part of a test cost, and whether it failed."""
+    if COSTS in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(os.environ[COSTS]).open("a", encoding="utf-8") as file:
+            file.write(json.dumps([report.nodeid, report.duration, report.failed]) + "\n")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Forget the results of all functions of the package and of the tests that remember some."""
+    if COSTS not in os.environ:
+        return
+    tracing = Coverage.current()
+    if tracing is not None and type(sys.gettrace()).__name__ != "CTracer":  # a test that traces took its place
+        tracing.stop()
+        tracing.start()
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("dpselect", "tests"):
+            owners = [module, *(one for one in vars(module).values() if isinstance(one, type))]
+            for one in [one for owner in owners for one in vars(owner).values()]:
+                if isinstance(one, functools._lru_cache_wrapper):
+                    one.cache_clear()

@@ -23,8 +23,6 @@ import dpselect.pandas
 from dpselect.accounting import calibration
 from dpselect.command.main import main
 from dpselect.dataset import dataset_of
-from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.log import Log
 from dpselect.gateway.settings.tokens import digest, fresh_token
 from dpselect.gateway.settings.values import (
     Amount,
@@ -37,8 +35,6 @@ from dpselect.gateway.settings.values import (
     Sizes,
     WeightColumn,
 )
-from dpselect.gateway.turn import Turn
-from dpselect.gateway.web.app import application
 from dpselect.mechanisms.set_union import renyi_shaped
 from dpselect.queries.plan import Plan, kind
 from dpselect.remote.address import address_of
@@ -46,11 +42,11 @@ from dpselect.remote.remote import Remote
 from dpselect.remote.wire import Reply, Wire
 from tests.by_names import asked, plan_of
 from tests.engines.every_engine import MAKERS as OF_SERVERS
+from tests.gateway.served import ADDRESS, running
 from tests.one_duckdb import shared
 from tests.pairs import rows
 from tests.pairs.crossing import EPSILON, Call
 
-URL = "http://127.0.0.1:8080"
 SERVERS = {"PostgreSQL": "postgres", "spark": "spark"}
 DECLARED = ("source", "user", "split", "time", "period", "timezone")  # what the owner of a gateway says of data
 ONCE = ((calibration, "compose_quickly"), (renyi_shaped, "steepest"))
@@ -140,7 +136,6 @@ class Asking:
         return self.made[f"gateway of {said}"], "rows"
 
     def _served(self, call: Call) -> Remote:
-        self.patch.setattr(Turn, "_until", lambda *_: None)  # answers leave when they are there, and not at their time
         place = self.folder / f"gateway {len(self.made)}"
         place.mkdir()
         token = fresh_token()
@@ -150,9 +145,7 @@ class Asking:
             data={one.name: one},
             people={"ann": Person("ann", Role.ANALYST, ("rows",), RICH, digest(token))},
         )
-        gateway = Gateway(settings, Log(io.StringIO()))
-        client = self.stack.enter_context(TestClient(application(settings, gateway), base_url=URL))
-        return Remote(InProcess(client, token))
+        return Remote(InProcess(self.stack.enter_context(running(settings, place)).http, token))
 
     def _declared(self, call: Call) -> DataSettings:
         user = call.given["user"]
@@ -184,7 +177,7 @@ class InProcess(Wire):
     """The way to a gateway in this process: what is sent and what comes back is as over a connection."""
 
     def __init__(self, client: TestClient, token: str) -> None:
-        super().__init__(address_of(URL, insecure=False), token, patience=60)
+        super().__init__(address_of(ADDRESS, insecure=False), token, patience=60)
         self._client = client
 
     def _once(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Reply:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-import numpy as np
+import tempfile
 
+import numpy as np
+import pytest
+
+from dpselect.aggregates import sorted_numbers, stored_sets, user_sets
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
 from dpselect.aggregates.user_sets import Sets, UserSets, sets_of
+from dpselect.engines.duckdb import pairs as engine_pairs
 
 USERS, ITEMS = 150, 40
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch, tmp_path):
+    """Blocks of 16 pairs, so that a few hundred pairs are many blocks, and files that are spread anew."""
+    for module in (user_sets, sorted_numbers, stored_sets, engine_pairs):
+        monkeypatch.setattr(module, "BLOCK", 16)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def pairs_of(seed: int, heavy: int = 60) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,15 +27,9 @@ from dpselect.mechanisms import (
 from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.testing import Law, law
 from tests.exact.laws import same as same_law
-from tests.reference.stored import in_memory, on_disk, pairs_of
+from tests.reference.stored import in_memory, on_disk, pairs_of, small_blocks
 
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch, tmp_path):
-    """Blocks of 16 pairs, so that a few hundred pairs are many blocks, and files that are spread anew."""
-    for module in (user_sets, sorted_numbers, stored_sets, engine_pairs):
-        monkeypatch.setattr(module, "BLOCK", 16)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+__all__ = ["small_blocks"]
 
 
 # ---- the same law, with a block for every user ----------------------------------------------------------------

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpselect import errors
-from dpselect.aggregates import number_file, sorted_numbers, stored_sets, user_sets
+from dpselect.aggregates import number_file, stored_sets
 from dpselect.aggregates.number_file import NumberFile
 from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
@@ -30,15 +29,9 @@ from dpselect.mechanisms import (
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order, users_in_order, without
 from dpselect.queries.union.bound import BOUNDS, bound_chooser, chosen_bound
 from dpselect.testing import SeededDraws
-from tests.reference.stored import ITEMS, flat, in_memory, on_disk, pairs_of
+from tests.reference.stored import ITEMS, flat, in_memory, on_disk, pairs_of, small_blocks
 
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch, tmp_path):
-    """Blocks of 16 pairs, so that a few hundred pairs are many blocks, and files that are spread anew."""
-    for module in (user_sets, sorted_numbers, stored_sets, engine_pairs):
-        monkeypatch.setattr(module, "BLOCK", 16)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+__all__ = ["small_blocks"]
 
 
 def same(stored: Sets, held: Sets) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.remote.address import address_of
+from dpselect.remote.wire import FIRST
 from tests.by_names import by_names
 from tests.remote.small_gateway import LOST, TOKEN, Request, Response, SmallGateway, good, problem, serving
 
@@ -86,11 +87,14 @@ def test_a_connection_that_was_closed_while_nobody_used_it_is_made_anew(gateway:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_busy_gateway_is_waited_for(status: int, remote: dps.Remote, gateway: SmallGateway) -> None:
-    busy = [Response(status, b"", {"Retry-After": "1"}), Response(status, b"", {"Retry-After": "Mon, 1 Jan"})]
+def test_a_busy_gateway_is_waited_for(
+    status: int, remote: dps.Remote, gateway: SmallGateway, waited: list[float]
+) -> None:
+    busy = [Response(status, b"", {"Retry-After": "Mon, 1 Jan"}), Response(status, b"", {"Retry-After": "1"})]
     gateway.before = lambda _: busy.pop() if busy else None
     assert len(remote.data().top_k(1, epsilon=5)) == 1
     assert busy == []
+    assert waited[:2] == [1, 2 * FIRST]
 
 
 def test_a_gateway_that_is_busy_for_long_is_left(remote: dps.Remote, gateway: SmallGateway) -> None:

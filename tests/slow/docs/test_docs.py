@@ -31,9 +31,9 @@ def gateway_for(blocks: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
     if not any(GATEWAY in block for block in blocks):
         yield GATEWAY
         return
-    from tests.remote import demo_gateway
+    from tests.gateway.processes import demonstration
 
-    with demo_gateway.serving(folder / "demo") as served:
+    with demonstration(folder / "demo") as served:
         monkeypatch.setenv("DPSELECT_TOKEN", served.tokens["analyst"])
         yield served.url
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ from tests.gateway import faults
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL, and one process for a folder"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer people and workers: windows are shorter, and less is under way when a test waits for all of it."""
+    monkeypatch.setattr(faults, "make", partial(faults.make, analysts=3, workers=2))
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from dpselect.gateway.web.openapi import document
 from dpselect.gateway.web.operations import OPERATIONS, HttpOperation
 from dpselect.gateway.web.replies import ref
 from tests.gateway.described import closed
-from tests.gateway.small import URL, Small, running
+from tests.gateway.served import ADDRESS, Served
 
 CASES = 5
 CHECKS = [
@@ -40,7 +40,7 @@ CHECKS = [
     response_schema_conformance,
     negative_data_rejection,
 ]
-WHO = [None, "wrong", "olga", "ann", "bob", "ada"]
+WHO = [None, "wrong", "olga", "ann", "vera", "cleo"]
 # What a fuzzer would hardly guess: names that are there, and conditions that can be read.
 NAMES: dict[str, list[Any]] = {
     "data": ["plays", "visits", "others"],
@@ -87,22 +87,14 @@ POSITIVE, NEGATIVE = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 ASKED = [(one, POSITIVE) for one in OPERATIONS] + [(one, NEGATIVE) for one in OPERATIONS if one.takes or one.given]
 DECIDED = ("approve", "reject", "cancel")
 ANN = {"data": "plays", "verb": "top_k", "k": 3, "epsilon": 1}
-BOB = {"data": "visits", "verb": "top_k", "k": 3, "epsilon": 1, "during": "2026-10"}
+VERA = {"data": "visits", "verb": "top_k", "k": 3, "epsilon": 1, "during": "2026-10"}
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Small]:
-    # A fuzzer is faster than people, and what it asks is not waited for.
-    limits = {"rate": 10**6, "waiting": 10**6, "waiting_each": 10**6}
-    with running(tmp_path_factory.mktemp("gateway"), **limits) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def known(small: Small) -> dict[str, list[str]]:
+def known(roomy: Served) -> dict[str, list[str]]:
     """What can stand in a path and is there."""
-    job = small.ended("ann", ANN)
-    waits = small.client.post("/v1/questions", json=BOB, headers=small.headers("bob")).json()
+    job = roomy.ann.ask(ANN)
+    waits = roomy.http.post("/v1/questions", json=VERA, headers=roomy.headers("vera")).json()
     assert (job["state"], waits["state"]) == ("answered", "approval")
     return {
         "questions": [job["id"]],
@@ -124,7 +116,7 @@ def cases(one: HttpOperation, mode: GenerationMode, known: dict[str, list[str]])
 
 @pytest.mark.parametrize(("one", "mode"), ASKED, ids=lambda part: getattr(part, "name", ""))
 def test_every_answer_is_described(
-    one: HttpOperation, mode: GenerationMode, small: Small, known: dict[str, list[str]]
+    one: HttpOperation, mode: GenerationMode, roomy: Served, known: dict[str, list[str]]
 ) -> None:
     for requested in cases(one, mode, known):
 
@@ -139,19 +131,19 @@ def test_every_answer_is_described(
         @given(case=requested)
         def holds(case: Any) -> None:
             for who in WHO:
-                said = case.as_transport_kwargs(base_url=URL)
-                sent = requests.Request(**{**said, "headers": {**said["headers"], **small.headers(who)}}).prepare()
-                found = small.client.request(sent.method, sent.url, headers=sent.headers, content=sent.body)
+                said = case.as_transport_kwargs(base_url=ADDRESS)
+                sent = requests.Request(**{**said, "headers": {**said["headers"], **roomy.headers(who)}}).prepare()
+                found = roomy.http.request(sent.method, sent.url, headers=sent.headers, content=sent.body)
                 case.validate_response(found, checks=CHECKS)
 
         holds()
 
 
-def test_whatever_was_taken_has_ended_as_it_may(small: Small) -> None:
+def test_whatever_was_taken_has_ended_as_it_may(roomy: Served) -> None:
     """No question that the gateway took was lost, or failed for a reason that nobody gave."""
-    for who in ("ann", "olga", "bob"):
-        found = small.client.get("/v1/questions?limit=500", headers=small.headers(who)).json()["questions"]
+    for who in ("ann", "olga", "vera"):
+        found = roomy.http.get("/v1/questions?limit=500", headers=roomy.headers(who)).json()["questions"]
         for job in found:
             if job["state"] in ("queued", "running"):
-                job = small.client.get(f"/v1/questions/{job['id']}?wait=30", headers=small.headers(who)).json()  # noqa: PLW2901
+                job = roomy.http.get(f"/v1/questions/{job['id']}?wait=30", headers=roomy.headers(who)).json()  # noqa: PLW2901
             assert job["state"] not in ("failed", "lost"), job

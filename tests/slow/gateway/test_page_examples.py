@@ -13,19 +13,19 @@ import httpx2
 import pytest
 
 from tests.gateway.as_browser import Browser
-from tests.remote.demo_gateway import Served, serving
+from tests.gateway.processes import Demonstration, demonstration
 
 WHERE = "column=country&comparison=is&value=Germany&column=country&comparison=is&value=Japan"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("examples") / "demo") as found:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demonstration]:
+    with demonstration(tmp_path_factory.mktemp("examples") / "demo") as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def analyst(served: Served) -> Iterator[Browser]:
+def analyst(served: Demonstration) -> Iterator[Browser]:
     with httpx2.Client(base_url=served.url) as client:
         yield Browser(client, served.url).sign_in(served.tokens["analyst"])
 
@@ -35,7 +35,7 @@ def example(browser: Browser, number: str) -> str:
     return "".join("".join(one.itertext()) for one in browser.one(number).iter("code"))
 
 
-def run(words: list[str], served: Served, script: str = "") -> str:
+def run(words: list[str], served: Demonstration, script: str = "") -> str:
     """What a program prints that has the token in its environment."""
     known = {**os.environ, "DPSELECT_TOKEN": served.tokens["analyst"]}
     done = subprocess.run(words, input=script, env=known, capture_output=True, text=True, timeout=100, check=False)
@@ -50,7 +50,7 @@ def run(words: list[str], served: Served, script: str = "") -> str:
         ("wish=tenths&item=minutes&share=5", "0.9"),
     ],
 )
-def test_python_asks_the_same_question(served: Served, analyst: Browser, query: str, shows: str) -> None:
+def test_python_asks_the_same_question(served: Demonstration, analyst: Browser, query: str, shows: str) -> None:
     script = example(analyst.get(f"/ask?{query}"), "python")
     assert shows in run([sys.executable, "-"], served, script)
     assert "nothing: its answer is there" in analyst.get(f"/ask?{query}").said  # so it was this question
@@ -60,7 +60,7 @@ def test_python_asks_the_same_question(served: Served, analyst: Browser, query: 
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
-def test_curl_asks_the_same_question(served: Served, analyst: Browser, tmp_path: Path) -> None:
+def test_curl_asks_the_same_question(served: Demonstration, analyst: Browser, tmp_path: Path) -> None:
     query = f"wish=best&item=country&{WHERE}&share=3"
     script = tmp_path / "ask.sh"
     script.write_text(example(analyst.get(f"/ask?{query}"), "curl"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import io
 import re
 import time
 from collections.abc import Iterator
@@ -16,14 +15,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.log import Log
-from dpselect.gateway.settings.reading import read_text
+from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
-from dpselect.gateway.web.app import application
 from tests.gateway.as_browser import ORIGIN, SVG, Browser
+from tests.gateway.served import TOKENS, running
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "=1+1", "a\u202eb & 'c'")
-TOKENS = {name: f"a-token-of-{name}-{'x' * 30}" for name in ("olga", "ann", "bob", "cleo")}
+PEOPLE = ("olga", "ann", "bob", "cleo")
 SETTINGS = """
 [server]
 ledger = "ledger.sqlite"
@@ -39,7 +37,6 @@ items = ["artist", "country", ["country", "artist"]]
 groups = ["country"]
 promise = {{ epsilon = 1000, delta = "1e-3" }}
 sizes = {{ users = 400, items = 20, items_per_user = 3 }}
-tick = 0.05
 max_k = 50
 
 [data.plays.filters]
@@ -65,7 +62,6 @@ promise = {{ epsilon = 1000, delta = "1e-3" }}
 time = "day"
 period = "month"
 since = "2026-10"
-tick = 0.05
 approve = true
 
 [people.olga]
@@ -103,7 +99,7 @@ def write(folder: Path) -> None:
     table = pa.table(rows)
     place = table.schema.get_field_index("day")
     pq.write_table(table.set_column(place, "day", table["day"].cast(pa.date32())), folder / "plays.parquet")
-    digests = {name: digest(token) for name, token in TOKENS.items()}
+    digests = {name: digest(TOKENS[name]) for name in PEOPLE}
     (folder / "gateway.toml").write_text(SETTINGS.format(**digests))
 
 
@@ -111,11 +107,9 @@ def write(folder: Path) -> None:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = tmp_path_factory.mktemp("pages")
     write(folder)
-    settings = read_text((folder / "gateway.toml").read_text(), folder)
-    gateway = Gateway(settings, Log(io.StringIO()))
-    with TestClient(application(settings, gateway), base_url=ORIGIN) as found:
-        found.gateway = gateway  # type: ignore[attr-defined] # for the few tests that look behind the pages
-        yield found
+    with running(read(folder / "gateway.toml"), folder) as served:
+        served.http.gateway = served.gateway  # type: ignore[attr-defined] # for the few tests that look behind the pages
+        yield served.http
 
 
 def signed_in(client: TestClient, name: str) -> Browser:
@@ -366,7 +360,7 @@ def test_a_question_can_be_rejected_or_cancelled(ann: Browser, olga: Browser) ->
 # ---- budgets, owner, auditor --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(TOKENS))
+@pytest.mark.parametrize("name", PEOPLE)
 def test_every_page_in_the_menu_is_sound(client: TestClient, name: str) -> None:
     browser = signed_in(client, name)
     pages = [one.get("href") or "" for one in browser.page.find(".//nav").iter("a")]  # type: ignore[union-attr]

@@ -19,13 +19,13 @@ from types import SimpleNamespace
 import pytest
 from starlette.testclient import TestClient
 
-from dpselect.gateway.settings.values import Proxy
 from dpselect.gateway.web import app, guards
 from tests.conftest import ROOT
 from tests.gateway import processes
-from tests.gateway.small import URL, Small, running
+from tests.gateway.served import ADDRESS, TOKENS, Served, serving
 
 TRIES, RATE, IDLE = 20, 20, 1300
+TRUSTED = 'proxy = { addresses = ["10.1.0.0/16"] }'
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 PAGE = (ROOT / "docs" / "gateway.md").read_text("utf-8")
 PROXY, ATTACKER, OTHER = "10.1.2.3", "203.0.113.9", "198.51.100.7"
@@ -38,10 +38,10 @@ def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guards, "time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
-def at(small: Small, address: str, passed: str | None = None) -> TestClient:
+def at(served: Served, address: str, passed: str | None = None) -> TestClient:
     """Somebody at an address; or a proxy there, which passes on what comes from elsewhere."""
     headers = {} if passed is None else {"X-Forwarded-For": passed}
-    return TestClient(small.client.app, base_url=URL, client=(address, 1), headers=headers)
+    return TestClient(served.http.app, base_url=ADDRESS, client=(address, 1), headers=headers)
 
 
 def exhausted(somebody: TestClient) -> None:
@@ -55,11 +55,11 @@ def signing_in(somebody: TestClient, token: str) -> int:
     return somebody.post("/sign-in", data={"token": token}, follow_redirects=False).status_code
 
 
-def told(small: Small, somebody: TestClient) -> dict[str, Counter[int]]:
+def told(served: Served, somebody: TestClient) -> dict[str, Counter[int]]:
     """What comes back to whoever has a right token, and to whoever looks after the server."""
     calls: dict[str, Callable[[], int]] = {
-        "sign-in": lambda: signing_in(somebody, small.tokens["ann"]),
-        "token": lambda: somebody.get("/v1/me", headers=small.headers("ann")).status_code,
+        "sign-in": lambda: signing_in(somebody, TOKENS["ann"]),
+        "token": lambda: somebody.get("/v1/me", headers=served.headers("ann")).status_code,
         "/healthz": lambda: somebody.get("/healthz").status_code,
         "/readyz": lambda: somebody.get("/readyz").status_code,
     }
@@ -68,43 +68,43 @@ def told(small: Small, somebody: TestClient) -> dict[str, Counter[int]]:
 
 @pytest.mark.usefixtures("one_moment")
 def test_a_right_token_and_health_are_not_held_up_by_the_same_address(tmp_path: Path) -> None:
-    with running(tmp_path, rate=RATE) as small:
-        somebody = at(small, PROXY)
+    with serving(tmp_path, rate=RATE) as served:
+        somebody = at(served, PROXY)
         exhausted(somebody)
-        assert told(small, somebody) == OPEN
+        assert told(served, somebody) == OPEN
         assert [signing_in(somebody, "wrong") for _ in range(TRIES)] == [429] * TRIES
 
 
 @pytest.mark.usefixtures("one_moment")
 def test_what_is_counted_before_it_is_looked_at_is_shut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "UNCOUNTED", set())  # as it was
-    with running(tmp_path, rate=RATE) as small:
-        somebody = at(small, PROXY)
+    with serving(tmp_path, rate=RATE) as served:
+        somebody = at(served, PROXY)
         exhausted(somebody)
         shut = {429: TRIES}
-        assert told(small, somebody) == {**OPEN, "sign-in": shut, "/healthz": shut, "/readyz": shut}
+        assert told(served, somebody) == {**OPEN, "sign-in": shut, "/healthz": shut, "/readyz": shut}
 
 
 @pytest.mark.usefixtures("one_moment")
-@pytest.mark.parametrize(("proxy", "status"), [(Proxy(("10.1.0.0/16",)), 200), (None, 429)])
-def test_a_trusted_proxy_says_which_address_it_was(proxy: Proxy | None, status: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("proxy", "status"), [(TRUSTED, 200), ("", 429)])
+def test_a_trusted_proxy_says_which_address_it_was(proxy: str, status: int, tmp_path: Path) -> None:
     """Without one, whoever is behind the same proxy is taken for the same."""
-    with running(tmp_path, rate=RATE, proxy=proxy) as small:
-        exhausted(at(small, PROXY, ATTACKER))
+    with serving(tmp_path, rate=RATE, server=proxy) as served:
+        exhausted(at(served, PROXY, ATTACKER))
         for other in (OTHER, f"{OTHER}, 10.1.9.9", f"{ATTACKER}, {OTHER}"):
-            assert at(small, PROXY, other).get("/sign-in").status_code == status
+            assert at(served, PROXY, other).get("/sign-in").status_code == status
         for same in (ATTACKER, f"{OTHER}, {ATTACKER}", f"{OTHER},{ATTACKER}, 10.1.9.9"):
-            assert at(small, PROXY, same).get("/sign-in").status_code == 429
+            assert at(served, PROXY, same).get("/sign-in").status_code == 429
 
 
 @pytest.mark.usefixtures("one_moment")
 def test_nobody_else_says_where_they_are(tmp_path: Path) -> None:
-    with running(tmp_path, rate=RATE, proxy=Proxy(("10.1.0.0/16",))) as small:
-        exhausted(at(small, ATTACKER))
-        tries = [at(small, ATTACKER, f"192.0.2.{one}").get("/sign-in").status_code for one in range(TRIES)]
+    with serving(tmp_path, rate=RATE, server=TRUSTED) as served:
+        exhausted(at(served, ATTACKER))
+        tries = [at(served, ATTACKER, f"192.0.2.{one}").get("/sign-in").status_code for one in range(TRIES)]
         assert tries == [429] * TRIES
-        assert at(small, PROXY, "").get("/sign-in").status_code == 200
-        assert at(small, PROXY).get("/sign-in").status_code == 200
+        assert at(served, PROXY, "").get("/sign-in").status_code == 200
+        assert at(served, PROXY).get("/sign-in").status_code == 200
 
 
 # ---- as processes, with connections -------------------------------------------------------------------------

@@ -45,139 +45,100 @@ ROWS = {
 WORDS = {"user": list(range(400)), "text": [f"a b c{u % 3}" for u in range(400)]}
 MEASURES = ["sum(w, -1, 3)", "mean(w, 0, 9)"]
 TOP = {
-    "unknown": ({}, FOLLOWS),
-    "unknown, k = 15": ({"k": 15}, FOLLOWS),
-    "counts": ({"counts": True}, FOLLOWS),
-    "by group": ({"by": "sort", "method": "limited-domain"}, FOLLOWS),
-    "by group, counts": (
-        {"by": "sort", "max_groups_per_user": 3, "counts": True, "users": True, "delta": "1e-5"},
-        FOLLOWS,
-    ),
-    "listed groups": ({"by": "sort", "groups": ["s0", "s1"], "users": True}, FOLLOWS),
-    "discover": ({"k": 30, "method": "discover"}, STATED),
-    "discover by group": ({"k": 5, "method": "discover", "by": "sort", "counts": True}, STATED),
-    "discover by groups": ({"k": 15, "by": "sort", "max_groups_per_user": 3}, STATED),
-    "peeling": ({"domain": DOMAIN}, FOLLOWS),
-    "limited-domain-sparse": ({"method": "limited-domain-sparse"}, FOLLOWS),
-    "limited-domain-sparse, composed, counts": ({"method": "limited-domain-sparse", "k": 15, "counts": True}, FOLLOWS),
-    "limited-domain-sparse, weights": (
-        {"method": "limited-domain-sparse", "k": 2, "by_weight": "w", "at_most": 3},
-        FOLLOWS,
-    ),
-    "limited-domain-sparse, measures": ({"method": "limited-domain-sparse", "measures": MEASURES}, FOLLOWS),
-    "peeling, composed": ({"domain": DOMAIN, "k": 15, "delta": "1e-6"}, FOLLOWS),
-    "peeling, counts": ({"domain": DOMAIN, "counts": True}, FOLLOWS),
-    "measures": ({"measures": MEASURES}, FOLLOWS),
-    "measures, joint-set": ({"domain": DOMAIN, "method": "joint-set", "measures": MEASURES}, FOLLOWS),
-    "weights": ({"by_weight": "w", "at_most": 3}, FOLLOWS),
-    "weights, counts": ({"by_weight": "w", "at_most": 3, "weight_unit": "0.1", "counts": True}, FOLLOWS),
-    "weights, peeling": ({"domain": DOMAIN, "by_weight": "w", "at_most": 2, "counts": True}, FOLLOWS),
-    "weights, canonical-set": (
-        {"domain": DOMAIN, "by_weight": "w", "at_most": 2, "method": "canonical-set"},
-        FOLLOWS,
-    ),
-    "joint-sequence": ({"domain": DOMAIN, "method": "joint-sequence"}, FOLLOWS),
-    "joint-set": ({"domain": DOMAIN, "method": "joint-set", "counts": True}, FOLLOWS),
-    "canonical-set": ({"domain": DOMAIN, "method": "canonical-set"}, FOLLOWS),
-    "joint-set at a delta": (
-        {"domain": DOMAIN, "method": "joint-set", "k": 19, "counts": True, "delta": "5e-4"},
-        FOLLOWS,
-    ),
+    "unknown": {},
+    "unknown, k = 15": {"k": 15},
+    "counts": {"counts": True},
+    "by group": {"by": "sort", "method": "limited-domain"},
+    "by group, counts": {"by": "sort", "max_groups_per_user": 3, "counts": True, "users": True, "delta": "1e-5"},
+    "listed groups": {"by": "sort", "groups": ["s0", "s1"], "users": True},
+    "discover": {"k": 30, "method": "discover"},
+    "discover by group": {"k": 5, "method": "discover", "by": "sort", "counts": True},
+    "discover by groups": {"k": 15, "by": "sort", "max_groups_per_user": 3},
+    "peeling": {"domain": DOMAIN},
+    "limited-domain-sparse": {"method": "limited-domain-sparse"},
+    "limited-domain-sparse, composed, counts": {"method": "limited-domain-sparse", "k": 15, "counts": True},
+    "limited-domain-sparse, weights": {"method": "limited-domain-sparse", "k": 2, "by_weight": "w", "at_most": 3},
+    "limited-domain-sparse, measures": {"method": "limited-domain-sparse", "measures": MEASURES},
+    "peeling, composed": {"domain": DOMAIN, "k": 15, "delta": "1e-6"},
+    "peeling, counts": {"domain": DOMAIN, "counts": True},
+    "measures": {"measures": MEASURES},
+    "measures, joint-set": {"domain": DOMAIN, "method": "joint-set", "measures": MEASURES},
+    "weights": {"by_weight": "w", "at_most": 3},
+    "weights, counts": {"by_weight": "w", "at_most": 3, "weight_unit": "0.1", "counts": True},
+    "weights, peeling": {"domain": DOMAIN, "by_weight": "w", "at_most": 2, "counts": True},
+    "weights, canonical-set": {"domain": DOMAIN, "by_weight": "w", "at_most": 2, "method": "canonical-set"},
+    "joint-sequence": {"domain": DOMAIN, "method": "joint-sequence"},
+    "joint-set": {"domain": DOMAIN, "method": "joint-set", "counts": True},
+    "canonical-set": {"domain": DOMAIN, "method": "canonical-set"},
+    "joint-set at a delta": {"domain": DOMAIN, "method": "joint-set", "k": 19, "counts": True, "delta": "5e-4"},
 }
 BOUNDED = {
-    "bounded, counts": ({"counts": True}, FOLLOWS),
-    "bounded, peeling, counts": ({"domain": DOMAIN, "counts": True, "delta": "1e-6"}, FOLLOWS),
-    "bounded, joint-set, counts": (
-        {"domain": DOMAIN, "method": "joint-set", "counts": True},
-        FOLLOWS,
-    ),
-    "bounded, discover": ({"k": 30, "method": "discover", "counts": True}, STATED),
-    "bounded, peeling, measures": (
-        {"domain": DOMAIN, "delta": "1e-6", "measures": ["users", *MEASURES]},
-        FOLLOWS,
-    ),
-    "bounded, discover, measures": ({"k": 30, "method": "discover", "measures": MEASURES}, STATED),
-    "noisy, measures": ({"method": "limited-domain-laplace", "measures": MEASURES}, FOLLOWS),
-    "limited-domain-laplace": ({"method": "limited-domain-laplace", "counts": True}, FOLLOWS),
+    "bounded, counts": {"counts": True},
+    "bounded, peeling, counts": {"domain": DOMAIN, "counts": True, "delta": "1e-6"},
+    "bounded, joint-set, counts": {"domain": DOMAIN, "method": "joint-set", "counts": True},
+    "bounded, discover": {"k": 30, "method": "discover", "counts": True},
+    "bounded, peeling, measures": {"domain": DOMAIN, "delta": "1e-6", "measures": ["users", *MEASURES]},
+    "bounded, discover, measures": {"k": 30, "method": "discover", "measures": MEASURES},
+    "noisy, measures": {"method": "limited-domain-laplace", "measures": MEASURES},
+    "limited-domain-laplace": {"method": "limited-domain-laplace", "counts": True},
 }
-RECOMPUTED = """count-laplace count-gaussian weighted-laplace weighted-gaussian policy-laplace policy-gaussian
-greedy-geometric""".split()
-UNIONS = {**dict.fromkeys(RECOMPUTED, FOLLOWS), "renyi-shaped": STATED}
-SEVERAL = {"bounds": (0, 3), "q": [0.1, 0.3, 0.5, 0.7, 0.9], "by": "sort"}
+UNIONS = """count-laplace count-gaussian weighted-laplace weighted-gaussian policy-laplace policy-gaussian
+greedy-geometric renyi-shaped""".split()
+OF_SEVERAL = {"bounds": (0, 3), "q": [0.1, 0.3, 0.5, 0.7, 0.9], "by": "sort"}
 VALUES_BY = {
-    "median of listed groups": ({"bounds": (0, 3), "by": "sort", "groups": ["s0"]}, FOLLOWS),
-    "quantiles of listed groups": ({**SEVERAL, "groups": ["s0", "s1"], "delta": "1e-6"}, FOLLOWS),
-    "quantiles of found groups": ({**SEVERAL}, FOLLOWS),
-    "quantiles of two found groups": ({**SEVERAL, "max_groups_per_user": 2, "delta": "1e-5"}, STATED),
+    "median of listed groups": {"bounds": (0, 3), "by": "sort", "groups": ["s0"]},
+    "quantiles of listed groups": {**OF_SEVERAL, "groups": ["s0", "s1"], "delta": "1e-6"},
+    "quantiles of found groups": OF_SEVERAL,
+    "quantiles of two found groups": {**OF_SEVERAL, "max_groups_per_user": 2, "delta": "1e-5"},
 }
 CHOSEN_BY = {
-    "choice in listed groups": ({"by": "sort", "groups": ["s0", "s1"], "max_groups_per_user": 2}, FOLLOWS),
-    "flips in found groups": ({"by": "sort", "method": "permute-and-flip"}, FOLLOWS),
+    "choice in listed groups": {"by": "sort", "groups": ["s0", "s1"], "max_groups_per_user": 2},
+    "flips in found groups": {"by": "sort", "method": "permute-and-flip"},
 }
 DECIDES = "count-gaussian"
 CHOSEN = ("exponential", "permute-and-flip")
+UNJUDGED = {
+    *CHOSEN, "discover", "discover by group", "discover by groups", "bounded, discover", "bounded, discover, measures",
+    "discover of one", "discover, chosen bound", "renyi-shaped", "union, chosen bound", "text",
+    "quantiles of two found groups", "replace-one",
+}  # fmt: skip
+"""What the judge cannot confirm; all else follows."""
 
 
-def asked() -> dict[str, tuple[Callable[[], dps.Release], Verdict]]:
-    """A question of every verb and method, and the verdict on what it releases."""
-    free, bounded = (dps.Dataset(ROWS, user="user", item="item", max_items_per_user=m) for m in (None, 3))
-    ages = dps.Dataset({"user": list(range(50)), "age": list(range(50))}, user="user", item="age")
-    of_groups = dps.Dataset(ROWS, user="user", item="w")
-    words = dps.Dataset(WORDS, user="user", item=dps.Text("text", ngrams=(1, 2)))
-    found = {
-        name: (partial(by_names(free).top_k, **{"k": 5, **how}, epsilon=1), verdict)
-        for name, (how, verdict) in TOP.items()
-    }
-    found |= {
-        name: (partial(by_names(bounded).top_k, **{"k": 5, **how}, epsilon=1), verdict)
-        for name, (how, verdict) in BOUNDED.items()
-    }
-    found |= {
-        name: (partial(by_names(bounded).union, epsilon=1, method=name), verdict) for name, verdict in UNIONS.items()
-    }
-    found |= {name: (partial(by_names(free).choose, domain=DOMAIN, epsilon=1, method=name), STATED) for name in CHOSEN}
-    one = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
-    return found | {
-        "union by group": (partial(by_names(one).union, epsilon=1, by="sort", counts=True), FOLLOWS),
-        "union of one": (partial(by_names(one).union, epsilon=1), FOLLOWS),
-        "discover of one": (partial(by_names(one).top_k, 30, epsilon=1, method="discover", counts=True), STATED),
-        "discover, chosen bound": (partial(by_names(free).top_k, 30, epsilon=1, method="discover"), STATED),
-        "union, chosen bound": (partial(by_names(free).union, epsilon=1, counts=True), STATED),
-        "union, counts that decided": (
-            partial(by_names(bounded).union, epsilon=1, method=DECIDES, counts=True),
-            FOLLOWS,
-        ),
-        "text, counts that decided": (
-            partial(by_names(words).union, epsilon=2, max_items_per_user=3, method=DECIDES, counts=True),
-            FOLLOWS,
-        ),
-        "union, weighted, counts": (
-            partial(by_names(bounded).union, epsilon=1, method="weighted-gaussian", counts=True),
-            FOLLOWS,
-        ),
-        "text": (partial(by_names(words).union, epsilon=2, max_items_per_user=3, counts=True), STATED),
-        "text, weighted": (
-            partial(by_names(words).union, epsilon=2, max_items_per_user=3, method="weighted-gaussian", counts=True),
-            FOLLOWS,
-        ),
-        "replace-one": (partial(dps.choose, {"a": 3, "b": 9}, epsilon=1, neighbors="replace-one"), STATED),
-        "histogram": (partial(by_names(free).histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
-        "histogram, bounded": (partial(by_names(bounded).histogram, domain=DOMAIN, epsilon=1), FOLLOWS),
-        "histogram, Gaussian": (partial(by_names(free).histogram, domain=DOMAIN, epsilon=1, delta="1e-6"), FOLLOWS),
-        "median": (partial(by_names(ages).median, bounds=(0, 60), epsilon=1), FOLLOWS),
-        "median without bounds": (partial(by_names(ages).median, epsilon=1), FOLLOWS),
-        "quantiles": (
-            partial(by_names(ages).quantile, [0.1, 0.5, 0.9], bounds=(0, 60), epsilon=1, delta="1e-6"),
-            FOLLOWS,
-        ),
-        **{
-            name: (partial(by_names(free).choose, domain=DOMAIN, epsilon=1, **how), verdict)
-            for name, (how, verdict) in CHOSEN_BY.items()
-        },
-        **{
-            name: (partial(by_names(of_groups).quantile, epsilon=1, **how), verdict)
-            for name, (how, verdict) in VALUES_BY.items()
-        },
+def asked() -> dict[str, Callable[[], dps.Release]]:
+    """A question of every verb and method."""
+    free, bounded, one = (
+        by_names(dps.Dataset(ROWS, user="user", item="item", max_items_per_user=most)) for most in (None, 3, 1)
+    )
+    ages = by_names(dps.Dataset({"user": list(range(50)), "age": list(range(50))}, user="user", item="age"))
+    of_groups = by_names(dps.Dataset(ROWS, user="user", item="w"))
+    words = by_names(dps.Dataset(WORDS, user="user", item=dps.Text("text", ngrams=(1, 2))))
+    of_words = partial(words.union, epsilon=2, max_items_per_user=3)
+    sure = {"epsilon": 1, "delta": "1e-6"}
+    return {
+        **{name: partial(free.top_k, **{"k": 5, **how}, epsilon=1) for name, how in TOP.items()},
+        **{name: partial(bounded.top_k, **{"k": 5, **how}, epsilon=1) for name, how in BOUNDED.items()},
+        **{name: partial(bounded.union, epsilon=1, method=name) for name in UNIONS},
+        **{name: partial(free.choose, domain=DOMAIN, epsilon=1, method=name) for name in CHOSEN},
+        "union by group": partial(one.union, epsilon=1, by="sort", counts=True),
+        "union of one": partial(one.union, epsilon=1),
+        "discover of one": partial(one.top_k, 30, epsilon=1, method="discover", counts=True),
+        "discover, chosen bound": partial(free.top_k, 30, epsilon=1, method="discover"),
+        "union, chosen bound": partial(free.union, epsilon=1, counts=True),
+        "union, counts that decided": partial(bounded.union, epsilon=1, method=DECIDES, counts=True),
+        "text, counts that decided": partial(of_words, method=DECIDES, counts=True),
+        "union, weighted, counts": partial(bounded.union, epsilon=1, method="weighted-gaussian", counts=True),
+        "text": partial(of_words, counts=True),
+        "text, weighted": partial(of_words, method="weighted-gaussian", counts=True),
+        "replace-one": partial(dps.choose, {"a": 3, "b": 9}, epsilon=1, neighbors="replace-one"),
+        "histogram": partial(free.histogram, domain=DOMAIN, epsilon=1),
+        "histogram, bounded": partial(bounded.histogram, domain=DOMAIN, epsilon=1),
+        "histogram, Gaussian": partial(free.histogram, domain=DOMAIN, **sure),
+        "median": partial(ages.median, bounds=(0, 60), epsilon=1),
+        "median without bounds": partial(ages.median, epsilon=1),
+        "quantiles": partial(ages.quantile, [0.1, 0.5, 0.9], bounds=(0, 60), **sure),
+        **{name: partial(free.choose, domain=DOMAIN, epsilon=1, **how) for name, how in CHOSEN_BY.items()},
+        **{name: partial(of_groups.quantile, epsilon=1, **how) for name, how in VALUES_BY.items()},
     }
 
 
@@ -188,11 +149,10 @@ class Releases:
         self.questions = asked()
         self._made: dict[str, dps.Release] = {}
 
-    def __getitem__(self, name: str) -> tuple[dps.Release, Verdict]:
-        ask, verdict = self.questions[name]
+    def __getitem__(self, name: str) -> dps.Release:
         if name not in self._made:
-            self._made[name] = ask()
-        return self._made[name], verdict
+            self._made[name] = self.questions[name]()
+        return self._made[name]
 
 
 RELEASES = Releases()
@@ -201,7 +161,7 @@ NAMES = list(RELEASES.questions)
 
 def stating(parameter: str) -> list[str]:
     """The names of the releases that state a parameter."""
-    return [name for name in NAMES if parameter in RELEASES[name][0].privacy.parameters]
+    return [name for name in NAMES if parameter in RELEASES[name].privacy.parameters]
 
 
 def stated(release: dps.Release, **changed: object) -> dps.Release:
@@ -232,19 +192,19 @@ def written(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_released_follows_or_is_stated(name, written):
-    release, verdict = RELEASES[name]
+    release = RELEASES[name]
     found = dps.check(written(release))
     assert found.verdict is FOLLOWS, str(found)
     assert found.paid is None
     assert "not checked: the names of its items" in str(found)
     assert dps.check(release) == found
-    assert judged(release) is verdict
+    assert judged(release) is (STATED if name in UNJUDGED else FOLLOWS)
 
 
 def test_there_is_a_release_of_every_method():
     from dpselect._ground.methods import METHODS
 
-    asked = {how.get("method") for how, _ in (TOP | BOUNDED).values()} | {*UNIONS, *CHOSEN}
+    asked = {how.get("method") for how in (TOP | BOUNDED).values()} | {*UNIONS, *CHOSEN}
     known = {"limited-domain", "peeling", "truncated-geometric"}  # taken, or as another
     assert {one.name for one in METHODS} == (asked - {None}) | known
 
@@ -254,37 +214,37 @@ def test_there_is_a_release_of_every_method():
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in (*CHOSEN, "replace-one")])
 def test_a_lowered_epsilon_is_found(name):
-    release, _ = RELEASES[name]
+    release = RELEASES[name]
     assert judged(stated(release, epsilon=release.privacy.epsilon * Fraction(19, 20))) is FAILS
 
 
 def test_a_raised_epsilon_of_a_pick_is_found():
     for name in stating("epsilon_per_pick"):
-        release, _ = RELEASES[name]
+        release = RELEASES[name]
         raised = release.privacy.parameters["epsilon_per_pick"] * Fraction(101, 100)
         assert judged(with_parameters(release, epsilon_per_pick=raised)) is FAILS, name
 
 
 def test_a_removed_delta_is_found():
-    with_delta = [name for name in NAMES if RELEASES[name][0].privacy.delta]
+    with_delta = [name for name in NAMES if RELEASES[name].privacy.delta]
     assert len(with_delta) > len(NAMES) // 2
     for name in with_delta:
-        assert judged(stated(RELEASES[name][0], delta=Fraction(0))) is FAILS, name
+        assert judged(stated(RELEASES[name], delta=Fraction(0))) is FAILS, name
 
 
 @pytest.mark.parametrize("name", [*UNIONS, "union of one"])
 def test_a_threshold_too_low_for_a_smaller_price_is_found(name):
     """Also where whoever changed it changed it everywhere."""
-    release, verdict = RELEASES[name]
+    release = RELEASES[name]
     half = {"epsilon": release.privacy.epsilon / 2}
     smaller = with_parameters(stated(release, **half), epsilon_of_items=half["epsilon"])
-    assert judged(smaller) is (FAILS if verdict is FOLLOWS else STATED)
+    assert judged(smaller) is (STATED if name in UNJUDGED else FAILS)
 
 
 @pytest.mark.parametrize("name", ["union, counts that decided", "text, counts that decided"])
 def test_counts_that_did_not_decide_are_found(name):
     """Of less noise than what decided; of a mechanism that shows none; of another kind; with noise nobody stated."""
-    release, _ = RELEASES[name]
+    release = RELEASES[name]
     less = release.privacy.parameters["deviation"] * Fraction(9, 10)
     assert judged(with_parameters(release, deviation_of_counts=less)) is FAILS
     assert judged(with_parameters(release, deviation_of_counts=less, deviation=less)) is FAILS
@@ -293,12 +253,12 @@ def test_counts_that_did_not_decide_are_found(name):
     assert judged(with_parameters(release, deviation=None)) is FAILS
     assert judged(with_parameters(release, in_engine=True)) is FAILS
     assert judged(stated(release, mechanism="WeightedGaussian")) is FAILS
-    peeled, _ = RELEASES["unknown"]
+    peeled = RELEASES["unknown"]
     assert judged(with_parameters(replace(peeled, counted=True), counts_decided=True)) is FAILS
 
 
 def test_a_threshold_is_paid_beside_the_composition():
-    release, _ = RELEASES["unknown"]
+    release = RELEASES["unknown"]
     said = release.privacy.parameters
     needed = steps.renyi_delta([Step(Kind.PICK, said["epsilon_per_pick"], 5)], Fraction(1))
     alone = max(said["delta_threshold"], Fraction(float(needed)) * Fraction(101, 100))
@@ -309,7 +269,7 @@ def test_a_threshold_is_paid_beside_the_composition():
 @pytest.mark.parametrize("name", [*VALUES_BY, *CHOSEN_BY])
 def test_groups_that_nobody_paid_for_are_found(name):
     """A user in more groups, groups that come from nowhere, and a union whose threshold is too low."""
-    release, _ = RELEASES[name]
+    release = RELEASES[name]
     said = release.privacy.parameters
     assert judged(with_parameters(release, max_groups_per_user=said["max_groups_per_user"] + 1)) is FAILS
     assert judged(with_parameters(release, groups_listed=None, groups_found_by=None)) is FAILS
@@ -320,7 +280,7 @@ def test_groups_that_nobody_paid_for_are_found(name):
 
 
 def test_what_cannot_be_true_of_a_release_is_found():
-    (release, _), (five, _) = RELEASES["unknown"], RELEASES["peeling"]
+    release, five = RELEASES["unknown"], RELEASES["peeling"]
     assert len(five) == 5
     assert judged(replace(release, secure=False)) is FAILS
     assert judged(stated(release, neighbors=Neighbors.REPLACE_ONE)) is FAILS
@@ -331,9 +291,9 @@ def test_what_cannot_be_true_of_a_release_is_found():
     assert judged(with_parameters(release, delta_threshold=Fraction(0))) is FAILS
     assert judged(stated(release, mechanism="Nothing")) is STATED
     for name in ("policy-gaussian", "greedy-geometric"):
-        union, _ = RELEASES[name]
+        union = RELEASES[name]
         assert judged(with_parameters(union, slack=Fraction(1, 10**9), cutoff=Fraction(33, 2))) is FAILS
-    counted, _ = RELEASES["union, weighted, counts"]
+    counted = RELEASES["union, weighted, counts"]
     assert judged(with_parameters(counted, deviation_of_counts=25.0)) is FAILS
 
 
@@ -343,24 +303,10 @@ def test_what_cannot_be_true_of_a_release_is_found():
 LEFT = {"charged", "question"}  # a receipt is its payer's, and a question is what all else is compared with
 FOUND = {"item", "exact", "group", "count", "sum", "gain", "group_users", "value"}  # of rows: what no plan knows
 SEVERAL = [
-    *(
-        "counts",
-        "by group, counts",
-        "weights, counts",
-        "bounded, peeling, measures",
-        "discover",
-        "renyi-shaped",
-        "quantiles",
-    ),
-    *(
-        "discover by group",
-        "histogram",
-        "union, weighted, counts",
-        "median of listed groups",
-        "choice in listed groups",
-    ),
-    *("text, counts that decided", "exponential", "discover, chosen bound"),
-]
+    "counts", "by group, counts", "weights, counts", "bounded, peeling, measures", "discover", "renyi-shaped",
+    "quantiles", "discover by group", "histogram", "union, weighted, counts", "median of listed groups",
+    "choice in listed groups", "text, counts that decided", "exponential", "discover, chosen bound",
+]  # fmt: skip
 
 
 def leaves(found: object, place: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
@@ -387,7 +333,7 @@ def other(value: object) -> object:
 @pytest.mark.parametrize("name", SEVERAL)
 def test_whatever_a_plan_decides_cannot_be_changed_alone(name, written):
     """Each number, text and flag of a file, one by one: it is refused, as no release or as another than was planned."""
-    text = RELEASES[name][0].to_json()
+    text = RELEASES[name].to_json()
     places = list(leaves(json.loads(text)))
     assert len(places) > 15
     for place in places:
@@ -429,7 +375,7 @@ def test_whatever_a_plan_decides_cannot_be_changed_alone(name, written):
     ],
 )
 def test_another_question_than_was_asked_is_found(changed, verdict, written):
-    found = json.loads(RELEASES["unknown"][0].to_json())
+    found = json.loads(RELEASES["unknown"].to_json())
     found["question"] |= changed
     if verdict is None:
         with pytest.raises((dps.DataError, ValueError)):
@@ -439,10 +385,10 @@ def test_another_question_than_was_asked_is_found(changed, verdict, written):
 
 
 def test_a_release_that_does_not_say_what_was_asked_is_not_confirmed(written):
-    found = dps.check(replace(RELEASES["unknown"][0], question=None))
+    found = dps.check(replace(RELEASES["unknown"], question=None))
     assert found.verdict is STATED
     assert "does not say what was asked" in str(found)
-    text = json.loads(RELEASES["unknown"][0].to_json())
+    text = json.loads(RELEASES["unknown"].to_json())
     with pytest.raises(dps.DataError, match="holds no release"):
         dps.check(written({**text, "question": []}))
 
@@ -489,17 +435,17 @@ def test_periods_that_had_not_ended_may_have_ended_since():
 
 def test_an_answer_has_no_more_than_its_question_allows():
     """Not more groups than were listed, no value outside of the bounds, no union that was cut short."""
-    groups, _ = RELEASES["listed groups"]
+    groups = RELEASES["listed groups"]
     more = replace(groups.groups.shown[-1], values=("nowhere",))
     assert (
         dps.check(replace(groups, groups=replace(groups.groups, shown=(*groups.groups.shown, more)))).verdict is FAILS
     )
-    values, _ = RELEASES["quantiles"]
+    values = RELEASES["quantiles"]
     low, high = values.privacy.parameters["bounds"]
     for beyond in (low - 1, high + 1):
         changed = (*values.items[:-1], replace(values.items[-1], item=beyond))
         assert dps.check(replace(values, items=changed)).verdict is FAILS
-    union, _ = RELEASES["union of one"]
+    union = RELEASES["union of one"]
     assert dps.check(replace(union, ended=Ended.BOTTOM)).verdict is FAILS
 
 
@@ -509,11 +455,11 @@ def test_accuracy_that_cannot_be_planned_is_named():
     found = dps.check(release)
     assert found.verdict is FOLLOWS
     assert "all else is so, and how good it is rests on" in str(found)
-    assert "all that it says is so" in str(dps.check(RELEASES["peeling"][0]))
+    assert "all that it says is so" in str(dps.check(RELEASES["peeling"]))
 
 
 def test_words_of_a_file_steer_no_terminal(written):
-    said = json.loads(RELEASES["unknown"][0].to_json())
+    said = json.loads(RELEASES["unknown"].to_json())
     found = dps.check(written({**said, "\x1b[2Jall is well": 1}))
     assert found.verdict is FAILS
     assert "\x1b" not in str(found)
@@ -523,7 +469,7 @@ def test_words_of_a_file_steer_no_terminal(written):
 
 
 def test_a_deep_part_of_a_file_is_no_error(written):
-    said, deep = json.loads(RELEASES["unknown"][0].to_json()), []
+    said, deep = json.loads(RELEASES["unknown"].to_json()), []
     for _ in range(900):
         deep = [deep]
     assert dps.check(written({**said, "more": deep})).verdict is FAILS
@@ -571,7 +517,7 @@ def test_answers_about_values_of_the_callers_are_planned_anew():
 @pytest.mark.parametrize("name", ["weights, counts", "counts"])
 def test_a_count_or_sum_beyond_all_is_found(name, written):
     """A sum of 10^400 is no float, and was an OverflowError."""
-    release, _ = RELEASES[name]
+    release = RELEASES[name]
     items = (replace(release.items[0], count=10**400, low=10**400 - 1, high=10**400 + 1), *release.items[1:])
     assert judged(replace(release, items=items)) is (FAILS if "weights" in name else FOLLOWS)
     assert dps.check(written(replace(release, items=items))).verdict is FAILS
@@ -581,7 +527,7 @@ def test_a_count_or_sum_beyond_all_is_found(name, written):
 
 
 def test_a_number_that_was_changed_for_people_only_is_found(written):
-    found = json.loads(RELEASES["unknown"][0].to_json())
+    found = json.loads(RELEASES["unknown"].to_json())
     found["privacy"]["epsilon"] = 0.1
     checked = dps.check(written(found))
     assert checked.verdict is FAILS
@@ -592,8 +538,8 @@ def test_a_number_that_was_changed_for_people_only_is_found(written):
 
 
 def test_whom_a_promise_is_about_is_said_where_it_is_not_a_user(written):
-    assert dps.check(written(RELEASES["replace-one"][0])).promise == "(1, 0) against replace-one neighbours"
-    month = stated(RELEASES["unknown"][0], unit="user in one month\x1b[2J" + "x" * 100)
+    assert dps.check(written(RELEASES["replace-one"])).promise == "(1, 0) against replace-one neighbours"
+    month = stated(RELEASES["unknown"], unit="user in one month\x1b[2J" + "x" * 100)
     promise = dps.check(written(month)).promise
     assert promise.startswith("(1, 1e-06) per user in one month\\x1b[2Jxx")
     assert len(promise) < 90
@@ -610,9 +556,9 @@ HOSTILE = {
     "a long number": '{"a": ' + "9" * 100_000 + "}",
     "no number": '{"a": NaN}',
     "a name twice": '{"a": 1, "a": 2}',
-    "a release cut": RELEASES["unknown"][0].to_json()[:-9],
-    "epsilon of a power": RELEASES["unknown"][0].to_json().replace('"epsilon": "1"', '"epsilon": "1e999999999"'),
-    "no epsilon": RELEASES["unknown"][0].to_json().replace('"epsilon": "1"', '"epsilon": "-1"'),
+    "a release cut": RELEASES["unknown"].to_json()[:-9],
+    "epsilon of a power": RELEASES["unknown"].to_json().replace('"epsilon": "1"', '"epsilon": "1e999999999"'),
+    "no epsilon": RELEASES["unknown"].to_json().replace('"epsilon": "1"', '"epsilon": "-1"'),
 }
 
 
@@ -637,7 +583,7 @@ def test_what_is_no_file_is_refused(tmp_path, monkeypatch, written):
         dps.check({"items": []})  # type: ignore[arg-type]
     monkeypatch.setattr("dpselect.checking.reading.MOST_BYTES", 2**10)
     with pytest.raises(dps.DataError, match="at most"):
-        dps.check(written(RELEASES["unknown"][0]))
+        dps.check(written(RELEASES["unknown"]))
 
 
 def test_the_judge_shares_nothing_with_what_planned_the_answer():

@@ -16,19 +16,19 @@ import pytest
 import dpselect as dps
 from dpselect.command.main import main
 from tests.by_names import by_names
-from tests.remote import demo_gateway, small_gateway
-from tests.remote.demo_gateway import Served
+from tests.gateway.processes import Demonstration, demonstration
+from tests.remote import small_gateway
 from tests.remote.small_gateway import LOST, Request, Response
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with demo_gateway.serving(tmp_path_factory.mktemp("gateway") / "demo") as found:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demonstration]:
+    with demonstration(tmp_path_factory.mktemp("gateway") / "demo") as found:
         yield found
 
 
 @pytest.fixture
-def remote(served: Served) -> Iterator[dps.Remote]:
+def remote(served: Demonstration) -> Iterator[dps.Remote]:
     found = dps.connect(served.url, token=served.tokens["analyst"])
     yield found
     found.close()
@@ -60,7 +60,7 @@ def test_plan_price_and_answer_agree(remote: dps.Remote) -> None:
     assert found.value.kind == "state"
 
 
-def test_who_may_not_ask_is_told_so(served: Served) -> None:
+def test_who_may_not_ask_is_told_so(served: Demonstration) -> None:
     for token, kind in (
         ("dps_" + "b" * 40, "sign-in"),
         (served.tokens["auditor"], "role"),
@@ -74,7 +74,7 @@ def test_who_may_not_ask_is_told_so(served: Served) -> None:
 
 
 def test_the_command_asks_it(
-    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    served: Demonstration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DPSELECT_TOKEN", served.tokens["analyst"])
     file = tmp_path / "median.json"
@@ -121,7 +121,7 @@ def forwarded(request: Request, url: str) -> Response:
         connection.close()
 
 
-def test_a_question_whose_reply_is_lost_is_asked_and_paid_once(served: Served, remote: dps.Remote) -> None:
+def test_a_question_whose_reply_is_lost_is_asked_and_paid_once(served: Demonstration, remote: dps.Remote) -> None:
     lost: list[str] = []
 
     def reply(request: Request) -> Response:
@@ -147,7 +147,7 @@ def test_an_answer_is_waited_for_while_the_gateway_is_started_again(tmp_path: Pa
     folder, change = tmp_path / "demo", "tick = 2"
     with small_gateway.serving(lambda request: forwarded(request, backend[-1])) as url:
         outcome: list[object] = []
-        with demo_gateway.serving(folder, change=change) as first:
+        with demonstration(folder, change=change) as first:
             backend.append(first.url)
             remote = dps.connect(url, token=first.tokens["analyst"])
 
@@ -164,8 +164,8 @@ def test_an_answer_is_waited_for_while_the_gateway_is_started_again(tmp_path: Pa
             while not remote.questions() and time.monotonic() < end:
                 time.sleep(0.02)
             remote.close()
-            first.process.kill()
-        with demo_gateway.serving(folder, change=change) as second:
+            first.server.kill()
+        with demonstration(folder, change=change) as second:
             backend.append(second.url)
             asking.join(60)
             again = dps.connect(url, token=second.tokens["analyst"])
@@ -180,7 +180,7 @@ def test_an_answer_is_waited_for_while_the_gateway_is_started_again(tmp_path: Pa
 
 
 def test_a_question_that_somebody_must_agree_to(tmp_path: Path) -> None:
-    with demo_gateway.serving(tmp_path / "demo", change="tick = 0.1\napprove = true") as served:
+    with demonstration(tmp_path / "demo", change="tick = 0.1\napprove = true") as served:
         remote = dps.connect(served.url, token=served.tokens["analyst"])
         data = remote.data(item="country")
         numbers = []
