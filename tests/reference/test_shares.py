@@ -266,3 +266,11 @@ def test_the_share_of_a_question_is_what_its_ceiling_takes(tmp_path):
     for budget in (memory, quota):
         with pytest.raises(dps.ParameterError, match="plan must be a Plan, got 3"):
             budget.share_of(3)
+
+
+@pytest.mark.parametrize("share", ["1e-30", "1e-90"])
+def test_a_share_may_be_smaller_than_any_price_that_an_accuracy_has(share: str) -> None:
+    """Two searches on the numbers of three digits, each within limits of its own."""
+    plan = votes(dps.Budget(epsilon=1, delta="1e-5")).plan(dps.Choose(["ant", "bee"]), share=share)
+    assert 0 < plan.epsilon <= Fraction(share)
+    assert plan.epsilon > Fraction(share) * Fraction(99, 100)
