@@ -26,7 +26,7 @@ from dpselect.gateway.turn import Turn
 from tests.gateway.processes import make, write_broken_rows
 from tests.gateway.served import at_its_ticks
 
-TICK = 0.1
+TICK = 0.15
 BODY: dict[str, Any] = {"verb": "top_k", "k": 3, "epsilon": "1/100", "fresh": True}
 
 

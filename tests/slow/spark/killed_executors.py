@@ -73,7 +73,7 @@ def life(options: str, ledger: str, folder: str, failures: str) -> None:
     session = builder.getOrCreate()
     jvm = session.sparkContext._gateway.proc.pid
     # Item 0 is everybody's, item 1 that of every second user, and so on; a row takes a while.
-    slow = "size(filter(sequence(1, 500), x -> hash(x, id) = 7)) >= 0"
+    slow = "size(filter(sequence(1, 200), x -> hash(x, id) = 7)) >= 0"
     rows = session.range(0, USERS * ITEMS, 1, PARTS).where(slow)
     frame = rows.selectExpr(f"id DIV {ITEMS} AS user", f"id % {ITEMS} AS item").where("user % (item + 1) = 0")
     for verb in ("top_k", "union"):
