@@ -72,6 +72,10 @@ class DpselectError(Exception):
         self.hint = hint
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython and notebooks show in place of a traceback: the message and its hint are for the caller."""
+        return f"{type(self).__name__}: {self}".splitlines()
+
     def __reduce__(self) -> tuple[object, ...]:
         """Made anew from its text and attributes: what `__init__` takes differs from error to error."""
         return _again, (type(self), str(self), self.__dict__)
