@@ -27,6 +27,7 @@ from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Fingerprint
 from dpselect.ledger.standing import HOLDS_LESS, Standing, check_one_period, to_hold
+from dpselect.release import formatting
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 
@@ -237,10 +238,10 @@ class Budget:
         price = asked.price_at(self._promise.order)
         cost, left, more = self._promise.part(spent), self.left, self._left_at(price)
         has = f"{percent(left)} left; {_like_it(more)}"
-        sentence = f"{REPEATED}; {has}" if repeated else f"{percent(cost, up=True)} of the budget; {has}"
+        took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget ({_epsilon(asked)})"
         numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": more}
-        amounts = {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
-        return Receipt(sentence, numbers | amounts, price, self._payer)
+        numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
+        return Receipt(f"{took}; {has}", numbers, price, self._payer)
 
 
 def price_paid(release: Release, payer: object) -> Price:
@@ -426,6 +427,11 @@ def _like_it(more: int) -> str:
     return f"at least {more:,} more like it fit{'s' if more == 1 else ''} now" if more else "no more like it fits now"
 
 
+def _epsilon(asked: Priced) -> str:
+    """What an answer promises. It is said behind the share, since it is no price where questions compose."""
+    return f"epsilon {formatting.price(asked.price.epsilon)}"
+
+
 REPEATED = "nothing: this is the stored answer to the same question"
 
 
@@ -442,7 +448,7 @@ def _receipt(asked: Priced, spent: Charge, standings: Collection[Standing], *, r
     has = f"{percent(left)} left"
     if left < own:
         has = f"of the quota {percent(own)} is left, of what all share {percent(common)}"
-    took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst}"
+    took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst} ({_epsilon(asked)})"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}
     numbers |= {"left": left, "questions_left": more}
     numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.delta, "repeated": repeated}

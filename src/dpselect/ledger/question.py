@@ -15,8 +15,7 @@ from dpselect.engines.identity import is_fixed, source_of
 from dpselect.release import typed
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
-
-PAID_AGAIN = "asked again, it is paid again: these rows may have changed"
+from dpselect.release.statement import PAID_AGAIN
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,8 @@ else:
     Label_co = TypeVar("Label_co", covariant=True)  # defaults come with Python 3.13; only type checkers ask for it
 
 
+FROM_ZERO = "counted_from"  # the parameter of a statement whose item is a place in an array
+PAID_AGAIN = "asked again, it is paid again: these rows may have changed"
 NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
 
 
