@@ -183,7 +183,7 @@ def answer(
     except BaseException:
         place.give_up()
         raise
-    deliver(release, form, place)
+    deliver(release, "explained" if form == "table" and getattr(args, "explain", False) else form, place)
 
 
 def tell(args: argparse.Namespace, text: str) -> None:

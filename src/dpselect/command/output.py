@@ -58,6 +58,7 @@ def rendered(release: Release, form: str) -> bytes:
     else:
         plain_csv = partial(release.to_csv, escape=False)
         forms: dict[str, Callable[[], str]] = {"csv": release.to_csv, "plain-csv": plain_csv, "json": release.to_json}
+        forms["explained"] = release.explain
         text = forms.get(form, lambda: release.text)()
         text = text if text.endswith("\n") else text + "\n"
     return text.encode("utf-8", "backslashreplace")

@@ -48,6 +48,8 @@ def result(command: Group, *, lines: bool = False) -> None:
     said = f"{', '.join(forms)}; else what -o says, or a table"
     option(group, "--format", choices=forms, metavar="NAME", help=said)
     option(group, "-o", "--output", metavar="FILE", help="write here; an old file stays until all is written")
+    said = "below a table say all: the promise, who counted, how it was found"
+    option(group, "--explain", action="store_true", help=said)
     quiet(group)
 
 

@@ -36,6 +36,7 @@ from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item, Release, Statement
 from dpselect.release.scale import USERS, Scale
+from dpselect.release.statement import FROM_ZERO
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -172,25 +173,28 @@ class ChoosePlan(OfValues):
 
     def select(self, values: Input, draws: Draws) -> Release:
         """The answer for scores."""
-        label = next(iter(self.mechanism(values, draws=draws)))
+        found = self.mechanism(values, draws=draws)
+        label, place = next(iter(found)), isinstance(found, np.ndarray)
         label = int(label) if isinstance(label, np.integer) else label
         among = sum(values.sizes) if isinstance(values, CountGroups) else len(values)  # type: ignore[arg-type]
         items, good = (Item(label, 1, None),), self.near(int(among))
-        return Release(items=items, privacy=self.statement(), secure=draws.secure, accuracy=good)
+        return Release(items=items, privacy=self.statement(place=place), secure=draws.secure, accuracy=good)
 
     def like(self, release: Release) -> Release:
         """An answer with what is planned of it; where scores, or a column, say how many candidates, it does not."""
         domain = self.domain
         known = domain is not None and most_items(domain) is not None
-        return likeness(release, self.statement(), self.accuracy if known else release.accuracy)
+        place = self.of_scores and release.privacy.parameters.get(FROM_ZERO) == 0
+        return likeness(release, self.statement(place=place), self.accuracy if known else release.accuracy)
 
-    def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
+    def statement(self, *, place: bool = False) -> Statement:
+        """What is promised, in numbers and in sentences; `place`: the item is a place in an array of scores."""
         name = type(self.mechanism).__name__
         if self.table is not None:
             used = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
             return self.table.statement("ChoiceByGroup", used, (self.sentence,), self.scale)
-        return Statement.of(self.price, name, {"k": 1, **self.scale.parameters}, (self.sentence, *self.scale.sentences))
+        used = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if place else {})}
+        return Statement.of(self.price, name, used, (self.sentence, *self.scale.sentences))
 
     def near(self, candidates: int) -> Accuracy:
         """How good the one is that is chosen of so many."""

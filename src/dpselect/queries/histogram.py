@@ -156,10 +156,12 @@ class HistogramPlan(Plan):
         used: dict[str, object] = {"items": items, "max_items_per_user": m.max_items_per_user}
         if isinstance(m, HistogramGaussian):
             used["variance"] = m.variance
-            shape = f"Gaussian noise of standard deviation {float(m.variance) ** 0.5:.3g} users, which is nearer here"
+            deviation = formatting.few(float(m.variance) ** 0.5, 3)
+            shape = f"Gaussian noise of standard deviation {deviation} users, which is nearer here"
         else:
             used["epsilon_per_count"] = Fraction(m.epsilon) / m.max_items_per_user
-            shape = f"Laplace noise of scale {formatting.short(m.max_items_per_user / Fraction(m.epsilon))} users"
+            scale = float(m.max_items_per_user / Fraction(m.epsilon))
+            shape = f"Laplace noise of scale {formatting.few(scale, 4)} users"
         sentences = (
             f"The domain is given, and the numbers of users of all of its items are told at once.{self._sampled()}",
             f"Each count carries discrete {shape}; it may lie below 0.",

@@ -52,6 +52,10 @@ class Accuracy:
 NOTHING = Accuracy()
 SHORT = "Should fewer come back than asked for: "  # begins what a list of all that was asked for need not say
 OF_NOTHING = (SHORT, " is found if ", " to be found ")  # what is said of what is missing, also where all is
+CHOSEN = ("No other item of the domain has", "No other score is")  # of one that was chosen
+BELOW = "that is left out, or stands below another, has"  # of items best first
+AT_ONCE = "lie from low to high at once"  # of counts whose intervals hold together
+AS_ASKED = ", as was asked."  # ends what an accuracy that was asked for comes to
 NONE, NO_OTHER = "none could be told", "no other could be told"
 
 
@@ -70,13 +74,13 @@ def best_of(gap: Fraction, scale: Scale | None) -> Accuracy:
     """Of one that was chosen; no scale is that of the caller's own scores."""
     if scale is not None:
         most = scale.said(whole(gap))
-        return Accuracy((f"No other item of the domain has over {most} more than this one.",), {"gap": whole(gap)})
-    return Accuracy((f"No other score is over {formatting.price(gap)} higher than that of this one.",), {"gap": gap})
+        return Accuracy((f"{CHOSEN[0]} over {most} more than this one.",), {"gap": whole(gap)})
+    return Accuracy((f"{CHOSEN[1]} over {formatting.price(gap)} higher than that of this one.",), {"gap": gap})
 
 
 def ranking(gap: int, *, what: str = "An item", scale: Scale = USERS) -> Accuracy:
     """Of items best first: of all that there are, of a domain, or of those that were discovered."""
-    said = f"{what} that is left out, or stands below another, has at most {scale.said(gap)} more than that other."
+    said = f"{what} {BELOW} at most {scale.said(gap)} more than that other."
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 
@@ -157,10 +161,8 @@ def counts_of_all(width: int, one: int, scale: Scale = USERS) -> Accuracy:
 
 def _at_once(width: int, scale: Scale) -> str:
     """That all intervals hold together."""
-    return (
-        f"The {scale.truth.replace('number', 'numbers', 1)} of all items lie from low to high at once: {scale.noisy} "
-        f"and {width:,} less or more."
-    )
+    truth = scale.truth.replace("number", "numbers", 1)
+    return f"The {truth} of all items {AT_ONCE}: {scale.noisy} and {width:,} less or more."
 
 
 def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:

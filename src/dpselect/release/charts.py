@@ -5,44 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dpselect.release import formatting
+from dpselect.release.brief import Answer
 from dpselect.release.distribution import Distribution, percent
 from dpselect.release.panels import Axis, Chart, Line, Mark, RowPanel, from_zero, number
 from dpselect.release.picture import Picture
 from dpselect.release.scale import score_of, unit_of
-from dpselect.release.statement import NOT_SECURE, Item, Kind, Statement
+from dpselect.release.statement import NOT_SECURE, Kind
 
 if TYPE_CHECKING:
-    from dpselect.release.accuracy import Accuracy
-    from dpselect.release.groups import Groups
+    pass
 
 MOST_ROWS, MOST_PANELS, MOST_IN_PANEL = 50, 12, 10
 NAMED = 5  # rows that the words of a picture name
 SURE = "95 times of 100"
 
 
-class _Answer(Protocol):
-    """What is drawn of a release."""
-
-    @property
-    def items(self) -> Sequence[Item]: ...
-    @property
-    def privacy(self) -> Statement: ...
-    @property
-    def secure(self) -> bool: ...
-    @property
-    def kind(self) -> Kind: ...
-    @property
-    def counted(self) -> bool: ...
-    @property
-    def accuracy(self) -> Accuracy: ...
-    @property
-    def groups(self) -> Groups | None: ...
-
-
-def picture(release: _Answer) -> Picture | None:
+def picture(release: Answer) -> Picture | None:
     """Of a release; None where it has neither numbers nor a bound that all its items share."""
     asked = release.privacy.parameters.get("q")
     if release.kind is Kind.VALUES and isinstance(asked, tuple):
@@ -52,17 +33,17 @@ def picture(release: _Answer) -> Picture | None:
     return _ranks(release) if "gap" in release.accuracy.numbers and release.items else None
 
 
-def _ranked(release: _Answer) -> bool:
+def _ranked(release: Answer) -> bool:
     """Do the items come in an order that says something?"""
     return release.kind is not Kind.SET
 
 
-def _of_domain(release: _Answer) -> bool:
+def _of_domain(release: Answer) -> bool:
     """Are these the counts of a whole domain?"""
     return release.privacy.mechanism.startswith("Histogram")
 
 
-def _whole(release: _Answer, title: str, panels: Sequence[RowPanel | Chart], below: Sequence[str], alt: str) -> Picture:
+def _whole(release: Answer, title: str, panels: Sequence[RowPanel | Chart], below: Sequence[str], alt: str) -> Picture:
     """The picture with what stands below all pictures."""
     first = [] if release.secure else [NOT_SECURE]
     if len(panels) > 1 and isinstance(panels[0], RowPanel):
@@ -73,7 +54,7 @@ def _whole(release: _Answer, title: str, panels: Sequence[RowPanel | Chart], bel
 # ---- items ------------------------------------------------------------------------------------------------
 
 
-def _counts(release: _Answer) -> Picture:
+def _counts(release: Answer) -> Picture:
     """Bars from 0, with whiskers where there are intervals."""
     marks = [
         _mark(
@@ -93,7 +74,7 @@ def _counts(release: _Answer) -> Picture:
     return _items(release, title, marks, None, below if whiskers else "")
 
 
-def _ranks(release: _Answer) -> Picture:
+def _ranks(release: Answer) -> Picture:
     """A dot for each item, and how far above it whatever it is compared with may be at most: all share that bound."""
     gap = float(Fraction(str(release.accuracy.numbers["gap"])))
     marks = [_mark(release, place, dots=(0.0,), high=gap) for place in range(len(release.items))]
@@ -103,14 +84,14 @@ def _ranks(release: _Answer) -> Picture:
     return replace(found, alt=f"{found.alt} {release.accuracy.told[0]}")
 
 
-def _mark(release: _Answer, place: int, **shown: object) -> Mark:
+def _mark(release: Answer, place: int, **shown: object) -> Mark:
     """The row of an item."""
     item = release.items[place]
     rank = f"{item.rank:,}" if _ranked(release) and item.rank is not None else ""
     return Mark(formatting.text(item.item), rank=rank, **shown)  # type: ignore[arg-type]
 
 
-def _items(release: _Answer, title: str, marks: Sequence[Mark], across: Axis | None, below: str) -> Picture:
+def _items(release: Answer, title: str, marks: Sequence[Mark], across: Axis | None, below: str) -> Picture:
     """A row for each item, in a panel for each group."""
     order = (
         "In the domain's order" if _of_domain(release) else "Best first" if _ranked(release) else "In no order of rank"
@@ -157,7 +138,7 @@ def _short(label: str) -> str:
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
-def _quantiles(release: _Answer, asked: Sequence[float]) -> Picture:
+def _quantiles(release: Answer, asked: Sequence[float]) -> Picture:
     """A row of dots, one for each group; of many the distribution."""
     values = [float(Fraction(str(one.item))) for one in release.items]
     drawn = Distribution.of((one.item for one in release.items), release.privacy.parameters)
@@ -175,7 +156,7 @@ def _quantiles(release: _Answer, asked: Sequence[float]) -> Picture:
     return _whole(release, f"Noisy {which}", [RowPanel("", marks, Axis.of("value", ends))], [more], alt)
 
 
-def _distribution(release: _Answer, drawn: Distribution) -> Picture:
+def _distribution(release: Answer, drawn: Distribution) -> Picture:
     """Steps of the share of users up to each value, and the shares between round numbers."""
     bins = drawn.bins()
     steps = [(float(value), float(100 * share)) for value, share in zip(drawn.values, drawn.shares, strict=True)]

@@ -18,6 +18,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 FEW = 5  # values that a sentence lists
 LONGEST = 40  # characters of an item in a sentence
+WHOLE = 10**15  # up to here a whole float has all its digits
 LONG = 10  # characters of a number that somebody chose
 
 
@@ -95,18 +96,36 @@ def price(value: Fraction) -> str:
     return exact if len(exact) <= LONG else rounded_up(value)
 
 
+def counted(number: object) -> str:
+    """What was counted, with separators of thousands."""
+    whole = isinstance(number, (int, float)) and not isinstance(number, bool)
+    return f"{number:,}" if whole else text(number)
+
+
+def few(number: float, digits: int) -> str:
+    """A size in few digits, as a decimal with separators of thousands; very small and very large ones as 1e-06.
+
+    >>> few(52_843.21, 4), few(144.66, 4), few(0.00001, 3)
+    ('52,840', '144.7', '1e-05')
+    """
+    rounded = float(f"{number:.{digits}g}")
+    return f"{int(rounded):,}" if rounded.is_integer() and abs(rounded) < WHOLE else f"{rounded:,}"
+
+
 def short(value: Fraction) -> str:
     """The nearest float for a sentence, whole numbers without a point; for what is no price."""
     return repr(float(value)).removesuffix(".0")
 
 
-def quantiles(asked: Sequence[float], values: Sequence[object]) -> str:
-    """Quantiles in a sentence; of very many, between which they are."""
+def quantiles(asked: Sequence[float], values: Sequence[object], *, about: bool = False) -> str:
+    """Quantiles in a sentence; of very many, between which they are. `about` where they were rounded."""
+    near = "about " if about else ""
     if len(asked) == 1:
-        return f"The {'median' if asked[0] == 0.5 else f'{asked[0]:g} quantile'} is {text(values[0])}."
+        return f"The {'median' if asked[0] == 0.5 else f'{asked[0]:g} quantile'} is {near}{text(values[0])}."
     if len(asked) > FEW:
-        return f"{len(asked):,} quantiles, from {text(values[0])} ({asked[0]:g}) to {text(values[-1])} ({asked[-1]:g})."
-    return f"The {_listed([f'{q:g}' for q in asked])} quantiles are {_listed([text(value) for value in values])}."
+        ends = [f"{near}{text(values[place])} ({asked[place]:g})" for place in (0, -1)]
+        return f"{len(asked):,} quantiles, from {ends[0]} to {ends[1]}."
+    return f"The {_listed([f'{q:g}' for q in asked])} quantiles are {near}{_listed([text(value) for value in values])}."
 
 
 def _listed(words: Sequence[str]) -> str:

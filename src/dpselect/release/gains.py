@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dpselect.release import formatting
 from dpselect.release.accuracy import NO_OTHER, said_items
 
 
@@ -15,7 +16,7 @@ def between(parameters: Mapping[str, object]) -> str | None:
 
 def said(found: int, between: str, *, wanted: object, complete: bool, ranked: bool) -> str:
     """What came back, in a sentence."""
-    items = said_items(found) if complete else f"{found:,} of at most {wanted} items"
+    items = said_items(found) if complete else f"{found:,} of at most {formatting.counted(wanted)} items"
     how = (", best first" if ranked and found > 1 else "") if complete else f": {NO_OTHER}"
     zero = "; an item that gained nothing or lost may stand here (it counts as 0)" if found else ""
     return f"{items} by gained users {between}{how}{zero}."

@@ -40,13 +40,14 @@ def _said(measure: Measure, each: Fraction) -> str:
         return (
             f"{name} is over the users of an item: of every one the total of {column} in their rows of it, rounded to "
             f"units of {formatting.short(measure.step)} and moved to {low} to {high}, where rows that hold no number "
-            f"give nothing. It carries discrete Laplace noise of scale {scale:.4g}."
+            f"give nothing. It carries discrete Laplace noise of scale {formatting.few(scale, 4)}."
         )
     scale = float(measure.sensitivity * measure.step / each)
     return (
         f"{name} is over the users of an item who have a number there: of every one the mean of {column} in their rows "
         f"of it, each row moved to {low} to {high}. It is a sum of distances from the middle with discrete Laplace "
-        f"noise of scale {scale:.4g}, over a number of users with noise of scale {1 / float(each):.4g}."
+        f"noise of scale {formatting.few(scale, 4)}, over a number of users with noise of scale "
+        f"{formatting.few(1 / float(each), 4)}."
     )
 
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
-from dpselect.release.accuracy import NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
+from dpselect.release.accuracy import CHOSEN, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.scale import GROUP_USERS, column_of, score_of, unit_of
-from dpselect.release.statement import NOT_SECURE, Ended, Item, Kind, Label_co, Measurement, Receipt, Statement
-from dpselect.release.table import HEAD, Bars, Leaflet, Tabular, TextTable
+from dpselect.release.statement import (
+    FROM_ZERO,
+    NOT_SECURE,
+    Ended,
+    Item,
+    Kind,
+    Label_co,
+    Measurement,
+    Receipt,
+    Statement,
+)
+from dpselect.release.table import HEAD, Bars, Leaflet, Tabular, TextTable, escaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,10 +65,16 @@ class Release(Tabular, Generic[Label_co]):
         return iter(self.items)
 
     def __contains__(self, one: object) -> bool:
-        """Is this one of the items? A key of several columns is a tuple or a list of their values."""
+        """Is this one of the items? A key of several columns is a tuple or a list of their values.
+
+        By group an item is there if any group has it; with the values of its group before it, only in that group.
+        """
         if isinstance(one, Item):
             return one in self.items
-        return (tuple(one) if isinstance(one, list) else one) in self.labels
+        wanted = tuple(one) if isinstance(one, list) else one
+        if wanted in self.labels:
+            return True
+        return self.groups is not None and wanted in [_in_its_group(item) for item in self.items]
 
     def __len__(self) -> int:
         return len(self.items)
@@ -191,10 +207,17 @@ class Release(Tabular, Generic[Label_co]):
             raise ParameterError("counts", "be released for a plot", "a release without", hint)
         return found.on(ax)
 
+    def to_markdown(self) -> str:
+        """The table for a README or an issue, followed by how good it is, who counted and what it cost."""
+        from dpselect.release import brief
+
+        below = brief.lines(self, apart=bool(self._remark()))
+        return "\n\n".join([self._table().markdown(), *map(escaped, below)]) + "\n"
+
     # ---- for people ---------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        return self._leaflet().text(HEAD)
+        return self._brief().text(HEAD)
 
     def __repr__(self) -> str:
         return str(self)  # what an interactive Python shows of a last line
@@ -208,12 +231,24 @@ class Release(Tabular, Generic[Label_co]):
     @property
     def text(self) -> str:
         """What `print` shows, with every item."""
+        return self._brief().text()
+
+    def explain(self) -> str:
+        """All that is to be said: the table, how good it is, the promise, who counted, and how it was found."""
         return self._leaflet().text()
 
     @property
     def notes(self) -> list[str]:
         """All that must be said beside the items, as lines for a person."""
         return self._leaflet().notes
+
+    def _brief(self) -> Leaflet:
+        """For a print."""
+        from dpselect.release import brief
+
+        return brief.leaflet(
+            self, self._table(), self._said(formatting.text), self._outcome(), apart=bool(self._remark())
+        )
 
     def _leaflet(self) -> Leaflet:
         """For a person, who is told what an unseen item is."""
@@ -259,8 +294,8 @@ class Release(Tabular, Generic[Label_co]):
         once = [*of, self._group_users] if self.groups.counted else of
         return TextTable(columns, (*of, *self._names), once, starts, bars)
 
-    def _said(self) -> str:
-        """What came back, in a sentence."""
+    def _said(self, show: Callable[[object], str] = formatting.brief) -> str:
+        """What came back, in a sentence; a single item as `show` writes it."""
         if self.groups is not None:
             said = self.groups.outcome(self.items)
             return f"{said[0].upper()}{said[1:]}."
@@ -271,7 +306,7 @@ class Release(Tabular, Generic[Label_co]):
             return gains.said(len(self), self.compared, wanted=wanted, complete=self.complete, ranked=self.ranked)
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
-            found = items if wanted is None else f"{len(self):,} of at most {wanted} items"
+            found = items if wanted is None else f"{len(self):,} of at most {formatting.counted(wanted)} items"
             return f"{found}: {NO_OTHER}."
         if not self.items:
             return f"No items: {NONE}."
@@ -281,8 +316,12 @@ class Release(Tabular, Generic[Label_co]):
             return f"The numbers of {self.unit} of all {items} of the domain, with noise."
         if self.kind is Kind.SET:
             return f"{items}{' that enough users share' if wanted is None else ''}, in no order of rank."
+        if len(self) == 1:
+            chosen = bool(self.accuracy.sentences) and self.accuracy.sentences[0].startswith(CHOSEN)
+            place = "candidate {} (counted from 0)" if self.privacy.parameters.get(FROM_ZERO) == 0 else "{}"
+            return f"{'Chosen' if chosen else items}: {place.format(show(self.items[0].item))}."
         by = "" if self.weight is None else f"by {self._column.replace('_', ' ')}s, "
-        return f"{items}, {by}best first." if len(self) > 1 else f"{items}: {formatting.brief(self.items[0].item)}."
+        return f"{items}, {by}best first."
 
     def _outcome(self) -> list[str]:
         """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
@@ -370,3 +409,8 @@ class Release(Tabular, Generic[Label_co]):
     def _ends(self) -> tuple[str, ...]:
         """The columns of intervals; releases made before there were any have none."""
         return ("low", "high") if "width_of_counts" in self.accuracy.numbers else ()
+
+
+def _in_its_group(item: Item) -> tuple[object, ...]:
+    """The values of the group of an item, and then its own."""
+    return (*item.group, *item.item) if isinstance(item.item, tuple) else (*item.group, item.item)

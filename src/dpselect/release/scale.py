@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 GROUP_USERS = "group_users"
 COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_group_users")
+WHO = ", so "  # between who counts and what counts are therefore
 COUNTED = "counted"
 """The parameter of a statement that says which bounds keep users, or parts of them, from counting."""
 
@@ -65,9 +66,9 @@ class Scale:
             given = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
             counts += f"{' and' if said else ''} gives an item at most {given}"
         elif not (self.groups or self.items):
-            return f"Each user{counts}, so {self.counted}users may be more than people."
+            return f"Each user{counts}{WHO}{self.counted}users may be more than people."
         than = "fewer than all users" if self.score == "count" else f"other than whole {self.score}s"
-        return f"Each user{counts}, so {self.counted}{than.rpartition(' ')[2]} may be {than}."
+        return f"Each user{counts}{WHO}{self.counted}{than.rpartition(' ')[2]} may be {than}."
 
     @property
     def score(self) -> str:
@@ -121,9 +122,8 @@ class Scale:
     def about(self, steps: float, digits: int = 4) -> str:
         """The same of a height or a scale of noise, in few digits."""
         if self.totals is None:
-            return f"{steps:.{digits}g} {self.users}s"
-        few = Fraction(f"{steps * float(self.totals.unit):.{digits}g}")
-        value = f"{int(few):,}" if few.denominator == 1 else formatting.short(few)
+            return f"{formatting.few(steps, digits)} {self.users}s"
+        value = formatting.few(steps * float(self.totals.unit), digits)
         return f"{value} of {formatting.text(self.totals.column)}"
 
     @property

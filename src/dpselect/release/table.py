@@ -6,6 +6,7 @@ last.
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 import unicodedata
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 HEAD = 20  # rows of a long table that are shown
 LONG = 30  # rows; a table up to here is shown whole
 WIDEST, NARROWEST = 100, 40  # columns of a terminal that text is broken at
+MARKS = re.compile(r"[\\`*_\[\]<>|~&#$:@]")  # what Markdown, or GitHub's, may read as more than itself
 WIDEST_ITEM = 60  # a longer one is shown whole; it only does not push the counts of the others to the right
 
 
@@ -70,6 +72,14 @@ class TextTable:
             for row in rows
         )
 
+    def markdown(self) -> str:
+        """A table of GitHub's Markdown: whatever a name holds is shown and does nothing."""
+        heads = " | ".join(escaped(formatting.text(name)) for name in self.columns)
+        ruled = " | ".join(":---" if name in self.left else "---:" for name in self.columns)
+        shown = ([escaped(cell(value)) for value in self._shown(name)] for name in self.columns)
+        rows = (" | ".join(row) for row in zip(*shown, strict=True))
+        return "\n".join(f"| {row} |" for row in (heads, ruled, *rows))
+
     def _pad(self, cell: str, name: str, wide: int) -> str:
         room = " " * (wide - width(cell))
         return cell + room if name in self.left else room + cell
@@ -85,6 +95,11 @@ class TextTable:
 def cell(value: object) -> str:
     """What a cell shows."""
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else formatting.text(value)
+
+
+def escaped(line: str) -> str:
+    """A line that Markdown shows as it is."""
+    return MARKS.sub(r"\\\g<0>", line)
 
 
 def width(line: str) -> int:
@@ -155,20 +170,21 @@ class Leaflet:
         """The table, if it has any rows, and what is said just below it."""
         if not len(self.table):
             return []
-        below = [_filled(self.remark, "", "")] if self.remark else []
+        below = [filled(self.remark)] if self.remark else []
         return ["\n".join([self.first(rows).text(), *self.more(rows), *below])]
 
     def _outcome(self) -> list[str]:
-        said = [_filled(f"{self.said} {self.sure}", "", "")] if self.said else []
-        return [*said, *(_filled(line, "", "  ") for line in self.outcome)]
+        said = [filled(f"{self.said} {self.sure}".rstrip())] if self.said else []
+        return [*said, *(filled(line, "", "  ") for line in self.outcome)]
 
     def _beside(self) -> list[str]:
-        good = [self.good, *(_filled(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
+        good = [self.good, *(filled(line, "  - ", "    ") for line in self.accuracy)] if self.accuracy else []
         title = [f"{self.how_title[0].lower()}{self.how_title[1:]}:"] if self.how and self.how_title else []
-        return [*good, *self.price, *title, *(_filled(line, "  ", "    ") for line in self.how)]
+        return [*good, *self.price, *title, *(filled(line, "  ", "    ") for line in self.how)]
 
 
-def _filled(line: str, first: str, then: str) -> str:
+def filled(line: str, first: str = "", then: str = "") -> str:
+    """A paragraph as a terminal shows it, with words before its first line and the others."""
     columns = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
     return textwrap.fill(line, columns, initial_indent=first, subsequent_indent=then)
 

@@ -9,7 +9,7 @@ from dpselect._ground.domain import Domain, most_items
 from dpselect.errors import ParameterError
 from dpselect.queries.price import AskedAccuracy, best, price_for, times
 from dpselect.queries.top.selection import Selection
-from dpselect.release.accuracy import Accuracy
+from dpselect.release.accuracy import AS_ASKED, Accuracy
 
 Planned = Callable[[Fraction], Selection]
 """The plan at an epsilon."""
@@ -54,9 +54,9 @@ def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> AskedAccuracy:
     users, cut = plan.scale.said(wanted), bool(plan.scale.bounds)
     true = "those before noise" if cut else "the true ones"
     near = f"within {users} of {best(k)}"
-    said = [f"No item here has over {users} fewer than {best(k)}, as was asked."]
+    said = [f"No item here has over {users} fewer than {best(k)}{AS_ASKED}"]
     if counted:
-        said.append(f"All counts are within {users} of {true} at once, as was asked.")
+        said.append(f"All counts are within {users} of {true} at once{AS_ASKED}")
     more = ""
     if reach is not None:
         all_of = "it comes back" if k == 1 else f"all {k:,} come back"

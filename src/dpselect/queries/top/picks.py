@@ -188,7 +188,8 @@ class LimitedTop(UnknownTop):
         used, sentences = super().said()
         s = self.selector
         used |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": s.max_items_per_user}
-        touched = "any number of items" if s.max_items_per_user is None else f"at most {s.max_items_per_user} items"
+        most = s.max_items_per_user
+        touched = "any number of items" if most is None else f"at most {accuracy.said_items(most)}"
         sentences += [
             f"One user counts for {touched}.",
             f"An item comes out only if it beats bottom, which stands {self.scale.about(s.height)} above the "

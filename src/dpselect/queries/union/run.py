@@ -26,7 +26,7 @@ from dpselect.queries.answer import likeness
 from dpselect.queries.union.accuracy import IN_ONE, found_by
 from dpselect.queries.union.bound import BOUND_SHARE, chosen_bound
 from dpselect.queries.union.terms import UnionTerms, chosen_method
-from dpselect.release import accuracy
+from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.release.scale import Scale
@@ -158,8 +158,8 @@ class Run:
             used |= {"epsilon_of_counts": t.for_counts[0], "delta_of_counts": t.for_counts[1]}
             used["deviation_of_counts"] = deviation
             sentences.append(
-                f"Counts carry Gaussian noise of standard deviation {deviation:.4g}, or less, and cost a quarter of "
-                "the price."
+                f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and cost "
+                "a quarter of the price."
             )
         if t.counts:
             used |= self.scale.parameters
@@ -253,6 +253,6 @@ def _counts_said(mechanisms: Sequence[CountGaussian]) -> tuple[dict[str, object]
     some = ", or less at some lengths," if len(mechanisms) > 1 else ""
     said = (
         f"Counts are the noisy numbers of users that decided which items are here, so they cost nothing more: Gaussian "
-        f"noise of standard deviation {deviation:.4g}{some}, whole numbers. None is below {least:,}."
+        f"noise of standard deviation {formatting.few(deviation, 4)}{some}, whole numbers. None is below {least:,}."
     )
     return {"deviation_of_counts": deviation, "counts_decided": True}, said

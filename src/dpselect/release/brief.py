@@ -1,0 +1,279 @@
+"""Brief: what a print shows of an answer. One line each: what came back, how good it is, who counted, and the price.
+
+The words need no theory; `Release.explain` has all that is to be said. What was counted (users, items, ranks, sums) is
+written with separators of thousands; values of a column (items, quantiles) are as the column has them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+from dpselect.release import formatting
+from dpselect.release.accuracy import AS_ASKED, AT_ONCE, BELOW, CHOSEN, NO_OTHER, TIMES
+from dpselect.release.formatting import counted
+from dpselect.release.scale import COUNTED, WHO, score_of, unit_of
+from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
+from dpselect.release.table import Leaflet, TextTable, filled
+
+if TYPE_CHECKING:
+    from dpselect.release.accuracy import Accuracy
+    from dpselect.release.groups import Groups
+
+SURE = f"{TIMES} times of 100"
+ALONE = " in each group alone"
+ONE_VALUE = " user with several values takes part with "  # in a statement: which of them counts
+NOT_NONE = "which does not mean that there are none"
+NOT_ABSENT = "a missing item may exist"
+DIGITS = 4  # of a quantile, or of the part of its bounds that a print shows, unless a `step` was asked for
+
+
+class Answer(Protocol):
+    """What a print, or a picture, shows of a release."""
+
+    @property
+    def items(self) -> Sequence[Item]:
+        """What came back."""
+        ...
+
+    @property
+    def privacy(self) -> Statement:
+        """The promise."""
+        ...
+
+    @property
+    def secure(self) -> bool:
+        """Were the draws made for it?"""
+        ...
+
+    @property
+    def kind(self) -> Kind:
+        """What the items are to each other."""
+        ...
+
+    @property
+    def counted(self) -> bool:
+        """Have they noisy counts?"""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Are there as many as were asked for?"""
+        ...
+
+    @property
+    def charged(self) -> Receipt | None:
+        """The receipt of a budget."""
+        ...
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """How good it is."""
+        ...
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups that are shown."""
+        ...
+
+
+def leaflet(answer: Answer, table: TextTable, said: str, outcome: Sequence[str], *, apart: bool) -> Leaflet:
+    """The answer for a print; `apart` where a lower rank has a larger count."""
+    first, below = headline(answer, said), [filled(line) for line in lines(answer, apart=apart)]
+    if answer.items and (len(answer.items) > 1 or answer.groups is not None or answer.counted):
+        return Leaflet(_rounded(answer, table), below, (), said=first, outcome=outcome)
+    return Leaflet(TextTable({}), [*map(filled, [first, *outcome]), *below], ())
+
+
+def lines(answer: Answer, *, apart: bool = False) -> list[str]:
+    """How good it is, who counted where bounds cut, and what it cost."""
+    return [line for line in (good(answer, apart=apart), who(answer), price(answer)) if line]
+
+
+# ---- what came back ---------------------------------------------------------------------------------------
+
+
+def headline(answer: Answer, said: str) -> str:
+    """What came back, and what is not said by that."""
+    used, found = answer.privacy.parameters, len(answer.items)
+    if answer.groups is not None:
+        missing = "" if used.get("groups_listed") else " A group that is missing need not be empty."
+        return f"{said}{missing}"
+    if not found:
+        return f"No items: none could be told from the noise, {NOT_NONE}."
+    asked = used.get("q")
+    if answer.kind is Kind.VALUES and isinstance(asked, tuple):
+        shown = _values(answer)
+        about = shown != [item.item for item in answer.items]
+        return formatting.quantiles([float(q) for q in asked], shown, about=about)
+    if not answer.complete:
+        return said.replace(NO_OTHER, f"{NO_OTHER}, {NOT_NONE}")
+    return said
+
+
+def _rounded(answer: Answer, table: TextTable) -> TextTable:
+    """The table, its quantiles without digits that no reader needs."""
+    if answer.kind is not Kind.VALUES or "value" not in table.columns:
+        return table
+    return replace(table, columns={**table.columns, "value": [formatting.text(one) for one in _values(answer)]})
+
+
+def _values(answer: Answer) -> list[object]:
+    """Quantiles: multiples of a step that is not tiny as they are, others in about four digits."""
+    found: list[object] = [item.item for item in answer.items]
+    used = answer.privacy.parameters
+    step, bounds = used.get("step"), used.get("bounds")
+    if not isinstance(bounds, tuple):
+        return [float(f"{one:.{DIGITS}g}") if isinstance(one, float) else one for one in found]
+    part = float(bounds[1] - bounds[0]) / 10**DIGITS
+    if not isinstance(step, Fraction) or not 0 < step < part:
+        return found
+    digits = -math.floor(math.log10(part))
+    return [round(one, digits) if isinstance(one, float) else one for one in found]
+
+
+# ---- how good it is ---------------------------------------------------------------------------------------
+
+
+def good(answer: Answer, *, apart: bool = False) -> str:
+    """The most telling of how good it is, in a line; empty where nothing can be said."""
+    numbers = answer.accuracy.numbers
+    if not answer.items and "reach" in numbers:
+        most, rank = _most(answer, "reach"), counted(numbers.get("rank_of_reach"))
+        said = f"no item has over {most} more than the one at rank {rank} (or in all, if there are fewer)"
+        return f"{SURE}{_alone(answer)}, {said}."
+    if answer.kind is Kind.VALUES and "gap" in numbers:
+        return _quantiles(answer)
+    if answer.counted and "width_of_counts" in numbers:
+        return _counts(answer, apart=apart)
+    if "gap" in numbers and _says(answer, *CHOSEN):
+        return _chosen(answer)
+    order = _order(answer)
+    if order:
+        return f"{SURE}{_alone(answer)}, {order}."
+    return _found(answer) or answer.accuracy.told[0]
+
+
+def _says(answer: Answer, *marks: str) -> bool:
+    return any(mark in said for said in answer.accuracy.sentences for mark in marks)
+
+
+def _alone(answer: Answer) -> str:
+    return "" if answer.groups is None else ALONE
+
+
+def _most(answer: Answer, name: str) -> str:
+    """A number of the accuracy and what it counts; of the caller's own scores only the number."""
+    number = answer.accuracy.numbers.get(name)
+    if isinstance(number, Fraction):
+        return formatting.price(number)
+    unit = unit_of(answer.privacy.parameters)
+    return f"{counted(number)} {unit.replace('users', 'user') if number == 1 else unit}"
+
+
+def _order(answer: Answer) -> str:
+    """By how much a ranking is off at most: how far a mistake goes, and no lead of one item over another."""
+    numbers = answer.accuracy.numbers
+    asked = next((said for said in answer.accuracy.sentences if said.endswith(AS_ASKED)), "")
+    if asked and "within" in numbers:
+        return f"{asked[0].lower()}{asked[1:]}".removesuffix(".")
+    if "gap" not in numbers or not _says(answer, BELOW):
+        return ""
+    most = _most(answer, "gap")
+    if "found_with_users" in numbers:
+        return f"the order of what was found is off by at most {most}; {NOT_ABSENT}"
+    return f"order and choice of items are off by at most {most}"
+
+
+def _counts(answer: Answer, *, apart: bool) -> str:
+    """What the columns low and high hold, and of a ranking how good it is."""
+    used, numbers = answer.privacy.parameters, answer.accuracy.numbers
+    score, cut = score_of(used), COUNTED in used
+    truth = "counted users" if cut and score == "count" else f"{'counted' if cut else 'true'} {score}"
+    be = "are" if truth.endswith("users") else "is"
+    if _says(answer, AT_ONCE):
+        said = [f"{SURE}, all rows at once: the {truth} {be} from low to high"]
+    else:
+        said = [f"{SURE} each: a row's {truth} {be} from low to high"]
+    order = _order(answer)
+    if apart:
+        said.append("ranks and counts have noise of their own")
+    elif order and "within" not in numbers and "found_with_users" not in numbers:
+        whose = "the order is" if answer.groups is None else "a group's order is"
+        most = counted(numbers["gap"]) if truth == "counted users" else _most(answer, "gap")
+        said.append(f"{whose} off by at most {most}")
+    elif order or "found_with_users" in numbers:
+        said.append(order or NOT_ABSENT)
+    if "width_of_group_users" in numbers:
+        said.append(f"the users of a group are within {counted(numbers['width_of_group_users'])}")
+    return f"{'; '.join(said)}."
+
+
+def _chosen(answer: Answer) -> str:
+    """Of one that was chosen: how far it is below the best at most."""
+    if _says(answer, CHOSEN[1]):
+        return f"{SURE}, its score is at most {_most(answer, 'gap')} below the best."
+    what, of = ("it", " of the domain") if answer.groups is None else ("a choice", "")
+    return f"{SURE}{_alone(answer)}, {what} has at most {_most(answer, 'gap')} fewer than the best{of}."
+
+
+def _quantiles(answer: Answer) -> str:
+    """In users, which says nothing of how far that is in values."""
+    asked = answer.privacy.parameters.get("q")
+    q, most = asked if isinstance(asked, tuple) else (), _most(answer, "gap")
+    name = "quantile" if len(q) != 1 else "median" if q[0] == Fraction(1, 2) else f"{float(q[0]):g} quantile"
+    if len(q) == 1 and answer.groups is None:
+        said = f"at most {most} are between it and the true {name}"
+    else:
+        said = f"no answer is over {most} from the true {name}"
+    return f"{SURE}{_alone(answer)}, {said}; how far in value is not said."
+
+
+def _found(answer: Answer) -> str:
+    """Of a union: how many users an item needs."""
+    numbers = answer.accuracy.numbers
+    if "found_with_users" not in numbers:
+        return ""
+    if "found_with_users_of_many" in numbers:
+        users, items = counted(numbers["found_with_users_of_many"]), counted(numbers.get("items_of_many"))
+        whose = f"{users} users with up to {items} items each"
+    else:
+        whose = f"{counted(numbers['found_with_users'])} users with no other item"
+    where = "" if answer.groups is None else " in one group"
+    return f"{SURE}, an item of {whose}{where} is found; {NOT_ABSENT}."
+
+
+# ---- who counted, and the price ---------------------------------------------------------------------------
+
+
+def who(answer: Answer) -> str:
+    """What of a user was counted, where a bound cut; empty where all was."""
+    used, said = answer.privacy.parameters, answer.privacy.sentences
+    most = used.get("max_items_per_user")
+    found = []
+    if COUNTED in used:
+        cut = next((one for one in said if one.startswith("Each user ") and WHO in one), "")
+        found.append(_named(answer, cut.partition(WHO)[0]))
+    elif "found_with_users" in answer.accuracy.numbers and isinstance(most, int):
+        found.append(f"Each user counts for at most {counted(most)} item{'' if most == 1 else 's'} (chosen at random)")
+    value = next((one for one in said if ONE_VALUE in one), "")
+    found.append(f"A{value[value.find(ONE_VALUE) :]}".removesuffix(".") if value else "")
+    return " ".join(f"{one}." for one in found if one)
+
+
+def _named(answer: Answer, said: str) -> str:
+    """The group of the question by its column's name."""
+    columns = () if answer.groups is None else answer.groups.columns
+    return said.replace("at most 1 group", f"one {formatting.text(columns[0])}") if len(columns) == 1 else said
+
+
+def price(answer: Answer) -> str:
+    """What it cost: of a budget its share first, since epsilon is no price where questions compose."""
+    promise, receipt = answer.privacy, answer.charged
+    if receipt is None:
+        return f"spent: {promise.amounts} per {promise.unit}"
+    whose = "" if promise.unit == "user" else f"; per {promise.unit}"
+    return f"charged: {formatting.text(receipt.sentence.removesuffix(f'; {PAID_AGAIN}'))}{whose}"
