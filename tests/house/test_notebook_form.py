@@ -84,7 +84,7 @@ def test_the_first_words_say_what_came_back_and_how_sure_it_is() -> None:
     first = f"2 items, best first. 95 times of 100, {said[0].lower()}{said[1:]}"
     assert page.text.removeprefix(STYLE).startswith(first)
     assert page.text.count("is left out") == 1  # said once
-    assert str(counted(30, 20)).replace("\n", " ").startswith(first)
+    assert counted(30, 20).explain().replace("\n", " ").startswith(first)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -101,7 +101,7 @@ def test_words_come_before_the_table_and_theory_is_folded(name: str) -> None:
 
 SAID = {
     "top_k": "3 items, best first.", "set": "3 items, in no order of rank.", "empty": "0 of at most 3 items: no other",
-    "histogram": "The numbers of counted users of all 5 items of the domain, with noise.", "scores": "1 item: ",
+    "histogram": "The numbers of counted users of all 5 items of the domain, with noise.", "scores": "Chosen: ",
     "union": " that enough users share, in no order of rank.", "quantile": "The 0.25 and 0.5 quantiles are ",
 }  # fmt: skip
 
@@ -111,7 +111,9 @@ def test_what_came_back_in_a_sentence(name: str, said: str) -> None:
     found = kinds()[name]
     if name == "top_k":  # bottom may have come first
         found = replace(found, items=found.items[:1] * 3, ended=Ended.FULL)
-    assert said in str(found).replace("\n", " ").partition(" 95 times")[0] + " "
+    assert said in found.explain().replace("\n", " ").partition(" 95 times")[0] + " "
+    if name != "empty":
+        assert said in str(found).replace("\n", " ").partition(" 95 times")[0] + " "
 
 
 def test_many_quantiles_are_not_listed() -> None:
@@ -153,11 +155,13 @@ def test_a_sentence_without_a_number_holds_not_95_times_of_100() -> None:
 def test_a_lower_rank_with_a_larger_count_is_explained_once() -> None:
     found = counted(30, 20, 25, 26)
     said = "Rank 3 (item 2) shows a larger count than rank 2 (item 1). That is no mistake"
-    for form in (str(found).replace("\n", " "), Page(found._repr_html_()).text):
+    assert "ranks and counts have noise of their own" in " ".join(str(found).split())
+    assert "of their own" not in str(counted(30, 20, 20))
+    for form in (found.explain().replace("\n", " "), Page(found._repr_html_()).text):
         assert form.count("That is no mistake") == form.count(said) == 1
     assert said not in " ".join(found.notes)  # which are the same whatever the counts are
-    assert "no mistake" not in str(counted(30, 20, 20)) + counted(30, 20, 20)._repr_html_()
-    assert "no mistake" not in str(replace(found, kind=Kind.SET))
+    assert "no mistake" not in counted(30, 20, 20).explain() + counted(30, 20, 20)._repr_html_()
+    assert "no mistake" not in replace(found, kind=Kind.SET).explain()
 
 
 def test_groups_are_not_compared_with_each_other() -> None:

@@ -123,7 +123,8 @@ def test_empty_release_keeps_the_columns_that_were_asked_for() -> None:
     asked = Statement(**{**vars(STATEMENT), "parameters": {"k": 3, "epsilon_per_count": Fraction(1)}})
     empty = Release(items=(), ended=Ended.BOTTOM, counted=True, privacy=asked, secure=True)
     assert list(empty.to_columns()) == ["rank", "item", "count"]
-    assert "0 of at most 3 items: no other could be told" in str(empty)
+    said = "0 of at most 3 items: none could be told, which does not mean that there are none."
+    assert " ".join(str(empty).split()).startswith(said)
     assert empty.to_polars().shape == (0, 3)
 
 
@@ -173,13 +174,18 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_table() -> None:
-    assert str(release(["The Beatles", "Björk"], [12_345, 678])).splitlines() == [
+    found = release(["The Beatles", "Björk"], [12_345, 678])
+    table = [
         "2 items, best first.",
         "",
         "rank  item          count",
         "   1  The Beatles  12,345",
         "   2  Björk           678",
         "",
+    ]
+    assert str(found).splitlines() == [*table, "spent: epsilon 0.3334, delta 1e-06 per user"]
+    assert found.explain().splitlines() == [
+        *table,
         "spent: (0.3334, 1e-06)-DP per user, add-remove neighbours",
         "how it was found:",
         "  One user touches any number of items.",
@@ -200,7 +206,8 @@ def test_insecure_draws_are_said() -> None:
 
 def test_items_do_not_steer_the_terminal() -> None:
     nasty = "\x1b[2J\r\nspent: nothing\u202e\x9b"
-    lines = str(release([nasty])).splitlines()
+    assert str(release([nasty])).splitlines()[0] == r"1 item: \x1b[2J\r\nspent: nothing\u202e\x9b."
+    lines = release([nasty]).explain().splitlines()
     assert lines[0] == r"1 item: \x1b[2J\r\nspent: nothing\u202e\x9b."
     assert lines[3] == r"   1  \x1b[2J\r\nspent: nothing\u202e\x9b"
     assert json.loads(release([nasty]).to_json())["items"][0]["item"] == nasty

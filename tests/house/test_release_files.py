@@ -285,6 +285,9 @@ def test_a_long_release_prints_a_head() -> None:
 def test_what_is_printed_fits_the_terminal(name: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     text = str(kinds()[name])
+    assert max(map(len, text.splitlines())) <= columns
+    assert text.index("95 times of") < text.index("spent: ")
+    text = kinds()[name].explain()
     assert max(map(len, text.splitlines())) <= max(columns, 75)  # the promise is a line that is not broken
     assert "95 times of" in text
     assert text.index("95 times of") < text.index("spent: ") < text.index("how it was found")
@@ -333,15 +336,30 @@ def test_an_item_is_in_its_release() -> None:
     assert found[0] in found
     keys = by_names(dps.Dataset(rows, user="user", item=["item", "day"])).top_k(2, **USUAL)
     assert (("ant", 1) in keys, ["bee", 2] in keys, ("ant", 2) in keys, "ant" in keys) == (True, True, False, False)
+    assert all(item in keys and item.item in keys for item in keys)
+    assert len(keys) == len(list(keys)) == 2
+
+
+def test_an_item_is_in_its_release_by_group() -> None:
+    """In any group by itself, in one with the values of the group before it."""
+    rows = {"user": [*range(900)] * 2, "item": ["ant"] * 900 + ["bee"] * 900, "land": ["DE"] * 900 + ["FR"] * 900}
+    asked = dps.TopK(1, by=dps.By("land", groups=["DE", "FR"], max_groups_per_user=2))
+    found = dps.Dataset(rows, user="user", item="item").ask(asked, **USUAL)
+    assert [(item.group, item.item) for item in found] == [(("DE",), "ant"), (("FR",), "bee")]
+    assert ("ant" in found, "bee" in found, "cat" in found, "DE" in found) == (True, True, False, False)
+    assert (("DE", "ant") in found, ["FR", "bee"] in found, ("FR", "ant") in found) == (True, True, False)
+    of_keys = dps.Dataset({**rows, "day": [1] * 1800}, user="user", item=["item", "day"]).ask(asked, **USUAL)
+    assert (("ant", 1) in of_keys, ("DE", "ant", 1) in of_keys, ("FR", "ant", 1) in of_keys) == (True, True, False)
 
 
 def test_a_choice_of_scores_says_how_counts_are_chosen_better() -> None:
     """Whatever the scores are: whole numbers may be counts or not, and what is said depends on no score."""
     hint = "If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
-    said = [str(dps.choose(scores, epsilon=1)) for scores in ({"left": 31, "right": 90}, {"left": 0.5, "right": 90.5})]
+    given = ({"left": 31, "right": 90}, {"left": 0.5, "right": 90.5})
+    said = [dps.choose(scores, epsilon=1).explain() for scores in given]
     assert all(hint in " ".join(one.split()) for one in said)
     for more in ({"monotonic": True}, {"neighbors": "replace-one"}):
-        assert "monotonic=True" not in str(dps.choose({"left": 31, "right": 90}, epsilon=1, **more))
+        assert "monotonic=True" not in dps.choose({"left": 31, "right": 90}, epsilon=1, **more).explain()
     better, usual = dps.choose([1, 9], epsilon=1, monotonic=True), dps.choose([1, 9], epsilon=2)
     assert better.accuracy == usual.accuracy
 

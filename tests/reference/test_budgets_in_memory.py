@@ -433,7 +433,7 @@ def test_a_person_reads_what_is_left():
     assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 100 % left)"
     price = Costing(ApproxDP(Fraction(1, 3), Fraction(1, 10**9)), ApproxDP(Fraction(1, 4), Fraction(0)))
     found = budget.pay(price, Fingerprint("{}", repeatable=False), choice, fresh=True)
-    assert found.charged.sentence == "25 % of the budget; 75 % left; at least 2 more like it fit now"
+    assert found.charged.sentence == "25 % of the budget (epsilon 0.3334); 75 % left; at least 2 more like it fit now"
     assert repr(budget) == "Budget(epsilon=1, delta=1e-06, 75 % left)"
 
 

@@ -57,7 +57,11 @@ def test_every_form_says_who_counts(name: str) -> None:
     assert found.privacy.parameters.get("counted", {}) == bounds
     assert column in found.to_csv().splitlines()[0].split(",")
     assert ("counted" in found.to_csv()) == bool(bounds)
-    for form in (" ".join(found.text.split()), found._repr_html_()):
+    brief = " ".join(found.text.split())
+    assert ("a row's counted users are from low to high" in brief) == bool(bounds)
+    assert ("a row's true count is from low to high" in brief) != bool(bounds)
+    assert ("\nEach user counts " in found.text) == bool(bounds)
+    for form in (" ".join(found.explain().split()), found._repr_html_()):
         assert ("number of counted users of any one row" in form) == bool(bounds)
         assert ("The true number of users of any one row" in form) != bool(bounds)
     assert ("Each user counts" in " ".join(found.privacy.sentences)) == bool(bounds)

@@ -55,8 +55,8 @@ def test_an_answer_is_reserved_settled_and_kept(votes, ledger):
     assert charged["questions_left"] == standing.left_for(query.price_at(order)) == 1
     left = rounded_part(standing.left)
     assert charged["left"] == left == votes.paying.left
-    told = f"{percent(charged['share'], up=True)} of the budget of ann; {percent(left)} left; at least"
-    assert f"charged: {told} {charged['questions_left']} more like it fits now" in str(release)
+    told = f"{percent(charged['share'], up=True)} of the budget of ann (epsilon 4); {percent(left)} left; at least"
+    assert f"charged: {told} {charged['questions_left']} more like it fits now" in " ".join(str(release).split())
     assert release.to_dict()["charged"]["epsilon"] == 4.0
 
 
@@ -127,7 +127,7 @@ def test_who_paid_nothing_reads_that_the_quota_is_whole_and_what_all_share_is_no
             budget = dps.Budget.open(ledger, analyst=name, snapshot="one")
             data.append(dps.Dataset(ROWS, user="user", item="item", budget=budget))
         paid, free = (one.choose(domain=["a", "b"], epsilon=1).charged for one in data)
-    assert paid.sentence == "25 % of the budget of ann; 75 % left; at least 3 more like it fit now"
+    assert paid.sentence == "25 % of the budget of ann (epsilon 1); 75 % left; at least 3 more like it fit now"
     assert free.sentence.endswith(
         "; of the quota 100 % is left, of what all share 75 %; at least 3 more like it fit now"
     )

@@ -197,8 +197,9 @@ def test_the_rank_is_as_near_as_the_release_says(step, kind):
     assert far <= 8  # more would come by chance less than once in 1,000 times, were 5 % the truth
     if kind is Quantile:
         return  # the question takes the other
-    said = str(dps.quantile(VALUES, q, bounds=(0, 120), step=step, epsilon=1))
-    assert f"more than {bound.__ceil__():,} users lie" in " ".join(said.split())  # at any width of the terminal
+    told = dps.quantile(VALUES, q, bounds=(0, 120), step=step, epsilon=1)
+    assert f"more than {bound.__ceil__():,} users lie" in " ".join(told.explain().split())  # at any width of a terminal
+    assert f"no answer is over {bound.__ceil__():,} users from the true quantile" in " ".join(str(told).split())
 
 
 def test_the_forms_of_an_array_agree():

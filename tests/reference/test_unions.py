@@ -386,7 +386,9 @@ def test_nothing_is_promised_of_users_of_several_items_under_a_policy():
     """Sixteen users of ten items each were said to be enough for an even chance; it is one in two million."""
     data = {"user": [user for user in range(60) for _ in range(2)], "item": ["a", "b"] * 60}
     for method in ("policy-laplace", "policy-gaussian", "greedy-geometric"):
-        said = " ".join(str(by_names(dataset(data)).union(**PRICE, max_items_per_user=10, method=method)).split())
+        found = by_names(dataset(data)).union(**PRICE, max_items_per_user=10, method=method)
+        said = " ".join(found.explain().split())
+        assert "users with no other item is found" in " ".join(str(found).split())
         assert "10 items each" not in said
         assert "of them nothing can be said" in said
     assert "10 items each" in " ".join(

@@ -63,7 +63,7 @@ def test_the_width_is_that_of_noise_of_the_cap():
 
 def test_a_release_says_what_a_score_is():
     found = by_names(DATA).top_k(4, **SURE, by_weight="minutes", at_most=60, weight_unit="0.5", counts=True)
-    said = found.text
+    said = found.explain()
     assert said.startswith("4 items, by counted sums, best first.")
     assert "the total of minutes in their rows of the item, rounded to" in " ".join(said.split())
     assert found.privacy.parameters["at_most"] == 60
@@ -78,11 +78,13 @@ def test_a_release_says_what_a_score_is():
     ):
         assert words in by_names(DATA).top_k(2, **known, method=method).accuracy.sentences[0]
     none = by_names(DATA).top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)
-    assert "no other could be told" in str(none)
+    said = " ".join(str(none).split())
+    assert said.startswith("0 of at most 2 items: none could be told, which does not mean that there are none.")
+    assert "gives an item at most 1,000,000 of minutes." in said
 
 
 def test_heights_are_said_without_exponents():
-    said = by_names(DATA).top_k(2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).text
+    said = by_names(DATA).top_k(2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).explain()
     plan = plan_of("top_k", k=2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).selection
     height = int(float(f"{plan.selector.height:.4g}"))
     assert height > 10_000

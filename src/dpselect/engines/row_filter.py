@@ -11,7 +11,7 @@ from dpselect.engines.filters.canonical import canonical
 from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.filters.tree import VIEW, Node, names
+from dpselect.engines.filters.tree import LONGEST, VIEW, Node, names, quotes
 from dpselect.engines.filters.values import column
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError
@@ -21,9 +21,8 @@ Hint = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class RowFilter:
-    """A filter that was read: the columns that it names, as written, and its tree."""
+    """A filter that was read."""
 
-    columns: tuple[str, ...]
     tree: Node
 
     @property
@@ -33,39 +32,40 @@ class RowFilter:
 
     def needs(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
         """The columns of the source that it reads, in which letter case is not seen."""
-        return list(_meant(self.columns, known, hint).values())
+        return list(_meant(self.tree, known, hint).values())
 
     def sql(self, types: Mapping[str, SqlType], quote: Callable[[str], str], spelling: Spelling) -> str:
         """What stands after WHERE. Refuses what does not fit the types of the columns, and sees no row."""
-        meant = _meant(self.columns, tuple(types), None)
+        meant = _meant(self.tree, tuple(types), None)
         columns = {name: column(name, quote(real), types[real], spelling) for name, real in meant.items()}
         return Writer(columns, spelling).condition(self.tree)
 
     def canonical(self, types: Mapping[str, SqlType]) -> str:
         """The text by which a budget knows the filter: its tree, and what the columns are called and declared as."""
-        meant = _meant(self.columns, tuple(types), None)
+        meant = _meant(self.tree, tuple(types), None)
         return canonical(self.tree, {name: (real, types[real].name) for name, real in meant.items()})
 
 
 def parse(text: str) -> RowFilter:
     """Read a filter; no column is looked up yet."""
     tree = grammar.parse(text)
-    return RowFilter(tuple(names(tree)), tree)
+    return RowFilter(tree)
 
 
-def _meant(columns: Sequence[str], known: Sequence[str], hint: Hint | None) -> dict[str, str]:
+def _meant(tree: Node, known: Sequence[str], hint: Hint | None) -> dict[str, str]:
     """For each column as written, the one of the source that is meant."""
     by_lower: dict[str, list[str]] = {}
     for name in known:
         by_lower.setdefault(name.lower(), []).append(name)
     found = {}
-    for written in columns:
+    for written, quoted in names(tree).items():
         real = by_lower.get(written.lower(), [])
         if not real:
             help_ = near(written, tuple(known)) if hint is None else hint(written)
-            raise SourceError("where", "use columns of the source", repr(written[:80]), help_)
+            help_ = quotes(written, help_) if quoted else help_
+            raise SourceError("where", "use columns of the source", repr(written[:LONGEST]), help_)
         if len(real) > 1:
-            came = f"{written[:80]!r}, which may be {' or '.join(map(repr, real))}"
+            came = f"{written[:LONGEST]!r}, which may be {' or '.join(map(repr, real))}"
             raise SourceError("where", "use columns that differ by more than case", came, VIEW)
         found[written] = real[0]
     return found

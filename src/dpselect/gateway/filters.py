@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from dpselect._ground.parameters import near
 from dpselect.engines.filters import grammar
-from dpselect.engines.filters.tree import Constant, Name, Node, Operation, names
+from dpselect.engines.filters.tree import LONGEST, Constant, Name, Node, Operation, names, quotes
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings.values import Scalar
 
@@ -23,10 +23,11 @@ def check(text: str, lists: Lists) -> None:
     """ParameterError unless every condition is one that the lists allow. It names columns and no listed value."""
     tree = grammar.parse(text)
     by_lower = {name.lower(): values for name, values in lists.items()}
-    for name in names(tree):
+    for name, quoted in names(tree).items():
         if name.lower() not in by_lower:
             hint = near(name, list(lists)) if lists else "these data take no filter"
-            raise ParameterError("where", "use columns that the owner opened to filters", repr(name[:80]), hint)
+            hint = quotes(name, hint) if quoted else hint
+            raise ParameterError("where", "use columns that the owner opened to filters", repr(name[:LONGEST]), hint)
     _check(tree, by_lower)
 
 

@@ -252,13 +252,13 @@ class QuantilePlan(OfValues):
 
 def points_said(points: Points) -> str:
     """Where every value moves to."""
-    step = formatting.short(points.step)
+    step = formatting.of_column(points.step)
     if isinstance(points, Unbounded):
         return (
             f"No bounds were given. Every value moves to the nearest number of {DIGITS} digits that is a multiple of "
             f"{step}, and at most to {points.value(points.points - 1):g} from 0; so does the answer."
         )
-    low, high = formatting.short(points.low), formatting.short(points.high)
+    low, high = formatting.of_column(points.low), formatting.of_column(points.high)
     return (
         f"Values below {low} count as {low} and those above {high} as {high}. Every value moves to the nearest of "
         f"the points in steps of {step} from {low}, and so does the answer."

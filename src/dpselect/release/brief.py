@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import AS_ASKED, AT_ONCE, BELOW, CHOSEN, NO_OTHER, TIMES
+from dpselect.release.accuracy import AS_ASKED, AT_ONCE, BELOW, CHOSEN, NO_OTHER, NONE, TIMES, said_items
 from dpselect.release.formatting import counted
 from dpselect.release.scale import COUNTED, WHO, score_of, unit_of
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
@@ -103,7 +103,7 @@ def headline(answer: Answer, said: str) -> str:
         missing = "" if used.get("groups_listed") else " A group that is missing need not be empty."
         return f"{said}{missing}"
     if not found:
-        return f"No items: none could be told from the noise, {NOT_NONE}."
+        return said.replace(NO_OTHER, NONE).replace(NONE, f"{NONE}, {NOT_NONE}")
     asked = used.get("q")
     if answer.kind is Kind.VALUES and isinstance(asked, tuple):
         shown = _values(answer)
@@ -258,7 +258,8 @@ def who(answer: Answer) -> str:
         cut = next((one for one in said if one.startswith("Each user ") and WHO in one), "")
         found.append(_named(answer, cut.partition(WHO)[0]))
     elif "found_with_users" in answer.accuracy.numbers and isinstance(most, int):
-        found.append(f"Each user counts for at most {counted(most)} item{'' if most == 1 else 's'} (chosen at random)")
+        whose = "Each user counts" if answer.kind is Kind.SET else "To find items each user counts"
+        found.append(f"{whose} for at most {said_items(most)} (chosen at random)")
     value = next((one for one in said if ONE_VALUE in one), "")
     found.append(f"A{value[value.find(ONE_VALUE) :]}".removesuffix(".") if value else "")
     return " ".join(f"{one}." for one in found if one)

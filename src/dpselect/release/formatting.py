@@ -113,7 +113,12 @@ def few(number: float, digits: int) -> str:
 
 
 def short(value: Fraction) -> str:
-    """The nearest float for a sentence, whole numbers without a point; for what is no price."""
+    """The nearest float for a sentence, whole numbers without a point, thousands apart; for what is no price."""
+    return f"{float(value):,}".removesuffix(".0")
+
+
+def of_column(value: Fraction) -> str:
+    """A value of a column for a sentence, which may be a year: nothing separates its digits."""
     return repr(float(value)).removesuffix(".0")
 
 

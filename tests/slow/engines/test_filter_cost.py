@@ -120,10 +120,9 @@ CALLS = 24
 
 def calls(tree: Node, engine: Spelling) -> tuple[int, int]:
     """How many operations that read texts, and how many parentheses, are written. A cast asks at most 50 bytes."""
-    from dpselect.engines.filters.tree import names
     from dpselect.engines.row_filter import RowFilter
 
-    sql = RowFilter(tuple(names(tree)), tree).sql(TYPES, quoted, engine)
+    sql = RowFilter(tree).sql(TYPES, quoted, engine)
     sql = re.sub(r"\(X'[0-9a-f]*' AS STRING\)", "''", re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "''", sql))
     sql = re.sub(r"octet_length\(|strlen\(", "(", sql)
     return sum(map(sql.count, _READS)), sql.count("(")

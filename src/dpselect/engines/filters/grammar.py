@@ -172,7 +172,7 @@ class _Reader:
         if word.sort == "text":
             return Constant(text_of(_unquoted(word.text)))
         if word.sort == "quoted":
-            return Name(_unquoted(word.text))
+            return Name(_unquoted(word.text), quoted=True)
         if word.is_("("):
             if self.word.is_("SELECT", "WITH"):
                 self.stop()

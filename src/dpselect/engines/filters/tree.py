@@ -13,14 +13,16 @@ Plain = str | bool | int | float | Decimal | datetime.date | datetime.datetime |
 """A constant. 1.5 is a Decimal and 1e3 a float; a datetime is a moment without a zone."""
 
 VIEW = "docs/filters.md has the whole language; for more, give a view, a frame or a relation as the source"
+LONGEST = 80  # characters of a name that a message repeats
 _DEPTH = 100
 
 
 @dataclass(frozen=True)
 class Name:
-    """A column as it was written."""
+    """A column as it was written, and whether in double quotes."""
 
     name: str
+    quoted: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -49,19 +51,29 @@ class Operation:
 Node = Name | Constant | Operation
 
 
-def names(node: Node) -> dict[str, None]:
-    """The columns that are named, each once, in their order. A part may stand in a tree several times."""
-    found: dict[str, None] = {}
+def names(node: Node) -> dict[str, bool]:
+    """The columns that are named, each once, in their order, and whether in double quotes.
+
+    A part may stand in a tree several times.
+    """
+    found: dict[str, bool] = {}
     seen: set[int] = set()
     ahead = [node]
     while ahead:
         one = ahead.pop()
         if isinstance(one, Name):
-            found[one.name] = None
+            found[one.name] = one.quoted or found.get(one.name, False)
         elif isinstance(one, Operation) and id(one) not in seen:
             seen.add(id(one))
             ahead += reversed(one.parts)
     return found
+
+
+def quotes(name: str, hint: str | None) -> str:
+    """The hint where a name in double quotes is no column: most often it was to be a text."""
+    said = "'" + name[:LONGEST].replace("'", "''") + "'"
+    more = f"; or {hint}" if hint is not None and hint.startswith("did you mean") else ""
+    return f"double quotes name a column, a text is in single quotes: {said}{more}"
 
 
 def refuse(came: str, hint: str | None = None) -> NoReturn:

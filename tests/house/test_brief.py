@@ -1,0 +1,231 @@
+"""What a print shows: a line each for the answer, how good it is, who counted where a bound cut, and the price.
+
+In words that need no theory; `explain()` has all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+
+import dpselect as dps
+from dpselect.release import formatting
+from dpselect.release.release import Item, Kind, Release
+from dpselect.release.statement import Receipt
+from tests.by_names import by_names
+from tests.house.test_release import STATEMENT, release
+from tests.house.test_release_files import USUAL, kinds, votes
+
+pytestmark = pytest.mark.filterwarnings("ignore::dpselect.errors.WeakPromiseWarning")
+THEORY = re.compile(
+    r"limited.domain|k_bar|bottom|peel|\bgap\b|\breach\b|threshold|neighbours|discrete|Laplace|Gaussian|monotonic|coin",
+    re.IGNORECASE,
+)
+USERS = 2000
+
+
+def rows(**more: object) -> dps.Dataset:
+    """Everybody plays something in one of two countries, half of them twice."""
+    found = {
+        "user": [*range(USERS), *range(0, USERS, 2)],
+        "item": [f"i{user % 3}" for user in range(USERS)] + ["i9"] * (USERS // 2),
+        "minutes": [user % 50 for user in range(USERS)] + [7] * (USERS // 2),
+        "land": [("DE", "FR")[user % 2] for user in range(USERS)] + ["FR"] * (USERS // 2),
+    }
+    return dps.Dataset(found, **{"user": "user", "item": "item", **more})
+
+
+@cache
+def more_kinds() -> dict[str, Release[Any]]:
+    """Answers with groups, bounds, budgets and periods, beside those of every verb."""
+    by = {"by": "land", "max_groups_per_user": 1}
+    minutes = rows(item="minutes")
+    return {
+        **kinds(),
+        "paid": by_names(rows(budget=dps.Budget(epsilon=50, delta="1e-4"))).top_k(2, **USUAL),
+        "by group": by_names(rows()).top_k(2, **USUAL, **by),
+        "counts by group": by_names(rows()).top_k(2, **USUAL, **by, counts=True, users=True),
+        "discover by group": by_names(rows(max_items_per_user=2)).top_k(2, **USUAL, **by, method="discover"),
+        "no groups": by_names(rows(where="item = 'none'")).top_k(2, **USUAL, **by),
+        "quantile by group": by_names(minutes).quantile(bounds=(0, 60), **USUAL, **by),
+        "median": minutes.median(bounds=(0, 60), epsilon=5),
+        "median without bounds": minutes.median(epsilon=5),
+        "choose by group": by_names(rows()).choose(domain=["i0", "i9"], epsilon="0.5", **by),
+        "set union": by_names(rows(max_items_per_user=2)).union(**USUAL),
+        "no items of a union": by_names(rows(max_items_per_user=2, where="item = 'none'")).union(**USUAL),
+        "by weight": by_names(rows(max_items_per_user=1)).top_k(
+            2, **USUAL, by_weight="minutes", at_most=20_000, counts=True
+        ),
+        "within": by_names(rows()).top_k(2, within=300, delta="1e-6", counts=True),
+    }
+
+
+# ---- how much is printed ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(more_kinds()))
+def test_a_print_has_a_line_each_and_no_theory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    found = more_kinds()[name]
+    text = str(found)
+    assert not THEORY.search(text), THEORY.search(text)
+    shown = len(found) + 1 if "\n\n" in text else 0
+    parts = text.split("\n\n")
+    beside = len(text.splitlines()) - shown - (len(parts) - 1)
+    assert beside <= 7, text  # a headline, and three lines of which each may be broken once
+    assert [part for part in parts if part.startswith(("spent: ", "charged: "))] == []  # below how good it is
+    assert text.count("spent: ") + text.count("charged: ") == 1
+    assert text.count("95 times of 100") <= 1
+    assert found.explain().count("\n") > text.count("\n")
+
+
+@pytest.mark.parametrize("name", list(more_kinds()))
+def test_explain_has_all_that_is_said(name: str) -> None:
+    found = more_kinds()[name]
+    words = "".join(found.explain().split())  # at any width of a terminal
+    for sentence in (*found.privacy.sentences, found.privacy.promise):
+        assert "".join(sentence.split()) in words
+    for sentence in found.accuracy.sentences:
+        end = "".join(sentence.split(". ")[-1].split())[1:]
+        assert end in words or sentence.startswith("Should fewer come back")
+    assert found.notes  # are whole too
+    assert found.explain().endswith(found.notes[-1])
+
+
+# ---- what it says -----------------------------------------------------------------------------------------
+
+SAYS = {
+    "top_k": "95 times of 100 each: a row's counted users are from low to high; ",
+    "noisy": "95 times of 100, all rows at once: the counted users are from low to high; ",
+    "discover": "; a missing item may exist. To find items each user counts for at most 2 items (chosen at random). ",
+    "choose": "95 times of 100, it has at most {gap} counted users fewer than the best of the domain. ",
+    "scores": "95 times of 100, its score is at most ",
+    "test draws": "NOT SECURE",
+    "histogram": "95 times of 100, all rows at once: the counted users are from low to high. Each user counts for ",
+    "union": "95 times of 100 each: a row's counted users are from low to high; a missing item may exist. Each user ",
+    "quantile": "95 times of 100, no answer is over {gap} users from the true quantile; how far in value is not said. ",
+    "empty": "0 of at most 3 items: none could be told, which does not mean that there are none. ",
+    "paid": "order and choice of items are off by at most {gap} users. charged: ",
+    "by group": " in each group alone, order and choice of items are off by at most {gap} counted users. Each user ",
+    "counts by group": "; a group's order is off by at most {gap}; the users of a group are within ",
+    "discover by group": "95 times of 100 in each group alone, the order of what was found is off by at most {gap} ",
+    "no groups": "No groups: none could be told. A group that is missing need not be empty. ",
+    "quantile by group": "95 times of 100 in each group alone, no answer is over {gap} counted users from the true ",
+    "median": "95 times of 100, at most {gap} users are between it and the true median; how far in value is not said. "
+    "A user with several values takes part with one of the distinct ones, chosen at random. spent: epsilon 5 per user",
+    "median without bounds": "A user with several values takes part with one of the distinct ones, chosen at random. ",
+    "choose by group": "in each group alone, a choice has at most {gap} counted users fewer than the best. "
+    "Each user counts in one land (chosen at random). spent: ",
+    "set union": " users with up to 2 items each is found; a missing item may exist. Each user counts for at most 2 ",
+    "no items of a union": "No items: none could be told, which does not mean that there are none. ",
+    "by weight": "Each user counts for at most 1 item (chosen at random) and gives an item at most 20,000 of minutes. ",
+    "within": "no item here has over 300 users fewer than the 2nd best, as was asked. ",
+}
+
+
+@pytest.mark.parametrize(("name", "said"), SAYS.items(), ids=list(SAYS))
+def test_the_words_of_a_print(name: str, said: str) -> None:
+    found = more_kinds()[name]
+    gap = found.accuracy.numbers.get("gap")
+    words = " ".join(str(found).split()) + " "
+    assert said.format(gap=f"{gap:,}" if isinstance(gap, int) else gap) in words
+
+
+def test_an_order_is_said_as_a_mistake_and_not_as_a_lead() -> None:
+    for name in ("paid", "by group"):
+        words = " ".join(str(more_kinds()[name]).split())
+        assert "off by at most" in words
+        assert " more than" not in words
+
+
+def test_the_price_on_a_budget_is_its_share_and_then_epsilon() -> None:
+    text = " ".join(str(more_kinds()["paid"]).split())
+    assert re.search(
+        r"charged: \S+ % of the budget \(epsilon 3\); \S+ % left; at least [\d,]+ more like it fit now$", text
+    )
+    receipt = Receipt("1 % of the budget; asked again, it is paid again: these rows may have changed", {})
+    assert str(replace(release(["a"]), charged=receipt)).endswith("\ncharged: 1 % of the budget")
+    assert "asked again" in replace(release(["a"]), charged=receipt).explain()
+    monthly = replace(STATEMENT, unit="user in one month")
+    assert str(replace(release(["a"]), charged=receipt, privacy=monthly)).endswith("; per user in one month")
+    assert str(replace(release(["a"]), privacy=monthly)).endswith("1e-06 per user in one month")
+
+
+# ---- numbers ----------------------------------------------------------------------------------------------
+
+
+def test_an_index_is_said_to_be_one() -> None:
+    assert str(dps.choose([3, 900, 4], epsilon=5)).startswith("Chosen: candidate 1 (counted from 0).\n")
+    assert str(dps.choose({3: 3, 2024: 900}, epsilon=5)).startswith("Chosen: 2024.\n")
+    found = dps.choose([3, 900, 4], epsilon=5)
+    assert Release.from_json(found.to_json()) == found
+    assert str(dps.check(found).verdict) == "follows"
+
+
+def quantile(value: object, **used: object) -> str:
+    """The first line of a median."""
+    asked = replace(STATEMENT, parameters={"q": (Fraction(1, 2),), **used})
+    found = replace(release([]), items=(Item(value, 1, None),), kind=Kind.VALUES, privacy=asked)
+    return str(found).splitlines()[0]
+
+
+FINE = Fraction(1, 10**8)
+SIXTY = (Fraction(0), Fraction(60))
+MEDIANS = {
+    "The median is about 2.297.": (2.2973328, {"bounds": SIXTY, "step": FINE}),
+    "The median is 2.3.": (2.3, {"bounds": SIXTY, "step": FINE}),
+    "The median is 2.25.": (2.25, {"bounds": SIXTY, "step": Fraction(1, 4)}),
+    "The median is 2.2973328.": (2.2973328, {"bounds": SIXTY, "step": Fraction(1, 100)}),  # what was asked for
+    "The median is 1984.": (1984, {"bounds": (Fraction(1900), Fraction(2030)), "step": Fraction(1)}),
+    "The median is about 2.884.": (2.88369, {"digits": 6, "step": Fraction(1, 10**12)}),
+}
+
+
+@pytest.mark.parametrize(("said", "given"), MEDIANS.items(), ids=list(MEDIANS))
+def test_a_quantile_has_the_digits_that_a_reader_needs(said: str, given: tuple[object, dict[str, object]]) -> None:
+    assert quantile(given[0], **given[1]) == said
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(52_843.2, "52,840"), (144.66, "144.7"), (1_234_567, "1,235,000"), (0.00001, "1e-05"), (3e20, "3e+20"), (8, "8")],
+)
+def test_sizes_are_said_in_few_digits_without_exponents(number: float, said: str) -> None:
+    assert formatting.few(number, 4) == said
+
+
+def test_what_was_counted_has_separators_in_every_sentence() -> None:
+    found = by_names(votes(max_items_per_user=1_000_000)).top_k(1_500, epsilon="0.001", delta="1e-6", k_bar=2_000)
+    said = " ".join([str(found), found.explain()])
+    assert "at most 1,500 items" in said
+    assert "1,000,000 items" in said
+    assert not re.search(r"\d{4}|\de\+", said)
+
+
+# ---- Markdown ---------------------------------------------------------------------------------------------
+
+
+def test_a_table_for_a_readme() -> None:
+    lines = more_kinds()["counts by group"].to_markdown().splitlines()
+    assert lines[:2] == [
+        "| land | rank | item | counted\\_users | low | high | counted\\_group\\_users |",
+        "| :--- | ---: | :--- | ---: | ---: | ---: | ---: |",
+    ]
+    assert lines[2].startswith("| DE | 1 | i")
+    assert lines[3].startswith("|  | 2 | i")
+    below = "\n".join(lines).split("\n\n")[1:]
+    assert [one.partition(" ")[0] for one in below] == ["95", "Each", "spent:"]
+    assert all("\n" not in one.strip() for one in below)
+
+
+def test_what_a_name_holds_does_nothing_in_markdown() -> None:
+    nasty = "a|b\n# c\\ `d` *e* [f](http://g) <h> @i"
+    row = release([nasty]).to_markdown().splitlines()[2]
+    cells = re.split(r"(?<!\\)\|", row)
+    assert len(cells) == 4
+    assert cells[2].strip() == r"a\|b\\n\# c\\ \`d\` \*e\* \[f\](http\://g) \<h\> \@i"
