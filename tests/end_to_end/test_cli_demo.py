@@ -19,7 +19,7 @@ def test_the_real_command(tmp_path: Path) -> None:
     ended = process("demo", "--users", 20_000, cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     assert len(re.findall(r"^ +\d+  \w", ended.stdout, flags=re.MULTILINE)) == 10
-    assert "(1, 1e-06)-DP per user" in ended.stdout
+    assert "spent: epsilon 1, delta 1e-06 per user" in ended.stdout
     assert "20,000 invented users" in ended.stderr
     assert list(tmp_path.iterdir()) == []
     command = ended.stderr.splitlines()[-1].strip()

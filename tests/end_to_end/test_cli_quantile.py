@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import datetime
 import json
+import re
 from pathlib import Path
 
 import polars
 import pytest
 
 from tests.end_to_end.conftest import Command, process
+
+ONE_VALUE = "A user with several values takes part with one of the distinct ones, chosen at random."
 
 SECRET = "canary-4711"
 
@@ -37,9 +40,15 @@ def values(ended) -> list[float]:
 
 
 def test_the_real_command(people: Path) -> None:
-    ended = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"))
+    ended = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet", "--explain"))
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
+    brief = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"), COLUMNS="100").stdout.splitlines()
+    assert re.fullmatch(r"The median is (49|50)\d\.", brief[0])
+    assert re.fullmatch(
+        r"95 times of 100, at most \d users? (is|are) between it and the true median; how far.*", brief[1]
+    )
+    assert brief[2:] == [ONE_VALUE, "spent: epsilon 20 per user"]
     said, table, _ = ended.stdout.split("\n\n", 2)
     assert table.splitlines()[0].split() == ["q", "value"]
     q, value = table.splitlines()[1].split()

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import polars
@@ -54,7 +55,12 @@ def test_json_form(events: Path, dpselect: Command) -> None:
 
 
 def test_table(events: Path, dpselect: Command) -> None:
-    ended = dpselect(*ask(events))
+    lines = dpselect(*ask(events)).out.splitlines()
+    assert lines[:3] == ["3 items, best first.", "", "rank  item"]
+    assert lines[6] == ""
+    assert re.fullmatch(r"95 times of 100, order and choice of items are off by at most \d+ users?\.", lines[7])
+    assert lines[8:] == ["spent: epsilon 30, delta 1e-06 per user"]
+    ended = dpselect(*ask(events, "--explain"))
     assert ended.status == 0
     assert ended.err == ""
     lines = ended.out.splitlines()

@@ -53,6 +53,9 @@ def items(text: str) -> list[object]:
 
 def test_a_table_with_its_statement(events: Path, dpselect: Command) -> None:
     ended = dpselect(*union(events, "--quiet"))
+    assert ended.out.splitlines()[-1] == "spent: epsilon 30, delta 1e-09 per user"
+    assert "chosen privately" not in ended.out
+    ended = dpselect(*union(events, "--quiet", "--explain"))
     assert (ended.status, ended.err) == (0, "")
     assert [line.strip() for line in ended.out.split("\n\n")[1].splitlines()] == ["item", *ANIMALS]
     assert "spent: (30, 1e-09)-DP per user, add-remove neighbours" in ended.out
@@ -214,7 +217,7 @@ def test_no_rows_are_an_answer(tmp_path: Path, dpselect: Command) -> None:
     path.write_text("user,animal,note\n", "utf-8")
     ended = dpselect(*union(path))
     assert ended.status == 0
-    assert ended.out.startswith("No items: none could be told. ")
+    assert ended.out.startswith("No items: none could be told, which does not mean that there are none.")
     assert dpselect(*union(path, "--format", "csv")).out == "item\n"
     assert dpselect(*union(path, "--format", "lines")).out == ""
     assert dpselect(*of_text(path, "--format", "lines", "--ngrams", "1-3")).out == ""
@@ -235,7 +238,8 @@ def book(dpselect: Command, tmp_path: Path) -> Path:
 def test_a_ledger_pays_once(events: Path, notes: Path, book: Path, dpselect: Command) -> None:
     account = ["--budget", book, "--analyst", "ann"]
     first = dpselect(*union(events, "--counts", *account))
-    assert "charged: 18.98 % of the budget of ann; 81.02 % left; at least 4 more like it fit now" in first.out
+    charged = "charged: 18.98 % of the budget of ann (epsilon 30); 81.02 % left; at least 4 more like it fit now"
+    assert charged in " ".join(first.out.split())
     (paid,) = json.loads(dpselect("ledger", "show", book, "--format", "json").out)["analysts"]
     assert (paid["spent_epsilon"], paid["spent_delta"], paid["reserved_epsilon"]) == (30, 1e-9, 0)
     again = dpselect(*union(events, "--counts", *account))

@@ -83,7 +83,7 @@ class Answer(Protocol):
 def leaflet(answer: Answer, table: TextTable, said: str, outcome: Sequence[str], *, apart: bool) -> Leaflet:
     """The answer for a print; `apart` where a lower rank has a larger count."""
     first, below = headline(answer, said), [filled(line) for line in lines(answer, apart=apart)]
-    if answer.items and (len(answer.items) > 1 or answer.groups is not None or answer.counted):
+    if answer.items and not _is_named(answer):
         return Leaflet(_rounded(answer, table), below, (), said=first, outcome=outcome)
     return Leaflet(TextTable({}), [*map(filled, [first, *outcome]), *below], ())
 
@@ -112,6 +112,13 @@ def headline(answer: Answer, said: str) -> str:
     if not answer.complete:
         return said.replace(NO_OTHER, f"{NO_OTHER}, {NOT_NONE}")
     return said
+
+
+def _is_named(answer: Answer) -> bool:
+    """Is the one item all that a table would show, and in the sentence already?"""
+    if len(answer.items) != 1 or answer.groups is not None or answer.counted or answer.kind is Kind.SET:
+        return False
+    return answer.complete and "compared_with" not in answer.privacy.parameters
 
 
 def _rounded(answer: Answer, table: TextTable) -> TextTable:
@@ -226,7 +233,8 @@ def _quantiles(answer: Answer) -> str:
     q, most = asked if isinstance(asked, tuple) else (), _most(answer, "gap")
     name = "quantile" if len(q) != 1 else "median" if q[0] == Fraction(1, 2) else f"{float(q[0]):g} quantile"
     if len(q) == 1 and answer.groups is None:
-        said = f"at most {most} are between it and the true {name}"
+        be = "is" if answer.accuracy.numbers["gap"] == 1 else "are"
+        said = f"at most {most} {be} between it and the true {name}"
     else:
         said = f"no answer is over {most} from the true {name}"
     return f"{SURE}{_alone(answer)}, {said}; how far in value is not said."
