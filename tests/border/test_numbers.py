@@ -168,7 +168,8 @@ def test_a_text_is_the_number_that_fractions_reads(text: str) -> None:
 
 def test_a_tenth_is_shown_as_a_tenth() -> None:
     release = dps.choose({"a": 1, "b": 2}, epsilon=0.1)
-    assert "(0.1, 0)-DP" in str(release)
+    assert "epsilon 0.1 per user" in str(release)
+    assert "(0.1, 0)-DP" in release.explain()
     assert rounded_up(Fraction(release.privacy.epsilon)) == "0.1"
 
 

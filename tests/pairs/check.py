@@ -99,8 +99,10 @@ def paid(call: Call, release: dps.Release, asking: Asking) -> None:
 
 
 def _words(release: dps.Release, _: Path) -> None:
-    assert all(str(label)[:3] in release.text for label in release.labels if isinstance(label, str))
-    words = " ".join(release.text.split())
+    shown = (release.text, release.explain(), release.to_markdown())
+    assert all(str(label)[:3] in form for label in release.labels if isinstance(label, str) for form in shown)
+    assert all(item in release for item in release)
+    words = " ".join(release.explain().split())
     assert all(" ".join(sentence.split()) in words for sentence in release.privacy.sentences)
     assert str(release)
 

@@ -23,6 +23,11 @@ events = dps.Dataset("events.parquet", user="user", item="artist")
     "release.plot()",
     "seen = []\nlen(events.ask(dps.Union(), epsilon=3, progress=seen.append).items) > 0",
     "events.top_k(5, epsilon=-1)",
+    """
+small = dps.Dataset("events.parquet", user="user", item="artist", budget=dps.Budget(epsilon=1))
+small.top_k(5, epsilon=2)
+""",
+    "print(events)\n1 / 0",
 ]
 
 
@@ -60,3 +65,18 @@ def test_a_mistake_says_what_must_be(shown):
     (result,) = shown[4]
     assert result["ename"] == "ParameterError"
     assert result["evalue"].startswith("epsilon must be a positive, finite number")
+    assert result["traceback"] == ["ParameterError: epsilon must be a positive, finite number, got -1"]
+
+
+def test_what_a_budget_refuses_is_a_message_and_a_hint(shown):
+    (result,) = shown[5]
+    assert result["ename"] == "BudgetError"
+    said, hint = result["traceback"]
+    assert said.startswith("BudgetError: the question must hold up to ")
+    assert hint.startswith("hint: ")
+
+
+def test_other_errors_have_their_traceback(shown):
+    *_, result = shown[6]
+    assert result["ename"] == "ZeroDivisionError"
+    assert len(result["traceback"]) > 2
