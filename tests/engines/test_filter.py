@@ -127,7 +127,7 @@ REFUSED = {
     "lower(item, item) = 'a'": "the function lower of 2 values",
     "now() > day": "the function now\nhint: write the day itself",
     "day < current_date": "use columns of the source, got 'current_date'",
-    'item = "x"': "use columns of the source, got 'x'\nhint: double quotes name a column, a text is in single quotes: 'x'",
+    'item = "x"': "got 'x'\nhint: double quotes name a column, a text is in single quotes: 'x'",
     """item = "it's" """: "got \"it's\"\nhint: double quotes name a column, a text is in single quotes: 'it''s'",
     '"itme" = 1': "in single quotes: 'itme'; or did you mean item or text?",
     "random() < 0.5": "the function random\nhint: docs/filters.md",

@@ -79,6 +79,14 @@ def test_a_filter_hints_at_opened_columns_only(where: str, tmp_path: Path) -> No
             assert not [word for word in NOT_OPENED[:3] if word in told.text]
 
 
+def test_a_text_in_double_quotes_gets_a_hint(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        for path in ("/v1/price", "/v1/plan", "/v1/questions"):
+            told = served.ann.post(path, {**TOP, "where": 'country = "Japan"'})
+            assert told.status_code == 422
+            assert "double quotes name a column, a text is in single quotes: 'Japan'" in told.text
+
+
 def test_what_is_wrong_in_the_asker_s_words_is_told(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         job = served.ann.ask({**TOP, "where": "minutes = 'long'"})

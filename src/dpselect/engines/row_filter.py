@@ -26,6 +26,11 @@ class RowFilter:
     tree: Node
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it names, as written."""
+        return tuple(names(self.tree))
+
+    @property
     def cost(self) -> RowCost:
         """What it may do to one row at most."""
         return cost.of(self.tree)
