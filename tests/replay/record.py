@@ -145,7 +145,7 @@ def _call(found: Recorded, data: Callable[..., dps.Dataset], ask: Ask, seed: int
             found.progress.append(done)
 
     release = ask(data, SeededDraws(seed), tell)
-    found.answer, found.words = archived(release), str(release) + release._repr_html_()
+    found.answer, found.words = archived(release), str(release) + release.explain() + release._repr_html_()
 
 
 def _charge(entry: Any) -> tuple[object, ...]:
