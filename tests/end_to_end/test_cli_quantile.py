@@ -13,7 +13,7 @@ import pytest
 
 from tests.end_to_end.conftest import Command, process
 
-ONE_VALUE = "A user with several values takes part with one of the distinct ones, chosen at random."
+ONE_VALUE = "Counted: one of each user's distinct values, chosen at random, moved into 0 to 2000."
 
 SECRET = "canary-4711"
 
@@ -46,7 +46,8 @@ def test_the_real_command(people: Path) -> None:
     brief = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"), COLUMNS="100").stdout.splitlines()
     assert re.fullmatch(r"The median is (49|50)\d\.", brief[0])
     assert re.fullmatch(
-        r"95 times of 100, at most \d users? (is|are) between it and the true median; how far.*", brief[1]
+        r"95 times of 100, at most \d users? (is|are) between it and the counted median; how far in value is .*",
+        brief[1],
     )
     assert brief[2:] == [ONE_VALUE, "spent: epsilon 20 per user"]
     said, table, _ = ended.stdout.split("\n\n", 2)

@@ -15,6 +15,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.release import formatting
+from dpselect.release.accuracy import ranks
 from dpselect.release.release import Item, Kind, Release
 from dpselect.release.statement import Receipt
 from tests.by_names import by_names
@@ -109,17 +110,19 @@ SAYS = {
     "test draws": "NOT SECURE",
     "histogram": "95 times of 100, all rows at once: the counted users are from low to high. Each user counts for ",
     "union": "95 times of 100 each: a row's counted users are from low to high; a missing item may exist. Each user ",
-    "quantile": "95 times of 100, no answer is over {gap} users from the true quantile; how far in value is not said. ",
+    "quantile": "95 times of 100, no answer is over {gap} users from the counted quantile; how far in value "
+    "is unknown. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10. ",
     "empty": "0 of at most 3 items: none could be told, which does not mean that there are none. ",
     "paid": "order and choice of items are off by at most {gap} users. charged: ",
     "by group": " in each group alone, order and choice of items are off by at most {gap} counted users. Each user ",
     "counts by group": "; a group's order is off by at most {gap}; the users of a group are within ",
     "discover by group": "95 times of 100 in each group alone, the order of what was found is off by at most {gap} ",
     "no groups": "No groups: none could be told. A group that is missing need not be empty. ",
-    "quantile by group": "95 times of 100 in each group alone, no answer is over {gap} counted users from the true ",
-    "median": "95 times of 100, at most {gap} users are between it and the true median; how far in value is not said. "
-    "A user with several values takes part with one of the distinct ones, chosen at random. spent: epsilon 5 per user",
-    "median without bounds": "A user with several values takes part with one of the distinct ones, chosen at random. ",
+    "quantile by group": "95 times of 100 in each group alone, no answer is over {gap} counted users from the counted "
+    "median; how far in value is unknown. Each user counts in one land (chosen at random). Counted: one of each ",
+    "median": "95 times of 100, at most {gap} users are between it and the counted median; how far in value is "
+    "unknown. Counted: one of each user's distinct values, chosen at random, moved into 0 to 60. spent: epsilon 5 per user",
+    "median without bounds": "Counted: one of each user's distinct values, chosen at random, moved to six digits. ",
     "choose by group": "in each group alone, a choice has at most {gap} counted users fewer than the best. "
     "Each user counts in one land (chosen at random). spent: ",
     "set union": " users with up to 2 items each is found; a missing item may exist. Each user counts for at most 2 ",
@@ -169,6 +172,16 @@ def test_every_item_is_shown_in_a_sentence_or_a_table() -> None:
     assert str(release(["Ærø"])).splitlines()[0] == "1 item: Ærø."
 
 
+def test_what_many_users_at_one_value_change_is_said() -> None:
+    asked = replace(STATEMENT, parameters={"q": (Fraction(1, 4), Fraction(1, 2))})
+    items = tuple(Item(value, rank, None) for rank, value in enumerate((2.0, 4.0), 1))
+    near = ranks(Fraction(9), several=True, values="those given", shared=16 * 10**6)
+    found = replace(release([]), items=items, kind=Kind.VALUES, privacy=asked, accuracy=near)
+    assert "no answer is over 9 users from the counted quantile (more, where over 16 million users share a value);" in (
+        " ".join(str(found).split())
+    )
+
+
 # ---- numbers ----------------------------------------------------------------------------------------------
 
 
@@ -197,6 +210,11 @@ MEDIANS = {
     "The median is 1984.": (1984, {"bounds": (Fraction(1900), Fraction(2030)), "step": Fraction(1)}),
     "The median is about 2.884.": (2.88369, {"digits": 6, "step": Fraction(1, 10**12)}),
 }
+
+
+@pytest.mark.parametrize("bounds", [("a", "b"), (Fraction(0), Fraction(10**4000)), (Fraction(1),), (), 7, (1.0, 2.0)])
+def test_whatever_a_file_says_of_bounds_a_print_comes(bounds: object) -> None:
+    assert re.fullmatch(r"The median is (about 0\.0|2\.2973328)\.", quantile(2.2973328, bounds=bounds, step=FINE))
 
 
 @pytest.mark.parametrize(("said", "given"), MEDIANS.items(), ids=list(MEDIANS))

@@ -199,7 +199,7 @@ def test_the_rank_is_as_near_as_the_release_says(step, kind):
         return  # the question takes the other
     told = dps.quantile(VALUES, q, bounds=(0, 120), step=step, epsilon=1)
     assert f"more than {bound.__ceil__():,} users lie" in " ".join(told.explain().split())  # at any width of a terminal
-    assert f"no answer is over {bound.__ceil__():,} users from the true quantile" in " ".join(str(told).split())
+    assert f"no answer is over {bound.__ceil__():,} users from the counted quantile" in " ".join(str(told).split())
 
 
 def test_the_forms_of_an_array_agree():

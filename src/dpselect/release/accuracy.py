@@ -54,6 +54,7 @@ SHORT = "Should fewer come back than asked for: "  # begins what a list of all t
 OF_NOTHING = (SHORT, " is found if ", " to be found ")  # what is said of what is missing, also where all is
 CHOSEN = ("No other item of the domain has", "No other score is")  # of one that was chosen
 BELOW = "that is left out, or stands below another, has"  # of items best first
+OF_VALUES = "By counted values ("  # and then which
 AT_ONCE = "lie from low to high at once"  # of counts whose intervals hold together
 AS_ASKED = ", as was asked."  # ends what an accuracy that was asked for comes to
 NONE, NO_OTHER = "none could be told", "no other could be told"
@@ -110,7 +111,7 @@ def ranks(gap: Fraction, several: bool, values: str, scale: Scale = USERS, *, sh
     """Of quantiles of the counted `values`; `shared` is the number of users at one value that the gap is for."""
     whom = "each answer" if several else "the answer"
     most = scale.said(gap.__ceil__())
-    said = f"By counted values ({values}), no more than {most} lie between {whom} and the value of that rank."
+    said = f"{OF_VALUES}{values}), no more than {most} lie between {whom} and the value of that rank."
     if shared is not None:
         said += f" Where over {shared // 10**6} million users share one value, more may lie between."
     return Accuracy((said,), {"gap": gap.__ceil__()})

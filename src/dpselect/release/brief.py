@@ -7,13 +7,14 @@ written with separators of thousands; values of a column (items, quantiles) are 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import AS_ASKED, AT_ONCE, BELOW, CHOSEN, NO_OTHER, NONE, TIMES, said_items
+from dpselect.release.accuracy import AS_ASKED, AT_ONCE, BELOW, CHOSEN, NO_OTHER, NONE, OF_VALUES, TIMES, said_items
 from dpselect.release.formatting import counted
 from dpselect.release.scale import COUNTED, WHO, score_of, unit_of
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 SURE = f"{TIMES} times of 100"
 ALONE = " in each group alone"
-ONE_VALUE = " user with several values takes part with "  # in a statement: which of them counts
 NOT_NONE = "which does not mean that there are none"
 NOT_ABSENT = "a missing item may exist"
+MANY = re.compile(r"Where (over .* million users) share one value")
+CANDIDATE = re.compile(r"A candidate of [\d,]+ tokens")
+LARGEST = 10**300  # of a bound
 DIGITS = 4  # of a quantile, or of the part of its bounds that a print shows, unless a `step` was asked for
 
 
@@ -132,14 +135,19 @@ def _values(answer: Answer) -> list[object]:
     """Quantiles: multiples of a step that is not tiny as they are, others in about four digits."""
     found: list[object] = [item.item for item in answer.items]
     used = answer.privacy.parameters
-    step, bounds = used.get("step"), used.get("bounds")
-    if not isinstance(bounds, tuple):
+    if "bounds" not in used:
         return [float(f"{one:.{DIGITS}g}") if isinstance(one, float) else one for one in found]
-    part = float(bounds[1] - bounds[0]) / 10**DIGITS
-    if not isinstance(step, Fraction) or not 0 < step < part:
-        return found
-    digits = -math.floor(math.log10(part))
-    return [round(one, digits) if isinstance(one, float) else one for one in found]
+    digits = _digits(used["bounds"], used.get("step"))
+    return found if digits is None else [round(one, digits) if isinstance(one, float) else one for one in found]
+
+
+def _digits(bounds: object, step: object) -> int | None:
+    """Of the decimals that tell parts of the bounds apart; None where the step is no finer, or nobody knows."""
+    ends = [one for one in bounds if isinstance(one, Fraction)] if isinstance(bounds, tuple) else []
+    if len(ends) != 2 or not isinstance(step, Fraction):
+        return None
+    part = (ends[1] - ends[0]) / 10**DIGITS
+    return -math.floor(math.log10(part.numerator) - math.log10(part.denominator)) if 0 < step < part else None
 
 
 # ---- how good it is ---------------------------------------------------------------------------------------
@@ -154,7 +162,7 @@ def good(answer: Answer, *, apart: bool = False) -> str:
         return f"{SURE}{_alone(answer)}, {said}."
     if answer.kind is Kind.VALUES and "gap" in numbers:
         return _quantiles(answer)
-    if answer.counted and "width_of_counts" in numbers:
+    if (answer.counted and "width_of_counts" in numbers) or "width_of_measures" in numbers:
         return _counts(answer, apart=apart)
     if "gap" in numbers and _says(answer, *CHOSEN):
         return _chosen(answer)
@@ -200,7 +208,8 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     used, numbers = answer.privacy.parameters, answer.accuracy.numbers
     score, cut = score_of(used), COUNTED in used
     truth = "counted users" if cut and score == "count" else f"{'counted' if cut else 'true'} {score}"
-    be = "are" if truth.endswith("users") else "is"
+    truth = "counted numbers" if "width_of_measures" in numbers else truth
+    be = "are" if truth.endswith("s") else "is"
     if _says(answer, AT_ONCE):
         said = [f"{SURE}, all rows at once: the {truth} {be} from low to high"]
     else:
@@ -230,14 +239,15 @@ def _chosen(answer: Answer) -> str:
 def _quantiles(answer: Answer) -> str:
     """In users, which says nothing of how far that is in values."""
     asked = answer.privacy.parameters.get("q")
-    q, most = asked if isinstance(asked, tuple) else (), _most(answer, "gap")
+    q, most, told = asked if isinstance(asked, tuple) else (), _most(answer, "gap"), answer.accuracy.sentences
     name = "quantile" if len(q) != 1 else "median" if q[0] == Fraction(1, 2) else f"{float(q[0]):g} quantile"
     if len(q) == 1 and answer.groups is None:
         be = "is" if answer.accuracy.numbers["gap"] == 1 else "are"
-        said = f"at most {most} {be} between it and the true {name}"
+        said = f"at most {most} {be} between it and the counted {name}"
     else:
-        said = f"no answer is over {most} from the true {name}"
-    return f"{SURE}{_alone(answer)}, {said}; how far in value is not said."
+        said = f"no answer is over {most} from the counted {name}"
+    shared = next((f" (more, where {one[1]} share a value)" for one in map(MANY.search, told) if one), "")
+    return f"{SURE}{_alone(answer)}, {said}{shared}; how far in value is unknown."
 
 
 def _found(answer: Answer) -> str:
@@ -250,8 +260,9 @@ def _found(answer: Answer) -> str:
         whose = f"{users} users with up to {items} items each"
     else:
         whose = f"{counted(numbers['found_with_users'])} users with no other item"
-    where = "" if answer.groups is None else " in one group"
-    return f"{SURE}, an item of {whose}{where} is found; {NOT_ABSENT}."
+    what = next((one[0].lower() for one in map(CANDIDATE.match, answer.accuracy.sentences) if one), "an item")
+    where = "" if answer.groups is None else " and no other group"
+    return f"{SURE}, {what} of {whose}{where} is found; {NOT_ABSENT}."
 
 
 # ---- who counted, and the price ---------------------------------------------------------------------------
@@ -268,9 +279,19 @@ def who(answer: Answer) -> str:
     elif "found_with_users" in answer.accuracy.numbers and isinstance(most, int):
         whose = "Each user counts" if answer.kind is Kind.SET else "To find items each user counts"
         found.append(f"{whose} for at most {said_items(most)} (chosen at random)")
-    value = next((one for one in said if ONE_VALUE in one), "")
-    found.append(f"A{value[value.find(ONE_VALUE) :]}".removesuffix(".") if value else "")
+    found.append(_values_counted(answer))
     return " ".join(f"{one}." for one in found if one)
+
+
+def _values_counted(answer: Answer) -> str:
+    """Of quantiles: which value of a user, and where values beyond the bounds are moved."""
+    told = (said for said in answer.accuracy.sentences if OF_VALUES in said)
+    value = next((said.partition(OF_VALUES)[2].partition("), no more than")[0] for said in told), "")
+    bounds = answer.privacy.parameters.get("bounds")
+    if isinstance(bounds, tuple):
+        ends = [formatting.of_column(one) for one in bounds if isinstance(one, Fraction) and abs(one) <= LARGEST]
+        value = value.replace("into the bounds, in steps", f"into {' to '.join(ends)}")
+    return f"Counted: {value}" if value else ""
 
 
 def _named(answer: Answer, said: str) -> str:
