@@ -121,7 +121,7 @@ SAYS = {
     "quantile by group": "95 times of 100 in each group alone, no answer is over {gap} counted users from the counted "
     "median; how far in value is unknown. Each user counts in one land (chosen at random). Counted: one of each ",
     "median": "95 times of 100, at most {gap} users are between it and the counted median; how far in value is "
-    "unknown. Counted: one of each user's distinct values, chosen at random, moved into 0 to 60. spent: epsilon 5 per user",
+    "unknown. Counted: one of each user's distinct values, chosen at random, moved into 0 to 60. spent: epsilon 5 ",
     "median without bounds": "Counted: one of each user's distinct values, chosen at random, moved to six digits. ",
     "choose by group": "in each group alone, a choice has at most {gap} counted users fewer than the best. "
     "Each user counts in one land (chosen at random). spent: ",
