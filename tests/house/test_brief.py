@@ -110,18 +110,18 @@ SAYS = {
     "test draws": "NOT SECURE",
     "histogram": "95 times of 100, all rows at once: the counted users are from low to high. Each user counts for ",
     "union": "95 times of 100 each: a row's counted users are from low to high; a missing item may exist. Each user ",
-    "quantile": "95 times of 100, no answer is over {gap} users from the counted quantile; how far in value "
-    "is unknown. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10. ",
+    "quantile": "95 times of 100, no answer is over {gap} users from the counted quantile, at any distance "
+    "in value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10. ",
     "empty": "0 of at most 3 items: none could be told, which does not mean that there are none. ",
     "paid": "order and choice of items are off by at most {gap} users. charged: ",
     "by group": " in each group alone, order and choice of items are off by at most {gap} counted users. Each user ",
-    "counts by group": "; a group's order is off by at most {gap}; the users of a group are within ",
+    "counts by group": "; a group's order is off by up to {gap}; the users of a group are within ",
     "discover by group": "95 times of 100 in each group alone, the order of what was found is off by at most {gap} ",
     "no groups": "No groups: none could be told. A group that is missing need not be empty. ",
     "quantile by group": "95 times of 100 in each group alone, no answer is over {gap} counted users from the counted "
-    "median; how far in value is unknown. Each user counts in one land (chosen at random). Counted: one of each ",
-    "median": "95 times of 100, at most {gap} users are between it and the counted median; how far in value is "
-    "unknown. Counted: one of each user's distinct values, chosen at random, moved into 0 to 60. spent: epsilon 5 ",
+    "median, at any distance in value. Each user counts in one land (chosen at random). Counted: one of each ",
+    "median": "95 times of 100, at most {gap} users lie between it and the counted median, at any distance in "
+    "value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 60. spent: epsilon 5 ",
     "median without bounds": "Counted: one of each user's distinct values, chosen at random, moved to six digits. ",
     "choose by group": "in each group alone, a choice has at most {gap} counted users fewer than the best. "
     "Each user counts in one land (chosen at random). spent: ",
@@ -177,7 +177,7 @@ def test_what_many_users_at_one_value_change_is_said() -> None:
     items = tuple(Item(value, rank, None) for rank, value in enumerate((2.0, 4.0), 1))
     near = ranks(Fraction(9), several=True, values="those given", shared=16 * 10**6)
     found = replace(release([]), items=items, kind=Kind.VALUES, privacy=asked, accuracy=near)
-    assert "no answer is over 9 users from the counted quantile (more, where over 16 million users share a value);" in (
+    assert "no answer is over 9 users from the counted quantile (more, where over 16 million users share a value)," in (
         " ".join(str(found).split())
     )
 

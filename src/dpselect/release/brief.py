@@ -220,7 +220,7 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     elif order and "within" not in numbers and "found_with_users" not in numbers:
         whose = "the order is" if answer.groups is None else "a group's order is"
         most = counted(numbers["gap"]) if truth == "counted users" else _most(answer, "gap")
-        said.append(f"{whose} off by at most {most}")
+        said.append(f"{whose} off by up to {most}")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
     if "width_of_group_users" in numbers:
@@ -242,12 +242,12 @@ def _quantiles(answer: Answer) -> str:
     q, most, told = asked if isinstance(asked, tuple) else (), _most(answer, "gap"), answer.accuracy.sentences
     name = "quantile" if len(q) != 1 else "median" if q[0] == Fraction(1, 2) else f"{float(q[0]):g} quantile"
     if len(q) == 1 and answer.groups is None:
-        be = "is" if answer.accuracy.numbers["gap"] == 1 else "are"
-        said = f"at most {most} {be} between it and the counted {name}"
+        end = "s" if answer.accuracy.numbers["gap"] == 1 else ""
+        said = f"at most {most} lie{end} between it and the counted {name}"
     else:
         said = f"no answer is over {most} from the counted {name}"
     shared = next((f" (more, where {one[1]} share a value)" for one in map(MANY.search, told) if one), "")
-    return f"{SURE}{_alone(answer)}, {said}{shared}; how far in value is unknown."
+    return f"{SURE}{_alone(answer)}, {said}{shared}, at any distance in value."
 
 
 def _found(answer: Answer) -> str:
