@@ -47,7 +47,8 @@ class Release(Tabular, Generic[Label_co]):
     found), and `ended` why there are no more. `secure` is False where the draws were made for tests. `charged` is the
     receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has those that are
     shown, and the items come group after group. `question` is what was asked, from which the price and all that is
-    said of the answer can be planned anew (`check`). A release is a sequence of its items.
+    said of the answer can be planned anew (`check`). A release is a sequence of its items. A print is short;
+    `explain()` has all that is to be said.
     """
 
     items: tuple[Item[Label_co], ...]
