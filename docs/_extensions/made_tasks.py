@@ -15,11 +15,11 @@ from typing import Any
 from dpselect._ground.domain import Listed, Size, Span
 from dpselect.questions.parts import By, Gain, Method, Total
 from dpselect.questions.payment import Payment
-from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union
+from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union, Users
 from dpselect.verbs import Verbs
 
 COMMANDS = {"top_k": "top"}
-NOUNS = re.compile(r"\b(By|Choose|Gain|Histogram|Method|Quantile|TopK|Total|Union)\(")
+NOUNS = re.compile(r"\b(By|Choose|Gain|Histogram|Method|Quantile|TopK|Total|Union|Users)\(")
 PLAYS, FILMS, MINUTES = ("plays", "artist"), ("films", "film"), ("plays", "minutes")
 
 
@@ -40,6 +40,7 @@ class Task:
 
 
 TASKS = (
+    Task("How many people there are", Users()),
     Task("The ten artists that most people played", TopK()),
     Task("Five, with noisy numbers of people", TopK(5, counts=True)),
     Task("Only of plays in Germany", TopK(5), narrowed={"where": "country = 'DE'"}),
@@ -50,7 +51,6 @@ TASKS = (
         "Of two countries, where a person may count in both",
         TopK(3, by=By("country", groups=["DE", "FR"], max_groups_per_user=2)),
     ),
-    Task("Three of every country and device", TopK(3, by=["country", "device"])),
     Task("With how many people each country has", TopK(3, by=By("country", sizes=True))),
     Task("By minutes played, an hour of a person at most", TopK(5, score=Total("minutes", at_most=60))),
     Task("What gained most people since September", TopK(5, score=Gain("2026-09")), narrowed={"during": "2026-10"}),
@@ -111,7 +111,8 @@ def data_of(task: Task) -> str:
 def command(task: Task) -> str:
     """The same as words of a shell."""
     verb, (source, item) = task.question.verb, task.of
-    words = [COMMANDS.get(verb, verb), f"{source}.parquet", "--user", "user", "--item", item]
+    words = [COMMANDS.get(verb, verb), f"{source}.parquet", "--user", "user"]
+    words += [] if verb == "users" else ["--item", item]
     times = {"time": "at", "period": "month"} if "during" in task.narrowed else {}
     said = {**task.question.flat(), **task.payment.flat(), **times, **task.narrowed}
     for name, value in said.items():

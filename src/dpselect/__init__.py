@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpselect.queries.plan import Plan
     from dpselect.queries.quantile import quantile
     from dpselect.questions.parts import By, Gain, Method, Total
-    from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union
+    from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Union, Users
     from dpselect.release.release import Release
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.remote.remote import Remote, connect
@@ -55,6 +55,7 @@ _HOMES = {
     "TopK": "dpselect.questions.questions",
     "Total": "dpselect.questions.parts",
     "Union": "dpselect.questions.questions",
+    "Users": "dpselect.questions.questions",
     "Account": "dpselect.ledger",
     "Budget": "dpselect.ledger.budget",
     "BudgetError": "dpselect.errors",
@@ -121,6 +122,7 @@ __all__ = [  # noqa: RUF022 - in the order of `dir`
     "TopK",
     "Total",
     "Union",
+    "Users",
     "WeakPromiseWarning",
     "__version__",
     "accounting",

@@ -46,7 +46,8 @@ class Dataset(Verbs):
     streams Arrow data, a dict of arrays, a Spark frame, or a `Table` of DuckDB, PostgreSQL or Spark. A folder that
     `prepare` made is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the
     column that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is
-    counted, or whose quantiles are asked. Rows without a user or an item do not count. Each may be a list of columns
+    counted, or whose quantiles are asked. Rows without a user or an item do not count; `users` needs no item and counts
+    users of rows without one. Each may be a list of columns
     that say it together: items are then tuples, and with `user=["user", "day"]` the guarantee is for one user on one
     day (docs/keys.md). `item` may be a `Split`, which makes the parts of a text the items, or, for `union`, a `Text`,
     of which the tokens are.
@@ -88,7 +89,9 @@ class Dataset(Verbs):
         if user is None or item is None:
             user, item = self._prepared_for(user, item)
         self.whose: Key = key_of("user", user)
-        self._item = item if _is_split(item) or _is_text(item) else key_of("item", item)
+        self._item: Key | Text | Split = ()  # where nobody names any
+        if item is not None:
+            self._item = item if _is_split(item) or _is_text(item) else key_of("item", item)
         refuse_shared(self.whose, self.column)
         super().__init__(where)
         self._time = None if time is None else _time(time)
@@ -98,16 +101,21 @@ class Dataset(Verbs):
         self.paying: Budget | None = _budget(budget)
 
     def _prepared_for(self, user: Any, item: Any) -> tuple[Any, Any]:
-        """The columns of users and items that prepared data name. Nobody else can tell."""
+        """The columns of users and items that prepared data name. Others have no items where nobody names them."""
         folder = prepared_folder(self._source)
         if folder is None:
-            name = "user" if user is None else "item"
-            hint = "only prepared data name their own: dpselect prepare"
-            raise ParameterError(name, "be the name of a column, or a list of several", "nothing", hint)
+            if user is None:
+                raise _unnamed("user")
+            return user, None
         from dpselect.engines.prepared.reading import current
 
         rules = current(folder).rules
         return list(rules.user) if user is None else user, list(rules.item) if item is None else item
+
+    def check_items(self) -> None:
+        """Refuse data without items, of which only the number of users can be asked."""
+        if self._item == ():
+            raise _unnamed("item")
 
     @property
     def column(self) -> Key:
@@ -156,7 +164,7 @@ class Dataset(Verbs):
     def __repr__(self) -> str:
         given = [shown(self._source) if self._given is self._source else repr(self._given)]
         first, *others = self._conditions or (None,)
-        said: dict[str, object] = {"user": self.whose, "item": self._item, "where": first, "time": self._time}
+        said: dict[str, object] = {"user": self.whose, "item": self._item or None, "where": first, "time": self._time}
         said["max_items_per_user"] = self.max_items_per_user
         given += [f"{name}={value!r}" for name, value in said.items() if value is not None]
         found = f"Dataset({', '.join(given)})" + "".join(f".where({one!r})" for one in others)
@@ -178,6 +186,7 @@ class Dataset(Verbs):
         """
         from dpselect.engines.inspection import inspect
 
+        self.check_items()
         with self.engine() as engine:
             return inspect(self._source, engine, newlines_in_values=self._newlines)
 
@@ -216,6 +225,7 @@ class Dataset(Verbs):
         """
         from dpselect.engines.preparation import prepare
 
+        self.check_items()
         self._refuse_prepared()
         time = {} if self._time is None else self._time.flat()
         with naming("weights", "weight"):
@@ -266,8 +276,7 @@ class Dataset(Verbs):
 
         payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
         plan = self._planned(question, payment)
-        rows = self._compared(plan.others) if plan.others else self
-        return rows._of_periods(plan)[1]
+        return self._counted(plan)._of_periods(plan)[1]
 
     def _planned(self, question: Question, payment: Payment) -> Plan:
         from dpselect.queries.plan import kind, planned
@@ -288,8 +297,18 @@ class Dataset(Verbs):
         """The answer as it was planned for these rows, paid if there is a budget."""
         parameters.called("progress", progress)
         parameters.flag("fresh", fresh)
-        rows = self._compared(plan.others) if plan.others else self
-        return rows._asked(plan, fresh=fresh, progress=progress)
+        return self._counted(plan)._asked(plan, fresh=fresh, progress=progress)
+
+    def _counted(self, plan: Plan) -> Dataset:
+        """The rows that a question is about, with the items that it counts."""
+        if plan.items is None:
+            self.check_items()
+            return self._compared(plan.others) if plan.others else self
+        with naming("by", "item"):
+            refuse_shared(self.whose, plan.items)
+        found = copy(self)
+        found._item, found.max_items_per_user = plan.items, plan.kept
+        return found
 
     def _compared(self, others: Sequence[str]) -> Dataset:
         """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
@@ -310,14 +329,21 @@ class Dataset(Verbs):
         if budget is not None:
             budget.check(plan.price.neighbors)
         log_question(plan, budget)
-        groups, of_pairs = self._groups(plan), plan.of_pairs
-        with self.engine(groups, plan.totals, measures=plan.measuring, of_pairs=of_pairs) as engine:
+        with self._opened(plan) as engine:
             answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
             asked = {**plan.key, "secure": draws.secure}
             what = self.question(plan.verb, asked, engine, budget.snapshot)
             return what.told(budget.pay(plan, what, lambda: answer(draws, progress), fresh=fresh))
+
+    def _opened(self, plan: Plan) -> Engine:
+        """An engine for what is planned."""
+        if plan.items is None:
+            groups, of_pairs = self._groups(plan), plan.of_pairs
+            return self.engine(groups, plan.totals, measures=plan.measuring, of_pairs=of_pairs)
+        with naming("by", "item"):
+            return self.engine()
 
     def _of_periods(self, plan: Plan) -> tuple[OfRows, Plan]:
         """Whose rows a question is about, and its plan, in which a user counts once in each of several periods."""
@@ -393,6 +419,12 @@ class Dataset(Verbs):
 
 def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
     return lambda draws, progress: told(answer(draws, progress))
+
+
+def _unnamed(name: str) -> ParameterError:
+    """What to say where nobody named the columns of users, or of items."""
+    hint = "only prepared data name their own: dpselect prepare"
+    return ParameterError(name, "be the name of a column, or a list of several", "nothing", hint)
 
 
 def _is_text(item: object) -> TypeGuard[Text]:

@@ -133,6 +133,25 @@ class Verbs(ABC):
 
         return self.ask(Histogram(domain), epsilon=epsilon, delta=delta, share=share)
 
+    def users(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        share: Number | None = None,
+        by: By | None = None,
+    ) -> Release:
+        """How many distinct users there are: epsilon-DP for one whole user.
+
+        A user counts by any row that is kept, also by one without an item; bounds on items play no part. `by` asks for
+        the number in each of some listed groups, such as `By("country", groups=["DE", "FR"])`, in
+        `max_groups_per_user` of which a user counts: so many numbers share epsilon. No number is below 0, and the true
+        ones lie within all intervals at once, 95 times of 100 (docs/users.md).
+        """
+        from dpselect.questions.questions import Users
+
+        return self.ask(Users(by=by), epsilon=epsilon, delta=delta, share=share)
+
     def quantile(
         self,
         q: Number | Sequence[Number] = "1/2",

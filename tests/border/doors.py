@@ -197,6 +197,7 @@ def of_verbs() -> Iterator[Door]:
     yield Door("Dataset.choose", fresh(by_names(data).choose), {"epsilon": 1, "domain": [1, 2]}, ("epsilon", "domain"))
     listed = {"epsilon": 1, "delta": "1e-6", "domain": [1, 2]}
     yield Door("Dataset.histogram", fresh(by_names(data).histogram), listed, ("epsilon", "delta", "domain"))
+    yield Door("Dataset.users", fresh(by_names(data).users), {"epsilon": 1}, ("epsilon", "delta"))
     yield Door("Dataset.quantile", fresh(by_names(data).quantile), ends, ("q", "epsilon", "delta", "step"))
     yield Door(
         "Dataset.union",

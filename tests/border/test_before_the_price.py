@@ -42,6 +42,7 @@ def asked(verb: str, paying: dict[str, Any], **wrong: Any) -> object:
         "Dataset.union": lambda **given: by_names(data).union(**{**PRICE, **given}),
         "Dataset.choose": lambda **given: by_names(data).choose(**{"epsilon": 1, "domain": [1, 2], **given}),
         "Dataset.histogram": lambda **given: by_names(data).histogram(**{"epsilon": 1, "domain": [1, 2], **given}),
+        "Dataset.users": lambda **given: by_names(data).users(**{"epsilon": 1, **given}),
         "Dataset.quantile": lambda **given: by_names(data).quantile(**{**ENDS, **given}),
         "Dataset.median": lambda **given: by_names(data).median(**{**ENDS, **given}),
     }
@@ -49,7 +50,7 @@ def asked(verb: str, paying: dict[str, Any], **wrong: Any) -> object:
 
 
 EVERY = ("choose", "quantile", "Dataset.top_k", "Dataset.top_k known", "Dataset.union", "Dataset.choose",
-         "Dataset.quantile", "Dataset.median", "Dataset.histogram")  # fmt: skip
+         "Dataset.quantile", "Dataset.median", "Dataset.histogram", "Dataset.users")  # fmt: skip
 WRONG = [
     *((verb, "progress", value) for verb, value in itertools.product(EVERY[2:], NO_PROGRESS)),
     *((verb, "method", value) for verb, value in itertools.product(("choose", *EVERY[2:6]), NO_NAME)),
@@ -106,7 +107,7 @@ def test_a_part_that_no_mechanism_can_be_made_for_costs_nothing(name: str) -> No
     assert budget.left == 1
 
 
-@pytest.mark.parametrize("verb", ["top_k", "choose", "histogram", "quantile", "union"])
+@pytest.mark.parametrize("verb", ["top_k", "choose", "histogram", "quantile", "union", "users"])
 @pytest.mark.parametrize(("name", "value"), [("draws", 5), ("progress", 5)])
 def test_a_budget_in_memory_takes_nothing_for_a_wrong_argument(verb: str, name: str, value: object) -> None:
     budget = dps.Budget(epsilon=1, delta="1e-6")

@@ -42,7 +42,7 @@ class Heard(Verbs):
 
 def test_there_are_twenty_five_and_each_is_another() -> None:
     assert len({(one.question, *one.price, *map(str, one.narrowed.values())) for one in TASKS}) == len(TASKS) == 25
-    assert {one.question.verb for one in TASKS} == {"top_k", "union", "choose", "quantile", "histogram"}
+    assert {one.question.verb for one in TASKS} == {"top_k", "union", "choose", "quantile", "histogram", "users"}
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.wish)
@@ -75,7 +75,7 @@ def test_json(task: Task) -> None:
     assert set(beside) <= {"data", "item", *task.narrowed}
 
 
-@pytest.mark.parametrize("question", [dps.TopK, dps.Union, dps.Choose, dps.Quantile, dps.Histogram])
+@pytest.mark.parametrize("question", [dps.TopK, dps.Union, dps.Choose, dps.Quantile, dps.Histogram, dps.Users])
 def test_no_question_has_a_parameter_of_a_name_that_stands_beside_it(question: type[dps.Question]) -> None:
     assert not set(question.flat_names()) & (BESIDE | set(Payment.flat_names()))
 

@@ -86,6 +86,8 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"verb": "choose", "domain": WORDS, "by": ["country"], "groups": ["DE", "FR"], "epsilon": 80},
     ),
     "histogram": ({"max_items_per_user": 2}, {"verb": "histogram", "domain": WORDS, "epsilon": 40}),
+    "users": ({"where": "country <> 'FR'"}, {"verb": "users", "epsilon": 40}),
+    "users, by group": ({}, {"verb": "users", "by": ["country"], "groups": ["DE", "NO"], "epsilon": 40}),
     "quantile": (
         {"item": "number"},
         {"verb": "quantile", "q": ["1/4", "1/2"], "bounds": [0, 10], "step": "1/2", "epsilon": 40},
@@ -114,6 +116,7 @@ MORE: dict[str, dict[str, Any]] = {
     },
     "union, threshold": {"verb": "union", "threshold": 50, "max_items_per_user": 2},
     "histogram, delta": {"verb": "histogram", "epsilon": "1/3", "delta": "1e-9", "domain": {"start": -3, "stop": 40}},
+    "users, within": {"verb": "users", "within": 30},
     "quantile, mean": {"verb": "quantile", "epsilon": 1, "bounds": [0, 9.5], "step": "0.1", "per_user": "mean"},
     "median, within": {"verb": "quantile", "within": 30, "bounds": [0, 100]},
 }  # fmt: skip

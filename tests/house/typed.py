@@ -65,6 +65,7 @@ RIGHT: list[dps.Question] = [
     dps.Quantile(),
     dps.Quantile([0.25, "1/2"], bounds=(0, 9), step=1, per_user="max"),
     dps.Histogram(["a"]),
+    dps.Users(by=dps.By("country", groups=["DE"])),
     dps.Question.from_dict({"verb": "top_k"}),
 ]
 DATA: list[dps.Dataset] = [

@@ -214,7 +214,7 @@ def in_values(said: dict[str, Any]) -> dict[str, Any]:
 
 def _json(asking: Asking, call: Call, more: dict[str, Any]) -> dps.Release:
     said, given = asking.dataset(call, **more.pop("rows", {})), dict(call.asked)
-    if isinstance(said["item"], dps.Text):
+    if isinstance(said["item"], dps.Text) and call.verb != "users":
         given["words"] = said["item"].words
     if "max_items_per_user" in said and "max_items_per_user" in kind(call.verb).takes:
         given["max_items_per_user"] = said["max_items_per_user"]
@@ -255,6 +255,9 @@ def argv(asking: Asking, call: Call, more: dict[str, Any]) -> list[str]:
     """The call on a command line."""
     said = asking.dataset(call)
     source, item = said.pop("source"), said["item"]
+    if call.verb == "users":  # which has no options of items
+        item = None
+        said = {name: value for name, value in said.items() if name not in ("item", "split", "max_items_per_user")}
     if isinstance(item, dps.Text):
         del said["item"]
         said["text"] = item.column

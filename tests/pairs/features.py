@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.pairs.rows import MAKERS
 
-VERBS = ("top_k", "union", "choose", "quantile", "histogram")
+VERBS = ("top_k", "union", "choose", "quantile", "histogram", "users")
 # What is taken from the rows once it is known what an item is.
 DOMAIN, LEFT_OUT, GROUPS = "the domain", "an item to leave out", "listed groups"
 ALL = 20  # more items than any user has
@@ -64,6 +64,7 @@ FEATURES: tuple[Feature, ...] = (
     *_kind("question", {"union, greedy": {"method": "greedy-geometric"}}, "union"),
     *_kind("question", {"choice": {"domain": DOMAIN}}, "choose"),
     *_kind("question", {"histogram": {"domain": DOMAIN}}, "histogram"),
+    *_kind("question", {"users": {}}, "users"),
     *_kind("question", {"median": {}}, "quantile"),
     *_kind("question", {"quantiles": {"q": (0.2, 0.5, 0.9), "per_user": "max"}}, "quantile", **IN_BOUNDS),
     *_kind("question", {"median of means": {"per_user": "mean"}}, "quantile", **IN_BOUNDS),
@@ -79,16 +80,18 @@ FEATURES: tuple[Feature, ...] = (
     *_kind("item", {name: {"item": name} for name in ("whole", "real", "price", "day", "moment")}),
     *_kind("item", {"flag": {"item": "flag"}}, k=2),
     *_kind("item", {"two columns": {"item": ("name", "level")}, "parts of texts": {"item": "tags", "split": " "}}),
-    *_kind("item", {"words": {"item": "words"}}, "union", "top_k", "choose", "quantile", "histogram"),
+    *_kind("item", {"words": {"item": "words"}}, "union", "top_k", "choose", "quantile", "histogram", "users"),
     *_kind(
         "groups",
         {
             "groups": BY,
             "groups, bounded": {**BY, "max_groups_per_user": 2},
-            "groups, listed": {**BY, "groups": GROUPS},
             "groups of two columns": {"by": ("country", "flag"), "max_groups_per_user": 3},
         },
         "top_k", "choose", "quantile", "union",
+    ),
+    *_kind(
+        "groups", {"groups, listed": {**BY, "groups": GROUPS}}, "top_k", "choose", "quantile", "union", "users"
     ),
     *_kind("groups", {"groups and their users": {**BY, "users": True}}, "top_k"),
     *_kind(
@@ -106,7 +109,7 @@ FEATURES: tuple[Feature, ...] = (
     # ---- what it costs, and who pays
     *_kind("price", {"delta": {"delta": "1e-9"}}),
     *_kind("price", {"share": {"epsilon": None, "share": "30%"}}, budget="memory"),
-    *_kind("price", {"within": {"epsilon": None, "within": 2}}, "top_k", "quantile"),
+    *_kind("price", {"within": {"epsilon": None, "within": 2}}, "top_k", "quantile", "users"),
     *_kind("price", {"threshold": {"epsilon": None, "threshold": 4}}, "union", max_items_per_user=ALL),
     *_kind("budget", {"in memory": {"budget": "memory"}, "ledger": {"budget": "ledger"}}),
     # ---- how it is asked, and how the answer is written

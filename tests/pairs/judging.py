@@ -118,6 +118,11 @@ def _histogram(truth: Truth) -> None:
     assert all(item.count is not None for item in truth.release)
 
 
+def _users(truth: Truth) -> None:
+    assert truth.release.labels == (truth.call.asked.get("groups") or ["users"])
+    assert all(item.count is not None and item.count >= 0 for item in truth.release)
+
+
 def _quantiles(truth: Truth) -> None:
     asked = truth.call.asked
     wanted = asked.get("q", (0.5,))
@@ -170,4 +175,5 @@ JUDGES: Mapping[str, Callable[[Truth], None]] = {
     "choose": _choice,
     "histogram": _histogram,
     "quantile": _quantiles,
+    "users": _users,
 }

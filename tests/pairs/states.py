@@ -76,6 +76,7 @@ REFUSED: tuple[Refused, ...] = (
     refused("timezone", "a list of times has no declared type", source="dict", timezone=SAID),
     # ---- prices and budgets
     refused("delta", "a choice of one needs none", verb="choose", delta=SAID),
+    refused("delta", "a number of users needs none", verb="users", delta=SAID),
     refused("within", "it is a number of users", within=SAID, by_weight=SAID),
     refused("within", "it is a number of users", within=SAID, compared_with=SAID),
     refused("within", "it is about items and counts", within=SAID, measures=SAID),

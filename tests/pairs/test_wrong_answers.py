@@ -27,6 +27,7 @@ WRONG: dict[str, tuple[str, Callable[[dps.Release], dps.Release]]] = {
     "other item": ("question: choice", lambda found: _first(found, item="b")),
     "other rank": ("question: median", lambda found: _first(found, item=1000)),
     "group": ("groups: groups, bounded", lambda found: replace(found, items=found.items[1:])),
+    "one user more": ("question: users", lambda found: _first(found, count=(found.items[0].count or 0) + 1)),
     "one less": ("question: histogram", lambda found: _first(found, count=(found.items[0].count or 0) - 1)),
 }
 

@@ -55,6 +55,8 @@ class Truth:
         self.by = _names(call.asked.get("by"))
         told = release.privacy.parameters
         self.most_items = _least(call.rows.get("max_items_per_user"), told.get("max_items_per_user"))
+        if call.verb == "users":  # what is counted are groups, and no bound on items plays a part
+            self.by, self.most_items = (), told["max_items_per_user"]
         self.most_groups = told.get("max_groups_per_user", MANY) if call.verb != "union" else MANY
 
     # ---- rows ------------------------------------------------------------------------------------------------
@@ -69,11 +71,14 @@ class Truth:
         left_out, domain = self.call.asked.get("exclude") or (), self.call.asked.get("domain")
         for row in ROWS:
             user = tuple(row[name] for name in _names(self.call.given["user"]))
-            group = tuple(row[name] for name in self.by)
+            group = tuple(row[name] for name in _names(self.call.asked.get("by")))
             period = self._period(row)
             if None in (*user, *group, period) or (self.call.given.get("where") and not keeps(row)):
                 continue
             if listed is not None and group[0] not in listed:
+                continue
+            if self.call.verb == "users":  # any row counts
+                yield (user, period), (), self._shown(group[0]) if group else "users", row
                 continue
             for item in self.call.items_of(row):
                 if item not in left_out and (domain is None or item in domain):

@@ -60,7 +60,7 @@ def test_a_slip_of_its_name_is_told() -> None:
         dps.Plan.from_dict({"verb": "top_k", "at_lest": 5, "epsilon": 1})
 
 
-@pytest.mark.parametrize("question", [dps.TopK, dps.Union, dps.Choose, dps.Quantile, dps.Histogram])
+@pytest.mark.parametrize("question", [dps.TopK, dps.Union, dps.Choose, dps.Quantile, dps.Histogram, dps.Users])
 def test_a_verb_has_the_fields_of_its_question_and_the_price(question: type[dps.Question]) -> None:
     verb, own = question.verb, [one.name for one in question.parameters()]
     taken = [*inspect.signature(getattr(dps.Dataset, verb)).parameters][1:]

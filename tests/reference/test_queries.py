@@ -51,6 +51,8 @@ QUERIES = [
     plan_of("choose", epsilon=1, domain=["a", "b"], method="permute-and-flip"),
     plan_of("histogram", epsilon=1, domain=["b", 2.5, datetime.date(2024, 5, 1)], max_items_per_user=2),
     plan_of("histogram", epsilon="1/3", delta="1e-9", domain=range(-3, 400)),
+    plan_of("users", within=50),
+    plan_of("users", epsilon="1/3", by=["a", "b"], groups=[("x", 1), ("y", datetime.date(2024, 5, 1))], delta=0),
     plan_of("quantile", epsilon=1, bounds=(0, 9.5), q=(0.25, "1/2"), delta="1e-9", step="0.1", per_user="mean"),
 ]
 
@@ -75,7 +77,7 @@ def test_a_question_from_json_is_answered_as_one_from_python() -> None:
     ("found", "message"),
     [
         ([], "question must be an object with a verb"),
-        ({"k": 3}, "verb must be one of top_k, union, choose, histogram, quantile"),
+        ({"k": 3}, "verb must be one of top_k, union, choose, histogram, quantile, users"),
         ({"verb": "drop"}, "verb must be one of"),
         ({"verb": "top_k", "epsilon": 1, "kk": 3}, "kk must be a parameter of top_k"),
         ({"verb": "union"}, "epsilon must be given for union"),
@@ -324,6 +326,9 @@ WEIGHED = {"by_weight": "w", "at_most": 5}
 BESIDE = {  # what is given with what
     **{("top_k", name): WEIGHED for name in ("by_weight", "at_most", "weight_unit")},
     ("top_k", "in_engine"): {"method": "discover"},
+    ("users", "by"): {"groups": ["a", "c"]},
+    ("users", "groups"): {"by": ["g"]},
+    ("users", "max_groups_per_user"): {"by": ["g"], "groups": ["a", "c"]},
 }
 # For every parameter that JSON has: what else it may be. A new one needs its line here, and its part in the key.
 OTHERWISE = {
@@ -393,6 +398,14 @@ OTHERWISE = {
         "groups": BESIDE_BY,
         "max_groups_per_user": BESIDE_BY,
     },
+    "users": {
+        "epsilon": "1/2",
+        "delta": BESIDE_BY,
+        "within": 50,
+        "by": ["h"],
+        "groups": ["a", "c"],
+        "max_groups_per_user": 2,
+    },
 }
 USUALLY = {
     "top_k": {"k": 2, "epsilon": 1},
@@ -400,6 +413,7 @@ USUALLY = {
     "choose": {"domain": ["a", "b"], "epsilon": 1},
     "histogram": {"domain": ["a", "b"], "epsilon": 1},
     "quantile": {"bounds": [0, 9], "epsilon": 1, "step": 1},
+    "users": {"epsilon": 1},
 }
 
 
@@ -489,6 +503,8 @@ def test_a_plan_says_before_what_its_answer_says_after() -> None:
         (over, dps.Union(counts=True)),
         (over, dps.Choose([0, 1, 5])),
         (over, dps.Histogram([0, 1, 5])),
+        (over, dps.Users()),
+        (over, dps.Users(by=dps.By("g", groups=["x", "z"], max_groups_per_user=2))),
         (numbers, dps.Quantile([0.25, 0.5], bounds=(0, 900))),
     ):
         plan = rows.plan(what, epsilon=3)

@@ -37,6 +37,7 @@ def test_a_default_fits_and_is_the_default(verb: str) -> None:
         "choose": {"epsilon": 1, "domain": ["a", "b"]},
         "histogram": {"epsilon": 1, "domain": ["a", "b"]},
         "quantile": {"epsilon": 1, "bounds": [0, 9]},
+        "users": {"epsilon": 1},
     }[verb]
     asked = dps.Plan.from_dict({"verb": verb, **whole})
     for name, schema in schemas(verb).items():
@@ -84,6 +85,8 @@ WRONG = [
     (UNION, {"k_bar": 9}),
     (CHOOSE, {"sensitivity": 2}),
     (CHOOSE, {"of_scores": True}),
+    ({"verb": "users", "epsilon": 1}, {"domain": ["a"]}),
+    ({"verb": "users", "epsilon": 1}, {"max_items_per_user": 1}),
     (QUANTILE, {"bounds": [0]}),
     (QUANTILE, {"bounds": []}),
     (QUANTILE, {"q": []}),

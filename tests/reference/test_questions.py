@@ -167,10 +167,11 @@ def test_every_parameter_makes_another_question(verb: str) -> None:
     """So no two questions that differ in one are taken for the same."""
     kind = QUESTIONS[verb]
     others: dict[str, Any] = {
-        "k": 3, "by": "a", "score": dps.Gain("2026-09"), "counts": True, "measures": "mean(n, 0, 1)", "domain": ["x"],
+        "k": 3, "score": dps.Gain("2026-09"), "counts": True, "measures": "mean(n, 0, 1)", "domain": ["x"],
         "method": {"top_k": "discover", "union": "count-laplace", "choose": "permute-and-flip"}.get(verb), "q": 0.3,
         "bounds": (0, 7), "step": 2, "per_user": "max",
     }  # fmt: skip
+    others["by"] = dps.By("a", groups=["x"]) if verb == "users" else "a"
     found = [kind(), *(kind(**{one.name: others[one.name]}) for one in fields(kind))]
     assert len(set(found)) == len({json.dumps(one.to_dict(), sort_keys=True) for one in found}) == len(found)
 

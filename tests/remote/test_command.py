@@ -23,6 +23,7 @@ VERBS = {
     "union": ["--epsilon", "5", "--max-items-per-user", "1"],
     "choose": ["--domain", "Bach,Dion", "--epsilon", "5"],
     "histogram": ["--domain", "ABBA,Bach", "--epsilon", "5"],
+    "users": ["--epsilon", "5"],
     "quantile": ["--item", "age", "--bounds", "0", "120", "--step", "1", "--epsilon", "5"],
 }
 

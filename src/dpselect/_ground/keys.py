@@ -1,4 +1,7 @@
-"""Keys: the columns that say together who a user is, or what an item is. One column is its name, several a tuple."""
+"""Keys: the columns that say together who a user is, or what an item is. One column is its name, several a tuple.
+
+No columns, (), are the items of data that have none.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +55,8 @@ def named(user: Key, item: Key, by: tuple[str, ...] = ()) -> list[tuple[str, str
 
 
 def columns_of(key: Key | None) -> tuple[str, ...] | None:
-    """The columns of a key of several; None where it is one column."""
-    return key if isinstance(key, tuple) else None
+    """The columns of a key of several; None where it is one column, or none."""
+    return (key or None) if isinstance(key, tuple) else None
 
 
 def text_of(key: Key) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
         asked = question_of(release)
         if asked is None:
             return *findings, stated("it does not say what was asked, so nothing can be planned anew")
-        planned, alike = _planned(release, *asked), isinstance((release.question or {}).get("domain"), str)
+        planned, alike = _planned(release, *asked), _told_apart_there(release.question or {})
         if alike:  # how many items a column tells apart, on which the accuracy rests, is not in it
             planned = replace(planned, accuracy=release.accuracy)
         findings += _shape(release, asked[0], alike=alike)
@@ -54,6 +54,11 @@ def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
     cost = f"{asked[0].verb} costs {planned.privacy.amounts}"
     rest = "all that it says is so" if planned.accuracy is not release.accuracy else f"all else is so, and {UNKNOWN}"
     return tuple(findings) or (follows(f"planned anew, {cost} by {planned.privacy.mechanism}; {rest}"),)
+
+
+def _told_apart_there(question: Mapping[str, Json]) -> bool:
+    """Can only a column tell how many of the listed items, or groups whose users were counted, there are?"""
+    return isinstance(question.get("groups" if question.get("verb") == "users" else "domain"), str)
 
 
 def _planned(release: Release, plan: Plan, rows: OfRows | None) -> Release:
@@ -114,7 +119,7 @@ def _within(one: Interval, number: float | None) -> bool:
 def _shape(release: Release, plan: Plan, *, alike: bool) -> Iterator[Finding]:
     """Is it an answer to this question, of as many items as were asked for?"""
     groups = release.groups
-    if (() if groups is None else groups.columns) != plan.by:
+    if (() if groups is None else groups.columns) != (plan.by if plan.items is None else ()):
         yield fails("it is not by the groups that were asked for")
     most, many = _most(plan), None if plan.groups is None else most_items(plan.groups)
     if groups is not None and many is not None and len(groups.shown) > many:
@@ -129,7 +134,7 @@ def _shape(release: Release, plan: Plan, *, alike: bool) -> Iterator[Finding]:
     if (
         most is not None
         and not alike
-        and plan.verb in ("choose", "histogram")
+        and plan.verb in ("choose", "histogram", "users")
         and groups is None
         and len(release) != most
     ):
@@ -142,6 +147,6 @@ def _most(plan: Plan) -> int | None:
     """How many items an answer has at most, in groups each of them; None where there may be any number."""
     if plan.verb in ("top_k", "choose"):
         return getattr(plan.question, "k", 1)
-    if plan.verb == "histogram":
+    if plan.verb in ("histogram", "users"):
         return most_items(plan.known_domain())
     return len(plan.question.q) if plan.verb == "quantile" else None

@@ -47,7 +47,10 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
             raise ParameterError("--text", "be left out where --item is given", args.text)
         said["item"] = text
     try:
-        return dataset_of(source_of(args), **said, **given)
+        data = dataset_of(source_of(args), **said, **given)
+        if "item" in args:  # which `users` has not
+            data.check_items()
+        return data
     except ParameterError as error:
         if error.parameter not in ("user", "item") or error.parameter in said:
             raise
@@ -120,7 +123,7 @@ def put(args: argparse.Namespace, verb: str, given: dict[str, Any], doing: str, 
 
         question, price = by_names(verb, given)
         data = dataset_of(args)
-        less = options.items(args, "exclude", several=len(args.item or ()) > 1)
+        less = options.items(args, "exclude", several=len(getattr(args, "item", None) or ()) > 1)
         paid = {one.name: getattr(price, one.name) for one in price.parameters()}
         return data if less is None else data.exclude(less), question, paid
 

@@ -52,7 +52,7 @@ def dataset_of(args: argparse.Namespace) -> RemoteDataset:
         hint = "DPSELECT_TOKEN holds it, or the file that --token-file names; the owner of the gateway makes one"
         raise ParameterError(error.parameter, error.must, error.came, hint) from None
     most = getattr(args, "max_items_per_user", None)
-    data = remote.data(args.files[0], item=args.item, max_items_per_user=most)
+    data = remote.data(args.files[0], item=getattr(args, "item", None), max_items_per_user=most)
     data = data if args.where is None else data.where(args.where)
     return data if args.during is None else data.during(args.during)
 

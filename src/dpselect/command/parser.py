@@ -10,13 +10,14 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
-ASKING = ("top", "choose", "histogram", "quantile", "union")
+ASKING = ("top", "choose", "histogram", "quantile", "union", "users")
 COMMANDS = {
     "top": "the k items that most users share, ranked",
     "choose": "the best of some candidates",
     "histogram": "how many users have each item of a known domain, all at once",
     "quantile": "the median, or other quantiles, of one value per user",
     "union": "all items that enough users share: a vocabulary, the keys of a GROUP BY, n-grams of a text",
+    "users": "how many users there are, in all or in each of some groups",
     "demo": "a private top ten of invented data, to see it work",
     "ledger": "budgets: who may spend how much, and who spent it on what",
     "check": "does the promise of a release follow from what it says, and did a ledger pay for it?",

@@ -21,15 +21,18 @@ def files(command: Group, what: str = SOURCE) -> None:
     option(command, "files", nargs="+", metavar="FILE", help=what)
 
 
-def users_and_items(group: Group) -> None:
+def users_and_items(group: Group, *, item: bool = True) -> None:
     """Whom a row is of, and what it is about. Prepared data say both themselves."""
     several(group, "--user", shown="COLUMN,...", help="who is protected")
-    several(group, "--item", shown="COLUMN,...", help="what is asked about")
+    if item:
+        several(group, "--item", shown="COLUMN,...", help="what is asked about")
 
 
-def rows(group: Group, facts: Mapping[str, Field[Any]], *, text: bool = False, split: bool = True) -> None:
+def rows(
+    group: Group, facts: Mapping[str, Field[Any]], *, text: bool = False, item: bool = True, split: bool = True
+) -> None:
     """What a row says, and which rows count."""
-    users_and_items(group)
+    users_and_items(group, item=item)
     if text:
         option(
             group, "--text", metavar="COLUMN", help="in place of --item: a text, whose words or n-grams are the items"

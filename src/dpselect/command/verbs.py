@@ -1,4 +1,4 @@
-"""The commands that ask: `top`, `choose`, `histogram`, `quantile` and `union`. Their options are the parameters."""
+"""The commands that ask: `top`, `choose`, `histogram`, `quantile`, `union`, `users`. Options are the parameters."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class Verb:
     facts: tuple[str, ...] = ()
     price: tuple[str, ...] = ("epsilon", "share", "delta")
     doing: str = "counting distinct users"
+    items: bool = True  # is it about items?
 
     @property
     def question(self) -> type[Question]:
@@ -53,6 +54,7 @@ VERBS = {
         ("epsilon", "share", "threshold", "delta"),
         "finding what enough users share",
     ),
+    "users": Verb("users", (), NEAR, items=False),
 }
 SCORES = ("sensitivity", "monotonic", "neighbors")  # of candidates, which `choose` takes in place of events
 
@@ -64,11 +66,18 @@ def _some(fields: options.Fields, names: tuple[str, ...]) -> options.Fields:
 def add(name: str, command: argparse.ArgumentParser) -> None:
     """The options of one of them."""
     one = VERBS[name]
-    command.usage = f"{command.prog} FILE... --user COLUMN --item COLUMN --epsilon E [options]"
+    item = " --item COLUMN" if one.items else ""
+    command.usage = f"{command.prog} FILE... --user COLUMN{item} --epsilon E [options]"
     data = command.add_argument_group("the data")
     scored = "candidates with scores, or events of users" if name == "choose" else shared.SOURCE
     shared.files(data, scored)
-    shared.rows(data, _some(Facts.flat_fields(), one.facts), text=name == "union", split=name != "quantile")
+    shared.rows(
+        data,
+        _some(Facts.flat_fields(), one.facts),
+        text=name == "union",
+        item=one.items,
+        split=one.items and name != "quantile",
+    )
     asked = command.add_argument_group("the question")
     options.add(asked, one.question.flat_fields())
     for action in asked._group_actions:
@@ -106,7 +115,8 @@ def run(args: argparse.Namespace) -> None:
 
 def columns_of(args: argparse.Namespace) -> Mapping[str, list[str] | None]:
     """Of which columns the items of a list are."""
-    return {"groups": getattr(args, "by", None), **dict.fromkeys(("domain", "exclude", "popular"), args.item)}
+    item = getattr(args, "item", None)
+    return {"groups": getattr(args, "by", None), **dict.fromkeys(("domain", "exclude", "popular"), item)}
 
 
 # ---- candidates with scores -------------------------------------------------------------------------------

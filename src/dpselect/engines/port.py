@@ -38,7 +38,8 @@ class Engine(Protocol):
     missing file, a column that is not there, a filter that is not a condition on one row) is refused before a row
     is counted. What every engine promises:
 
-    - A row whose user or item is null (or NaN) does not exist.
+    - A row whose user or item is null (or NaN) does not exist. Opened with no columns of items, there is one item, (),
+      and every row of a user has it.
     - A user is one user however many rows or files hold them, and counts once per item.
     - With a contribution bound D every user keeps at most D of their distinct items: those with the smallest
       keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only. (In prepared

@@ -22,7 +22,7 @@ from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
 from dpselect.questions.payment import Payment
-from dpselect.questions.questions import Question
+from dpselect.questions.questions import QUESTIONS, Question
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class AskedQuestion:
     @property
     def body(self) -> dict[str, Json]:
         """The same question as a body: what it was asked with, in one form."""
-        beside: dict[str, Json] = {"data": self.settings.name, "item": _plain(self.item)}
+        beside: dict[str, Json] = {"data": self.settings.name} | ({"item": _plain(self.item)} if self.item else {})
         if self.where is not None:
             beside["where"] = self.where
         if self.during is not None:
@@ -96,7 +96,7 @@ class AskedQuestion:
         return dataset_of(
             source,
             user=None if prepared else _plain(data.user),
-            item=_plain(self.item),
+            item=_plain(self.item) or None,
             where=self.where,
             max_items_per_user=most,
             split=data.split,
@@ -126,9 +126,8 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     settings = _data(given.pop("data", None), data)
     where, fresh = given.pop("where", None), parameters.flag("fresh", given.pop("fresh", False))
     when, share = given.pop("during", None), given.pop("share", None)
-    verb = parameters.one_of("verb", given.get("verb"), ("top_k", "union", "choose", "histogram", "quantile"))
-    of_values = verb == "quantile"
-    item = _item(given.pop("item", None), settings, of_values=of_values)
+    verb = parameters.one_of("verb", given.get("verb"), QUESTIONS)
+    item = _item(verb, given.pop("item", None), settings)
     unknown = next((name for name in given if name != "verb" and name not in kind(verb).fields()), None)
     if unknown is not None:
         known = [*kind(verb).fields(), *BESIDE]
@@ -161,8 +160,13 @@ def _data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
     return data[name]
 
 
-def _item(given: object, settings: DataSettings, *, of_values: bool) -> Key:
-    """The column, or columns, of items; of a quantile, that of values."""
+def _item(verb: str, given: object, settings: DataSettings) -> Key:
+    """The column, or columns, of items; of a quantile, that of values; of users none."""
+    if verb == "users":
+        if given is not None:
+            raise ParameterError("item", "be left out for users", came(given), "a user counts by any row that is kept")
+        return ()
+    of_values = verb == "quantile"
     allowed: list[Key] = [*settings.values] if of_values else [*settings.items]
     what = "values" if of_values else "items"
     if given is None:

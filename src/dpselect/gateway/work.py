@@ -96,7 +96,7 @@ def _passes(plan: Plan, item: Key) -> int:
     options = (plan.how.in_engine, getattr(by, "sizes", None), getattr(plan, "chosen", None))
     more = sum(map(bool, asked + options))
     sets = plan.verb == "union" or plan.of_pairs or plan.method == "discover"
-    columns = len(item) - 1 if isinstance(item, tuple) else 0
+    columns = len(item) - 1 if isinstance(item, tuple) and item else 0
     return 1 + more + columns + (3 if sets else 0)
 
 
@@ -110,7 +110,7 @@ def _draws(plan: Plan, data: DataSettings) -> float:
 
 def _groups(plan: Plan, data: DataSettings) -> int:
     """How many groups are answered: those that are listed, or as many as the owner says that there are."""
-    return (_size(plan.groups) or data.sizes.groups) if plan.by else 0
+    return (_size(plan.groups) or data.sizes.groups) if plan.by and plan.items is None else 0
 
 
 def _size(domain: object) -> int:

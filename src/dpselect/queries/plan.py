@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect._ground import parameters
 from dpselect._ground.domain import Domain
+from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ApproxDP, Privacy, Steps
 from dpselect.accounting.prices import Price, ceiling, of_outcome
@@ -47,6 +48,7 @@ PLANS = {
     "choose": "choose:ChoosePlan",
     "histogram": "histogram:HistogramPlan",
     "quantile": "quantile:QuantilePlan",
+    "users": "users:UsersPlan",
 }
 
 
@@ -172,6 +174,16 @@ class Plan(ABC):
         """The columns of groups; none where the question is about all rows together."""
         by = getattr(self.question, "by", None)
         return () if by is None else by if isinstance(by, tuple) else by.columns
+
+    @property
+    def items(self) -> Key | None:
+        """The columns that are counted in place of the items of the data; of most questions it is those."""
+        return None
+
+    @property
+    def kept(self) -> int | None:
+        """For how many of these a user counts."""
+        return None
 
     @property
     def groups(self) -> Domain | None:

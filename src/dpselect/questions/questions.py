@@ -229,6 +229,28 @@ class Histogram(Question):
 
 
 @frozen
+class Users(Question):
+    """How many distinct users there are, or are in each of some listed groups.
+
+    >>> Users(by=By("country", groups=["DE", "FR"]))
+    Users(by=By('country', groups=['DE', 'FR']))
+    """
+
+    verb: ClassVar[str] = "users"
+    without: ClassVar[tuple[str, ...]] = ("users",)
+
+    _: KW_ONLY
+    by: By | str | Sequence[str] | None = param(BY, default=None, help="of each listed group: By(COLUMNS, groups=...)")
+
+    def check(self) -> None:
+        """Groups are listed."""
+        super().check()
+        if isinstance(self.by, By) and self.by.groups is None:
+            hint = "groups are found by union(by=..., counts=True), or by top_k(by=By(..., sizes=True))"
+            raise ParameterError("groups", "be listed for users", "nothing", hint)
+
+
+@frozen
 class Scores(Question):
     """The best of candidates by scores of the caller's own, of which one user moves each by `sensitivity` at most."""
 
@@ -249,4 +271,4 @@ class OneEach(Quantile):
     per_user: None = param(one_of(), default=None, help="nobody has several")  # type: ignore[assignment]
 
 
-QUESTIONS: dict[str, type[Question]] = {one.verb: one for one in (TopK, Union, Choose, Quantile, Histogram)}
+QUESTIONS: dict[str, type[Question]] = {one.verb: one for one in (TopK, Union, Choose, Quantile, Histogram, Users)}

@@ -154,16 +154,22 @@ def counts_together(width: int, scale: Scale = USERS) -> Accuracy:
     return Accuracy((f"{_at_once(width, scale)} {luck}",), {"width_of_counts": width})
 
 
-def counts_of_all(width: int, one: int, scale: Scale = USERS) -> Accuracy:
+def count_of_users(width: int, scale: Scale = USERS) -> Accuracy:
+    """Of the number of all users."""
+    said = f"The {scale.truth} lies from low to high: {scale.noisy} and {width:,} less or more."
+    return Accuracy((said,), {"width_of_counts": width})
+
+
+def counts_of_all(width: int, one: int, scale: Scale = USERS, what: str = "item") -> Accuracy:
     """Of the counts of a whole domain, each with noise of its own."""
-    single = f"That of one item, named before the counts are seen, lies within {scale.said(one)} of its count."
-    return Accuracy((_at_once(width, scale), single), {"width_of_counts": width, "width_of_one_count": one})
+    single = f"That of one {what}, named before the counts are seen, lies within {scale.said(one)} of its count."
+    return Accuracy((_at_once(width, scale, what), single), {"width_of_counts": width, "width_of_one_count": one})
 
 
-def _at_once(width: int, scale: Scale) -> str:
+def _at_once(width: int, scale: Scale, what: str = "item") -> str:
     """That all intervals hold together."""
     truth = scale.truth.replace("number", "numbers", 1)
-    return f"The {truth} of all items {AT_ONCE}: {scale.noisy} and {width:,} less or more."
+    return f"The {truth} of all {what}s {AT_ONCE}: {scale.noisy} and {width:,} less or more."
 
 
 def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:

@@ -11,6 +11,8 @@ from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
+USERS_BY = "users_by"
+"""The parameter of a statement that names the columns of groups whose users were counted; none where of all."""
 COMPARED = "compared_with"
 """The parameter of a statement that names the periods from which items gained users."""
 _OWN = frozenset({"rank", "count", "sum", "low", "high", GROUP_USERS, *COUNTED_COLUMNS})
@@ -22,7 +24,7 @@ def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
     >>> names_of({"item": ("country", "rank")})
     ('country', 'item_rank')
     """
-    found = parameters.get(COLUMNS)
+    found = parameters.get(COLUMNS, parameters.get(USERS_BY))
     if not isinstance(found, tuple):
         return ("item",)
     names: list[str] = []

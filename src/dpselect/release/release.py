@@ -313,6 +313,8 @@ class Release(Tabular, Generic[Label_co]):
             return f"No items: {NONE}."
         if self._asked:
             return formatting.quantiles([float(q) for q in self._asked], self.labels)
+        if "users_by" in self.privacy.parameters:
+            return self._users()
         if self.of_domain:
             return f"The numbers of {self.unit} of all {items} of the domain, with noise."
         if self.kind is Kind.SET:
@@ -323,6 +325,13 @@ class Release(Tabular, Generic[Label_co]):
             return f"{'Chosen' if chosen else items}: {place.format(show(self.items[0].item))}."
         by = "" if self.weight is None else f"by {self._column.replace('_', ' ')}s, "
         return f"{items}, {by}best first."
+
+    def _users(self) -> str:
+        """How many users, of all or of each group."""
+        if self.privacy.parameters["users_by"]:
+            groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
+            return f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise."
+        return f"{self.items[0].count:,} {self.unit}, with noise."
 
     def _outcome(self) -> list[str]:
         """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
@@ -396,7 +405,7 @@ class Release(Tabular, Generic[Label_co]):
     @property
     def _cells(self) -> dict[str, list[Any]]:
         """The labels by column, where items have several."""
-        if self._asked or "item" not in self.privacy.parameters:
+        if self._asked or not {"item", "users_by"} & set(self.privacy.parameters):
             return {"value" if self._asked else "item": self.labels}
         from dpselect.release.item_columns import cells_of, names_of
 

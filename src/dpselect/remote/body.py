@@ -11,7 +11,7 @@ from dpselect.queries.facts import Rows
 from dpselect.queries.plan import Plan, kind, unpriced
 from dpselect.questions.parts import Total
 from dpselect.questions.payment import Payment
-from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK
+from dpselect.questions.questions import Choose, Histogram, Quantile, Question, TopK, Users
 
 Body = dict[str, Any]
 TRIALS = (1, 100, 10_000)  # epsilons at which a question for a share is looked at
@@ -31,7 +31,7 @@ def body_of_plan(plan: Plan, rows: About) -> Body:
     """A question that was planned beforehand, with all it holds."""
     plan = plan.of(rows, BOUND)
     warn_if_weak(plan.ceiling)
-    return plan.to_dict() | rows.said
+    return plan.to_dict() | _of(plan.question, rows)
 
 
 def body_of(question: Question, payment: Payment, rows: About) -> Body:
@@ -44,7 +44,12 @@ def body_of(question: Question, payment: Payment, rows: About) -> Body:
         raise unpriced(make.verb, make.accuracies)
     else:
         warn_if_weak(make(question=filled, payment=payment, facts=facts).of(rows).ceiling)
-    return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **rows.said}
+    return {**question.to_dict(), **payment.flat_json(), **facts.flat_json(), **_of(question, rows)}
+
+
+def _of(question: Question, rows: About) -> Body:
+    """Which rows are meant; what an item is does not matter to a number of users."""
+    return {name: said for name, said in rows.said.items() if name != "item" or not isinstance(question, Users)}
 
 
 def _filled(question: Question) -> Question:

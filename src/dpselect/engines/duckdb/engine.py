@@ -123,7 +123,7 @@ class DuckDBEngine(DuckDBQuestionsByGroup):
         self._left_out: str | None = None  # the SQL condition on items whose rows count, where not all do
         if totals is not None or measures:
             self._scan = self._scan.each()
-        self._every_item = split is None  # are items those of rows, each of them?
+        self._every_item = split is None and bool(self._item)  # are items those of rows, each of them?
         self._gains = periods is not None and bool(periods.compared)
         self._plain = self._every_item and max_items_per_user is None and totals is None and not self._gains
 

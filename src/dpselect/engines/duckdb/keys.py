@@ -1,8 +1,8 @@
 """Keys in SQL: one column, or several together, as one expression with one form for each value.
 
-Several columns are a struct. Two structs are equal where all of their fields are, and ordered by the first field in
-which they differ; nothing is written between the fields, so no value can be taken for a border. A key is there where
-each of its columns is.
+No columns are one value, which every row has. Several columns are a struct. Two structs are equal where all of their
+fields are, and ordered by the first field in which they differ; nothing is written between the fields, so no value can
+be taken for a border. A key is there where each of its columns is.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class DuckDBKey:
 
 def together(forms: Sequence[str]) -> str:
     """Values in their one form as one value."""
-    if len(forms) == 1:
-        return forms[0]
+    if len(forms) < 2:
+        return forms[0] if forms else "0"
     return f"struct_pack({', '.join(f'k{place} := {form}' for place, form in enumerate(forms))})"
 
 
@@ -75,7 +75,7 @@ def label_of(value: object, types: Sequence[str]) -> object:
 
 
 def _all(conditions: Iterable[str]) -> str:
-    return " AND ".join(f"({one})" for one in conditions)
+    return " AND ".join(f"({one})" for one in conditions) or "true"
 
 
 def _field(expression: str, sql_type: str) -> str:

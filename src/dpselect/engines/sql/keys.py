@@ -1,9 +1,10 @@
 r"""Keys in SQL: one column, or several together, as one expression with one type.
 
-Several columns are one text: each of them as a text that tells which value it is, U+0001 twice between two of them.
-Inside a text U+0001 is followed by another character, so no value holds what stands between values, and a text is read
-back in one way only. Since U+0001 is also below all other characters, such texts sort by the first column in which
-they differ, each as its own texts do (`sorted_texts`). So all questions stay as they are for one column of text.
+No columns are one value, which every row has. Several columns are one text: each of them as a text that tells which
+value it is, U+0001 twice between two of them. Inside a text U+0001 is followed by another character, so no value holds
+what stands between values, and a text is read back in one way only. Since U+0001 is also below all other characters,
+such texts sort by the first column in which they differ, each as its own texts do (`sorted_texts`). So all questions
+stay as they are for one column of text.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ def key_of(columns: Sequence[Column], dialect: Dialect) -> Key:
     present = " AND ".join(_of(one.present, sql) for sql, one in columns)
     nameable = " AND ".join(_of(one.nameable or one.present, sql) for sql, one in columns)
     types = [one for _, one in columns]
+    if not columns:
+        return Key("0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, label=lambda _: ()))
     if len(columns) == 1:
         return Key(_of(types[0].form, columns[0][0]), present, nameable, types[0])
     form = together([_of(one.form, sql) for sql, one in columns], types, dialect)

@@ -19,7 +19,7 @@ PERCENT = Decimal(2)  # of the budget, before anybody has chosen
 LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
 DELTAS = 1000  # questions that a promise's delta should be enough for
 MEASURES = {"mean": "the mean", "sum": "the sum"}
-NEARNESS = {"top_k": "within", "quantile": "within", "union": "threshold"}
+NEARNESS = {"top_k": "within", "quantile": "within", "users": "within", "union": "threshold"}
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ class Form:
 
     def _parameters(self) -> Iterator[tuple[str, Any]]:
         """Bounds, domains and the most that a user gives are the owner's, and the gateway knows them."""
-        item = self.items[self.item]
-        yield "item", item
+        if self.wish.of_items:
+            yield "item", self.items[self.item]
         yield from self.wish.parameters.items()
         if self.wish.verb == "top_k":
             yield "k", self.k
@@ -175,6 +175,8 @@ def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
 
 def _items(data: Mapping[str, Any], wish: Wish) -> dict[str, Any]:
     """What the second menu offers, by the name of each choice."""
+    if not wish.of_items:
+        return {"": None}
     if wish.of_values:
         return {column: column for column in data["values"]}
     fit = [item for item in data["items"] if not wish.known or known(data, item)]

@@ -16,7 +16,7 @@ NARROWED = ("where", "during")
 PRICE = ("epsilon", "delta", "share", "within", "threshold", "fresh")
 MOST_ITEMS = 1000  # of a domain in an example
 TOKEN = "DPSELECT_TOKEN"
-NOUNS = ("By", "Choose", "Gain", "Histogram", "Method", "Quantile", "TopK", "Total", "Union")
+NOUNS = ("By", "Choose", "Gain", "Histogram", "Method", "Quantile", "TopK", "Total", "Union", "Users")
 NEEDED = {  # by what the code has in it
     r"\bdatetime\.": "import datetime\n",
     r"\bDecimal\(": "from decimal import Decimal\n",

@@ -24,8 +24,15 @@ class Wish:
         """Is it about a column of numbers?"""
         return self.verb == "quantile"
 
+    @property
+    def of_items(self) -> bool:
+        """Is it about a column at all?"""
+        return self.verb != "users"
+
     def fits(self, data: Mapping[str, Any]) -> bool:
         """Has the owner declared what it needs?"""
+        if not self.of_items:
+            return True
         if self.of_values:
             return bool(data["values"])
         return bool(data["items"]) and (not self.known or any(known(data, one) for one in data["items"]))
@@ -37,6 +44,7 @@ WISHES = (
     Wish("median", "the median of", "quantile", {"q": "1/2"}),
     Wish("quartiles", "the quartiles of", "quantile", {"q": ["1/4", "1/2", "3/4"]}),
     Wish("tenths", "the lowest and highest tenth of", "quantile", {"q": ["1/10", "9/10"]}),
+    Wish("users", "how many users there are", "users", groups=False),
     Wish("each", "how many users of each", "histogram", groups=False, known=True),
     Wish("best", "the one leading", "choose", known=True),
 )

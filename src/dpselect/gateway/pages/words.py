@@ -116,6 +116,8 @@ def _what(body: Mapping[str, Any]) -> str:
         q = body.get("q", "1/2")
         qs = q if isinstance(q, (list, tuple)) else [q]
         return f"{numbers.listed([quantile(one) for one in qs])} of {key(item)}"
+    if verb == "users":
+        return "number of users"
     if verb == "histogram":
         return f"number of users of each {key(item)}"
     return f"the {key(item)} with most users"
@@ -139,7 +141,9 @@ def came_back(release: Release, body: Mapping[str, Any]) -> list[str]:
     found = numbers.count(len(release), "place" if release.ranked else "item")
     if body.get("verb") == "choose":
         return [f"The answer is {formatting.text(release.items[0].item)}."]
-    if body.get("verb") == "histogram":
+    if body.get("verb") == "users" and not body.get("by"):
+        return [f"There are {release.items[0].count:,} {release.unit}, with noise."]
+    if body.get("verb") in ("histogram", "users"):
         return [f"The numbers of all {len(release):,} {what} came back."]
     if release.ended is not Ended.FULL and wanted is not None:
         return [f"{_capital(found)} of at most {wanted} came back: no other has enough {users} to tell."]

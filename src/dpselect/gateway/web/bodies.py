@@ -46,6 +46,7 @@ TITLES = {
     "union": "All items that enough users share",
     "choose": "The best of known candidates",
     "histogram": "How many users have each item of a known list",
+    "users": "How many users there are, in all or in each of some listed groups",
     "quantile": "The values below which shares of all users' values lie",
 }
 GRANT: Schema = {

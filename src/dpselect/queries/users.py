@@ -1,0 +1,195 @@
+"""How many users there are, or are in each of some listed groups: a count of each, with Laplace noise.
+
+Groups are the items of a histogram whose domain they are. Without groups the domain is one item, which every row has.
+No item of the data is looked at: a user counts by any row that is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, cast
+
+from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Span, most_items, refuse_many
+from dpselect._ground.keys import Key
+from dpselect._ground.parameters import Progress
+from dpselect._ground.privacy import Privacy
+from dpselect.aggregates.count_groups import CountGroups
+from dpselect.draws import Draws
+from dpselect.engines.port import Engine
+from dpselect.errors import ParameterError, came, naming
+from dpselect.mechanisms.histogram import HistogramLaplace
+from dpselect.mechanisms.port import settle
+from dpselect.queries.answer import likeness
+from dpselect.queries.facts import Facts, Rows, cut_by
+from dpselect.queries.plan import Plan, Ready
+from dpselect.queries.price import AskedAccuracy, price_for
+from dpselect.questions.parts import AskedGroups, By
+from dpselect.questions.questions import Users
+from dpselect.release import accuracy, formatting
+from dpselect.release.accuracy import BETA, Accuracy
+from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.release.scale import Scale
+
+ALL = "users"  # the label of the number of all users
+EVERYBODY = Span(0, 1)  # the domain of one item
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class UsersPlan(Plan):
+    """How many distinct users the rows that are kept have, in all or in each of some listed groups.
+
+    One user moves the number of all by 1, or at most `max_groups_per_user` numbers of groups by 1 each. The price is
+    epsilon alone; or, of all users, what follows from `within`.
+    """
+
+    verb: ClassVar[str] = "users"
+
+    accuracies: ClassVar[tuple[str, ...]] = ("within",)
+
+    question: Users
+    mechanism: HistogramLaplace = field(init=False, repr=False, compare=False)
+    table: AskedGroups | None = field(init=False, repr=False, compare=False, default=None)
+
+    def settle(self) -> None:
+        """The noise, by how many numbers one user moves."""
+        if self.payment.delta:
+            must = "be left out: numbers of users need none"
+            raise ParameterError("delta", must, came(self.payment.delta), "the promise is that of epsilon alone")
+        if isinstance(self.question.by, By):
+            settle(self, table=AskedGroups.of(self.question.by))
+        refuse_many(most_items(self.domain) or 0, MOST_COUNTED)
+        within = self.payment.within
+        epsilon = self.given_epsilon if within is None else self._near_enough(within)
+        settle(self, mechanism=self._noise(epsilon))
+
+    def _noise(self, epsilon: Fraction) -> HistogramLaplace:
+        return HistogramLaplace(epsilon=epsilon, max_items_per_user=1 if self.table is None else self.table.each)
+
+    def _near_enough(self, wanted: int) -> Fraction:
+        """The epsilon that follows from how near the number of all users must be."""
+        if self.table is not None:
+            raise ParameterError("within", "be left out where by is given", "both", "give epsilon")
+        epsilon = price_for("within", wanted, lambda one: self._noise(one).width(BETA), "")
+        whereof = f"within {accuracy.said_users(wanted)} of the number of all"
+        settle(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))
+        return epsilon
+
+    @property
+    def domain(self) -> Domain:
+        """What is counted: the groups, or one item, which every row has."""
+        return EVERYBODY if self.groups is None else self.groups
+
+    @property
+    def items(self) -> Key:
+        """The columns that are counted: those of groups, or none."""
+        return self.by[0] if len(self.by) == 1 else self.by
+
+    @property
+    def kept(self) -> int | None:
+        """In how many groups a user counts."""
+        return None if self.table is None else self.table.each
+
+    @property
+    def method(self) -> str:
+        """What answers."""
+        return type(self.mechanism).__name__
+
+    @property
+    def price(self) -> Privacy:
+        """What any answer promises, and costs."""
+        return self.mechanism.privacy
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """What holds of an answer whatever the data are; nothing where only reading tells how many groups there are."""
+        numbers = most_items(self.domain)
+        return accuracy.NOTHING if numbers is None else self._near(numbers)
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """What a ledger knows the question by."""
+        within = {} if self.payment.within is None else {"within": self.payment.within}
+        return {"epsilon": self.epsilon, **within, **({} if self.table is None else self.table.said)}
+
+    @classmethod
+    def facts_of(cls, rows: Rows, question: object) -> Facts:  # noqa: ARG003 - of any the same
+        """Nothing: bounds on items, and what the items are, play no part."""
+        if rows.excluded is not None:
+            hint = "where='item <> ...' keeps the users of other rows"
+            raise ParameterError("exclude", "be left out for users", came(rows.excluded), hint)
+        return Facts()
+
+    def ready(self, engine: Engine) -> Ready:
+        """By how many users there are, or are in each group; listed groups that do not fit are refused now."""
+        if self.groups is not None:
+            with naming("groups"):
+                engine.check(self.groups, most=MOST_COUNTED)
+        return lambda draws, progress: self.select(self.counted(engine, progress), draws)
+
+    def counted(self, engine: Engine, progress: Progress | None = None) -> CountGroups:
+        """The numbers of users: of each group, or of the one item that every row has; without rows it is not there."""
+        if self.groups is not None:
+            return engine.counts_of(cast(Known, self.groups), progress=progress)
+        return CountGroups.from_items([ALL], [int(engine.top(1, progress=progress).counts.sum())])
+
+    def noisy(self, counts: CountGroups, draws: Draws) -> list[int]:
+        """The numbers with noise. One below 0 becomes 0, by which nothing but the noisy number is looked at."""
+        return [max(0, number) for number in self.mechanism(counts.counts, draws=draws)]
+
+    def select(self, counts: CountGroups, draws: Draws) -> Release:
+        """The answer for the numbers of users."""
+        numbers = len(counts.sizes)
+        width = self._width(numbers)
+        release = Release(
+            items=tuple(
+                Item(counts.label(place, 0), None, number, *accuracy.interval(number, width))
+                for place, number in enumerate(self.noisy(counts, draws))
+            ),
+            kind=Kind.SET,
+            counted=True,
+            privacy=self._statement(numbers),
+            secure=draws.secure,
+            accuracy=self._near(numbers),
+        )
+        return release if self.asked is None else self.asked.told(release)
+
+    def like(self, release: Release) -> Release:
+        """An answer with what is planned of it: it has all groups."""
+        numbers = max(1, len(release))
+        said, near = self._statement(numbers), self._near(numbers)
+        told = likeness(release, said, near, kind=Kind.SET, counted=True, width=self._width(numbers))
+        return told if self.asked is None else self.asked.told(told)
+
+    def _width(self, numbers: int) -> int:
+        """How far any of so many noisy numbers may be off."""
+        return self.mechanism.width(BETA, numbers)
+
+    def _near(self, numbers: int) -> Accuracy:
+        """How near so many numbers are."""
+        if self.table is None:
+            return accuracy.count_of_users(self._width(1), self.scale)
+        return accuracy.counts_of_all(self._width(numbers), self._width(1), self.scale, "group")
+
+    @property
+    def scale(self) -> Scale:
+        """Which users count."""
+        return Scale(groups=cut_by(self.kept, self.groups), period=self.period)
+
+    def _statement(self, numbers: int) -> Statement:
+        """What is promised, in numbers and in sentences."""
+        m, of_groups = self.mechanism, self.table is not None
+        rate = Fraction(m.epsilon) / m.max_items_per_user
+        used: dict[str, object] = {"items": numbers, "max_items_per_user": m.max_items_per_user}
+        used |= {"epsilon_per_count": rate, "users_by": self.by}
+        noise = f"discrete Laplace noise of scale {formatting.short(1 / rate)} users; below 0 it is shown as 0"
+        sentences = (
+            "The groups are listed, and the numbers of users of all of them are told at once."
+            if of_groups
+            else "The number of distinct users of all rows that are kept.",
+            f"{'Each' if of_groups else 'The'} number carries {noise}.",
+            "A user counts by any row that is kept, also by one without an item.",
+            *self.scale.sentences,
+        )
+        return Statement.of(m.privacy, type(m).__name__, used | self.scale.parameters, sentences)
