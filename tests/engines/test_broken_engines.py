@@ -21,6 +21,7 @@ from tests.engines import test_every_value, test_weights
 from tests.engines.every_engine import Hold, judge
 from tests.engines.test_every_engine import CROWD, EVEN, check_bound, check_counts, check_domain, check_even, check_key
 from tests.engines.test_every_value import EACH, check_rules, check_text
+from tests.engines.test_users import check_users
 from tests.engines.typed_rows import AWKWARD
 
 pytest.importorskip("psycopg")
@@ -52,6 +53,10 @@ def texts(hold: Hold) -> None:
     check_counts(hold(AWKWARD), AWKWARD, "user", "text")
 
 
+def everybody(hold: Hold) -> None:
+    check_users(hold(AWKWARD))
+
+
 def bound(hold: Hold) -> None:
     check_bound(hold(CROWD), CROWD)
 
@@ -81,6 +86,7 @@ LOCALE = 'i COLLATE "en-x-icu"'
 KEYED = POSTGRES.keyed
 TWINS = {
     "rows are counted for users": spoilt(questions, "counts", "count(DISTINCT u)", "count(u)", texts),
+    "rows are counted for all users": spoilt(questions, "counts", "count(DISTINCT u)", "count(u)", everybody),
     "a user without items is one": spoilt(questions, "rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
     "pairs come twice": spoilt(questions, "distinct", "DISTINCT ", "", bound),
     "pairs come twice to weights": spoilt(questions, "distinct", "DISTINCT ", "", weights),

@@ -11,6 +11,27 @@ import pytest
 from tests.gateway.served import Served, serving
 
 TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4", "counts": True}
+USERS: dict[str, Any] = {"verb": "users", "data": "plays", "epsilon": "1/2"}
+
+
+def test_how_many_users_there_are(served: Served) -> None:
+    """Of all and of groups that the owner opened; the price is that of epsilon, and a record has both."""
+    for body, right in (
+        (USERS, [300]),
+        ({**USERS, "where": "country = 'Brazil'"}, [100]),
+        ({**USERS, "by": ["country"], "groups": ["Japan", "Narnia"]}, [100, 0]),
+    ):
+        price = served.ann.post("/v1/price", body).json()
+        job = served.ann.ask(body)
+        assert job["cost"]["share"] <= price["share"]
+        found = served.ann.get(job["answer"]).json()
+        assert all(one["low"] <= one["count"] <= one["high"] for one in found["items"])
+        assert [abs(one["count"] - many) < 100 for one, many in zip(found["items"], right, strict=True)] == [
+            True
+        ] * len(right)
+        assert (found["privacy"]["epsilon"], found["privacy"]["delta"]) == (0.5, 0)
+    asked = [one["question"]["verb"] for one in served.cleo.get("/v1/record/plays").json()["questions"]]
+    assert asked.count("users") == 3
 
 
 def test_bounds_that_are_left_out_are_those_of_the_owner(served: Served) -> None:
@@ -145,6 +166,13 @@ def test_a_union_of_bounded_users_has_a_forecast(served: Served) -> None:
         ({"verb": "drop"}, 422, "verb"),
         ([], 422, "body"),
         ({"verb": "histogram", "data": "plays", "epsilon": 1, "domain": {"start": 0, "stop": 10**12}}, 422, "domain"),
+        ({**USERS, "item": "artist"}, 422, "item"),
+        ({**USERS, "by": ["country"]}, 422, "groups"),
+        ({**USERS, "by": ["artist"], "groups": ["artist 1"]}, 422, "by"),
+        ({**USERS, "by": ["user"], "groups": [1]}, 422, "by"),
+        ({**USERS, "delta": "1e-9"}, 422, "delta"),
+        ({**USERS, "max_items_per_user": 1}, 422, "body"),
+        ({**USERS, "where": "artist = 'x'"}, 422, "where"),
     ],
 )
 def test_a_wrong_question_is_refused_before_anything(served: Served, body: object, status: int, parameter: str) -> None:

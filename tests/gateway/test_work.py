@@ -66,6 +66,18 @@ def test_the_margin_holds_a_user_whose_texts_are_as_long_as_a_filter_looks_into(
         assert seconds(where) >= work.FILES.start + bytes_read * work.FILES.letter
 
 
+def test_groups_whose_users_are_counted_are_counted_once() -> None:
+    """They are the items of a histogram, and no table of groups and items is made."""
+
+    def seconds(groups: int) -> float:
+        plan = Plan.from_dict({"verb": "users", "epsilon": 1, "by": ["country"], "groups": [*range(groups)]})
+        return work.bound(plan, None, (), DATA).here
+
+    few, more, many = map(seconds, (1_000, 2_000, 3_000))
+    assert few < more < many
+    assert many - more == pytest.approx(more - few)
+
+
 def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
     def median(groups: int, points: int = 1) -> float:
         q = "1/2" if points == 1 else [f"{one}/{points + 1}" for one in range(1, points + 1)]

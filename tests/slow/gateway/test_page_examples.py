@@ -47,6 +47,7 @@ def run(words: list[str], served: Demonstration, script: str = "") -> str:
     ("query", "shows"),
     [
         (f"wish=each&item=country&{WHERE}&share=5", "Iceland"),
+        (f"wish=users&{WHERE}&share=5", "count"),
         ("wish=tenths&item=minutes&share=5", "0.9"),
     ],
 )

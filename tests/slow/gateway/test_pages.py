@@ -199,6 +199,8 @@ QUESTIONS = [
     ("wish=common&share=5", "All artists that enough users share", "6 artists came back", 6),
     ("wish=median&share=2", "Median of minutes", "The median is", 1),
     ("wish=tenths&by=country&share=4", "in every country", "3 groups", 6),
+    ("wish=users&share=2", "Number of users", r"There are \d+ users, with noise", 1),
+    ("wish=users&price=within&within=10", "Number of users", r"There are \d+ users, with noise", 1),
     ("wish=each&item=country&share=2", "Number of users of each country", "all 3 countries came back", 3),
     ("wish=best&item=country&share=2", "The country with most users", "The answer is", 1),
     ("wish=top&k=2&price=within&within=10", "Top 2 artists", "came back", 2),
@@ -239,7 +241,7 @@ def test_a_mistake_is_told_beside_the_menus(ann: Browser) -> None:
     assert not ann.has("ask")
 
 
-@pytest.mark.parametrize("wish", ["top", "common", "median", "quartiles", "tenths", "each", "best"])
+@pytest.mark.parametrize("wish", ["top", "common", "median", "quartiles", "tenths", "users", "each", "best"])
 @pytest.mark.parametrize(
     "more", ["price=within&within=9", "by=country&price=within&within=9", "by=country&score=minutes"]
 )
@@ -255,10 +257,11 @@ def test_menus_offer_what_the_owner_declared_and_nothing_else(ann: Browser) -> N
     ann.get("/ask?data=plays&wish=each")
     assert ann.choices("item") == ["country"]
     ann.get("/ask?data=visits&wish=each&by=country&score=minutes&item=user&during=1999-01")
-    assert ann.choices("wish") == ["top", "common"]
+    assert ann.choices("wish") == ["top", "common", "users"]
     assert ann.choices("item") == ["artist"]
     assert ann.choices("during")[-1] == "2026-10"
     assert not ann.has("by")
+    assert not ann.get("/ask?data=visits&wish=users&item=artist&by=country").has("item")
     assert ann.get("/ask?data=visits&wish=common&price=within&within=50").has("cost")  # a union by how many users share
 
 

@@ -17,6 +17,7 @@ from tests.engines.test_every_engine import (  # noqa: F401 - tests run here too
     test_no_rows_are_an_outcome,
     test_the_key_and_a_users_own_rows_decide_which,
 )
+from tests.engines.test_users import test_users, test_users_of_groups  # noqa: F401
 from tests.engines.test_weights import (  # noqa: F401
     test_users_of_released_items_and_lengths,
     test_what_was_released_leaves_everybody,

@@ -1,0 +1,92 @@
+"""`dpselect users`: how many there are, of a file without a column of items."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.conftest import Command, process
+
+SECRET = "canary-4711"
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """900 people, each in two rows; every third one is in Sweden alone, and the others are in two countries."""
+    path = tmp_path / "people.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "thing", "country"])
+        for n in range(900):
+            writer.writerow([f"{SECRET}-{n}", "", "SE"])
+            writer.writerow([f"{SECRET}-{n}", "x", "DE" if n % 3 else "SE"])
+        writer.writerows([("", "x", "DE"), ("", "", "")])
+    return path
+
+
+def test_the_real_command(people: Path) -> None:
+    ended = process("users", people, "--user", "id", "--epsilon", 50, "--quiet")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    said, table, _ = ended.stdout.split("\n\n", 2)
+    assert " ".join(said.split()).startswith("900 users, with noise. 95 times of 100, the true number of users lies")
+    assert [line.split() for line in table.splitlines()] == [["count", "low", "high"], ["900", "900", "900"]]
+    assert SECRET not in ended.stdout
+
+
+def test_groups_are_those_that_are_listed(people: Path, dpselect: Command) -> None:
+    asked = ["users", people, "--user", "id", "--epsilon", 50, "--by", "country", "--groups", "SE,DE,NO"]
+    ended = dpselect(*asked, "--max-groups-per-user", 2, "--format", "csv")
+    head, *rows = csv.reader(io.StringIO(ended.out))
+    assert head == ["country", "counted_users", "low", "high"]
+    assert [row[:2] for row in rows] == [["SE", "900"], ["DE", "600"], ["NO", "0"]]
+    in_one = json.loads(dpselect(*asked, "--format", "json").out)
+    assert sum(one["count"] for one in in_one["items"]) == 900
+
+
+def test_the_price_of_an_accuracy_is_said_first(people: Path, dpselect: Command) -> None:
+    ended = dpselect("users", people, "--user", "id", "--where", "country = 'DE'", "--within", 50)
+    assert ended.err == "dpselect: within 50 users of the number of all costs epsilon 0.0594\n"
+    assert "spent: (0.0594, 0)-DP per user" in ended.out
+
+
+def test_a_budget_pays_once_for_the_same_question(people: Path, tmp_path: Path, dpselect: Command) -> None:
+    ledger, total = tmp_path / "budget.sqlite", ["--epsilon", 1, "--delta", "1e-6"]
+    assert dpselect("ledger", "init", ledger).status == 0
+    assert dpselect("ledger", "data", ledger, "x", *total).status == 0
+    assert dpselect("ledger", "grant", ledger, "--data", "x", "--analyst", "ann", *total).status == 0
+    asked = ["users", people, "--user", "id", "--budget", ledger, "--data", "x", "--analyst", "ann", "--format", "json"]
+    first, again = (json.loads(dpselect(*asked, "--epsilon", "0.5").out) for _ in range(2))
+    assert first["items"] == again["items"]
+    assert (first["charged"]["epsilon"], again["charged"]["epsilon"]) == (0.5, 0)
+    assert dpselect(*asked, "--epsilon", "0.4").status == 0
+    assert dpselect(*asked, "--epsilon", "0.2").status == 5
+
+
+REFUSED = [
+    (["--by", "country"], "groups must be listed for users, got nothing"),
+    (["--by", "id", "--groups", "x"], "by must be another column than user, got 'id'"),
+    (["--by", "land", "--groups", "x"], "by must be a column of the source, got 'land'"),
+    (["--delta", "1e-6"], "delta must be left out: numbers of users need none"),
+    (["--within", "5"], "within must be left out where epsilon is given"),
+    (["--max-groups-per-user", "2"], "by must be given for groups, got nothing"),
+]
+
+
+@pytest.mark.parametrize(("more", "says"), REFUSED, ids=[" ".join(more) for more, _ in REFUSED])
+def test_what_has_no_answer_is_refused(people: Path, dpselect: Command, more: list[str], says: str) -> None:
+    ended = dpselect("users", people, "--user", "id", "--epsilon", 1, *more)
+    assert ended.status == 2
+    assert says in ended.err
+    assert SECRET not in ended.err
+
+
+def test_another_command_needs_items(people: Path, dpselect: Command) -> None:
+    ended = dpselect("top", people, "--user", "id", "--epsilon", 1)
+    assert ended.status == 2
+    assert "--item must be the name of a column" in ended.err
+    ended = dpselect("users", people, "--epsilon", 1)
+    assert "--user must be the name of a column" in ended.err
