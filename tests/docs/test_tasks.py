@@ -59,7 +59,9 @@ def test_command(task: Task) -> None:
     args = parser().parse_args(shlex.split(command(task))[1:])
     one = VERBS[args.command]
     assert by_names(one.verb, options.read(args, one.fields, columns_of(args))) == (task.question, task.payment)
-    assert (args.files, args.user, args.item) == ([f"{task.of[0]}.parquet"], ["user"], [task.of[1]])
+    item = {} if one.verb == "users" else {"item": [task.of[1]]}
+    said = {name: value for name, value in vars(args).items() if name in ("files", "user", "item")}
+    assert said == {"files": [f"{task.of[0]}.parquet"], "user": ["user"], **item}
     for name, value in task.narrowed.items():
         found = options.items(args, name, several=False) if name == "exclude" else getattr(args, name)
         assert found in (value, [value]) or list(getattr(found, "items", ())) == value

@@ -71,7 +71,7 @@ Choose the bounds without looking at the data: values beyond count as the bound.
 examples:
   dpselect users plays.parquet --user user --epsilon 1
       How many users there are: no column of items is needed.
-  dpselect users plays.parquet --user user --where "minutes > 30" --within 50
+  dpselect users plays.parquet --user user --where "country = 'DE'" --within 50
       Those of some rows, at most 50 off, 95 times of 100; the price follows, and is said first.
   dpselect users plays.parquet --user user --epsilon 1 --by country --groups DE,FR
       The users in each of two countries, at the price of one: a user counts in one country.
