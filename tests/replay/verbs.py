@@ -63,7 +63,7 @@ VERBS: dict[str, Ask] = {
     "choose": _call("choose", domain=WORDS, epsilon=40),
     "choose, permute and flip": _call("choose", domain=WORDS, epsilon=40, method="permute-and-flip"),
     "histogram": _call("histogram", {"max_items_per_user": 50}, domain=WORDS, epsilon=4000),
-    "users": _call("users", epsilon=4000),
+    "users": _call("users", epsilon=1),
     "users by group": _call("users", by="item", groups=["a", "zz"], max_groups_per_user=2, epsilon=4000),
     "quantile": _call("quantile", {"item": "number"}, q=[0.25, 0.5], bounds=(0, 10), step=1, epsilon=40),
     "quantile, mean": _call("quantile", {"item": "number"}, bounds=(0, 10), step=1, per_user="mean", epsilon=40),
