@@ -31,8 +31,9 @@ def people(tmp_path: Path) -> Path:
 def test_the_real_command(people: Path) -> None:
     ended = process("users", people, "--user", "id", "--epsilon", 50, "--quiet")
     assert (ended.returncode, ended.stderr) == (0, "")
-    said, table, _ = ended.stdout.split("\n\n", 2)
-    assert " ".join(said.split()).startswith("900 users, with noise. 95 times of 100, the true number of users lies")
+    said, table, good = ended.stdout.split("\n\n")
+    assert said == "900 users, with noise."
+    assert good.startswith("95 times of 100, the true count is from low to high.\nspent: epsilon 50 per user")
     assert [line.split() for line in table.splitlines()] == [["count", "low", "high"], ["900", "900", "900"]]
     assert SECRET not in ended.stdout
 
@@ -50,7 +51,7 @@ def test_groups_are_those_that_are_listed(people: Path, dpselect: Command) -> No
 def test_the_price_of_an_accuracy_is_said_first(people: Path, dpselect: Command) -> None:
     ended = dpselect("users", people, "--user", "id", "--where", "country = 'DE'", "--within", 50)
     assert ended.err == "dpselect: within 50 users of the number of all costs epsilon 0.0594\n"
-    assert "spent: (0.0594, 0)-DP per user" in ended.out
+    assert "spent: epsilon 0.0594 per user" in ended.out
 
 
 def test_a_budget_pays_once_for_the_same_question(people: Path, tmp_path: Path, dpselect: Command) -> None:

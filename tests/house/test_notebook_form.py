@@ -101,6 +101,7 @@ def test_words_come_before_the_table_and_theory_is_folded(name: str) -> None:
 
 SAID = {
     "top_k": "3 items, best first.", "set": "3 items, in no order of rank.", "empty": "0 of at most 3 items: no other",
+    "users": " users, with noise.", "users of groups": "The numbers of counted users of all 5 groups, with noise.",
     "histogram": "The numbers of counted users of all 5 items of the domain, with noise.", "scores": "Chosen: ",
     "union": " that enough users share, in no order of rank.", "quantile": "The 0.25 and 0.5 quantiles are ",
 }  # fmt: skip

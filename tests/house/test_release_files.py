@@ -45,7 +45,8 @@ def votes(**more: object) -> dps.Dataset:
 
 
 KINDS = (
-    "top_k", "noisy", "discover", "set", "choose", "histogram", "scores", "union", "quantile", "empty", "test draws",
+    "top_k", "noisy", "discover", "set", "choose", "users", "users of groups", "histogram", "scores", "union",
+    "quantile", "empty", "test draws",
 )  # fmt: skip
 
 
@@ -61,6 +62,8 @@ def kinds() -> dict[str, Release]:
         "discover": by_names(data).top_k(3, **USUAL, counts=True, method="discover"),
         "set": by_names(data).top_k(3, **USUAL, **sets, method="canonical-set"),
         "choose": data.choose(domain=domain, epsilon=1),
+        "users": data.users(epsilon=1),
+        "users of groups": data.users(epsilon=1, by=dps.By("item", groups=domain)),
         "histogram": data.histogram(domain=domain[::-1], epsilon=1),
         "scores": dps.choose({"x": 0.25, "y": 3}, epsilon=1),
         "union": by_names(data).union(**USUAL, counts=True),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from dpselect.release import formatting
 from dpselect.release.accuracy import AS_ASKED, AT_ONCE, BELOW, CHOSEN, NO_OTHER, NONE, OF_VALUES, TIMES, said_items
 from dpselect.release.formatting import counted
+from dpselect.release.item_columns import USERS_BY
 from dpselect.release.scale import COUNTED, WHO, score_of, unit_of
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
 from dpselect.release.table import Leaflet, TextTable, filled
@@ -210,7 +211,9 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     truth = "counted users" if cut and score == "count" else f"{'counted' if cut else 'true'} {score}"
     truth = "counted numbers" if "width_of_measures" in numbers else truth
     be = "are" if truth.endswith("s") else "is"
-    if _says(answer, AT_ONCE):
+    if used.get(USERS_BY) == ():
+        said = [f"{SURE}, the {truth} {be} from low to high"]
+    elif _says(answer, AT_ONCE):
         said = [f"{SURE}, all rows at once: the {truth} {be} from low to high"]
     else:
         said = [f"{SURE} each: a row's {truth} {be} from low to high"]
