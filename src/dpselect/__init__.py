@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dpselect import accounting, mechanisms
     from dpselect._ground.domain import Column
     from dpselect.aggregates.measures import Mean, Sum
-    from dpselect.checking.check import Check, check
+    from dpselect.checking.check import check
     from dpselect.dataset import Dataset
     from dpselect.errors import (
         BudgetError,
@@ -59,7 +59,6 @@ _HOMES = {
     "Account": "dpselect.ledger",
     "Budget": "dpselect.ledger.budget",
     "BudgetError": "dpselect.errors",
-    "Check": "dpselect.checking.check",
     "Column": "dpselect._ground.domain",
     "DataError": "dpselect.errors",
     "Dataset": "dpselect.dataset",
@@ -91,7 +90,6 @@ __all__ = [  # noqa: RUF022 - in the order of `dir`
     "BudgetError",
     "By",
     "CSV",
-    "Check",
     "Choose",
     "Column",
     "DataError",
