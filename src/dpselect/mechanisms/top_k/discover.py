@@ -24,7 +24,7 @@ from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
 from dpselect.mechanisms.set_union.rounds import LEAST_SHARE
 from dpselect.mechanisms.top_k.peeling import Peeling
 
-UNION_SHARE = Fraction(2, 3)  # of the Rényi budget; measured in benchmarks/README.md, discover
+UNION_SHARE = Fraction(2, 3)  # of the Rényi budget; measured: docs/results.md, discover
 UNION_SHARE_OF_ONE = Fraction(1, 2)  # of epsilon and of delta, where a user has one item
 GRID = 2**30  # an epsilon of one pick is rounded down by at most a relative 1 / GRID
 

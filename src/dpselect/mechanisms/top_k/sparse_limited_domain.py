@@ -24,7 +24,7 @@ from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
 
 PRECISION = 128
 HIGHEST = 2**62  # heights and counts stay in 64 bits
-FEW = 10  # picks below which the threshold deserves more; measured in benchmarks/README.md, unknown_domain
+FEW = 10  # picks below which the threshold deserves more; measured: docs/results.md, unknown_domain
 SHARE_OF_FEW, SHARE = Fraction(1, 3), Fraction(1, 4)  # of epsilon, for the threshold
 TEST_SHARE = Fraction(1, 8)  # of what is left, for the tests where the picks are composed
 

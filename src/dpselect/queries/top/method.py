@@ -93,7 +93,7 @@ def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:
 
     The loss of a set is spread over k ln(d / k) / epsilon users, that of peeling's picks, where delta lets them
     compose, over about sqrt(k ln(1 / delta)) ln(d) / epsilon: so a set is the worse where k is large and epsilon
-    small. The limits are measured (benchmarks/README.md, known_domain).
+    small. The limits are measured (docs/results.md, known_domain).
     """
     small = k < FEWEST_OF_A_SET or epsilon < LEAST_EPSILON_OF_A_SET
     large = delta > 0 and k > MOST_PER_EPSILON * epsilon
@@ -106,7 +106,7 @@ def best_unknown_method(k: int, epsilon: Fraction, delta: Fraction, most: int | 
     Bottom stands ln(k_bar / delta) / epsilon_per_pick users above the first item that is not looked at, and the epsilon
     of one pick falls with k. One threshold for all picks stands lower once k is large for epsilon, and what it costs
     leaves less to the picks. What a union needs of an item does not depend on k, but is more where k is small. The
-    limits are measured (benchmarks/README.md, unknown_domain and discover).
+    limits are measured (docs/results.md, unknown_domain and discover).
     """
     if k < FEWEST_OF_SPARSE or k <= MOST_OF_LIMITED_DOMAIN * epsilon:
         return LIMITED
@@ -121,7 +121,7 @@ def is_for_a_union(k: int, epsilon: Fraction) -> bool:
 def best_by_group(picks: int, epsilon: Fraction, delta: Fraction, most: int | None) -> str:
     """In every group: limited domain, or discover, by the picks in the groups of a user and the price alone.
 
-    Groups are smaller than all data, so bottom is too high sooner. The limits are measured (benchmarks/README.md,
+    Groups are smaller than all data, so bottom is too high sooner. The limits are measured (docs/results.md,
     by_group).
     """
     if picks < FEWEST_TO_DISCOVER_BY_GROUP or picks <= MOST_BY_GROUP * epsilon:

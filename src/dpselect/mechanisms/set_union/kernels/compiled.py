@@ -19,7 +19,7 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.kernels.plain import Loop, Weights
 
-# Items of all users together from which on a loop is faster compiled, numba's start included (benchmarks/README.md)
+# Items of all users together from which on a loop is faster compiled, numba's start included (docs/results.md)
 WORTH = {"greedy": 5_000_000, "l1_descent": 1_000_000, "l2_descent": 1_250_000}
 PARTS = 20  # words of progress, however many users there are: their number is private
 USERS = 1 << 16  # users between two moments at which Ctrl-C is heard
