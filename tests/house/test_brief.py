@@ -63,7 +63,7 @@ def more_kinds() -> dict[str, Release[Any]]:
         "by weight": by_names(rows(max_items_per_user=1)).top_k(
             2, **USUAL, by_weight="minutes", at_most=20_000, counts=True
         ),
-        "within": by_names(rows()).top_k(2, within=300, delta="1e-6", counts=True),
+        "within": by_names(rows()).top_k(2, within=100, delta="1e-6", counts=True),
     }
 
 
@@ -128,7 +128,7 @@ SAYS = {
     "set union": " users with up to 2 items each is found; a missing item may exist. Each user counts for at most 2 ",
     "no items of a union": "No items: none could be told, which does not mean that there are none. ",
     "by weight": "Each user counts for at most 1 item (chosen at random) and gives an item at most 20,000 of minutes. ",
-    "within": "no item here has over 300 users fewer than the 2nd best, as was asked. ",
+    "within": "no item here has over 100 users fewer than the 2nd best, as was asked. ",
 }
 
 
