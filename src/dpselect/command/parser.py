@@ -216,7 +216,8 @@ class Help(argparse.Action):
 
 def subcommand(commands: Any, name: str, summary: str, **settings: Any) -> Any:
     """A command, or an action of one, that says what it is for."""
-    return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", **settings)
+    stop = "" if summary.endswith("?") else "."
+    return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}{stop}", **settings)
 
 
 def near_only(word: str, known: Sequence[str]) -> str | None:
