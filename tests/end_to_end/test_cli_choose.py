@@ -91,7 +91,7 @@ REFUSED = {
         ("--user", "u", "--item", "i", "--sensitivity", "1"),
         "--sensitivity must be left out with --user",
     ),
-    "no domain": (("--user", "model", "--item", "correct"), "domain must be given"),
+    "no domain": (("--user", "model", "--item", "correct"), "hint: the items that there can be: "),
     "missing label": (("--label", "modl", "--score", "correct"), "model"),
     "missing score": (("--label", "model", "--score", "corect"), "correct"),
     "unknown method": (("--label", "model", "--score", "correct", "--method", "best"), "method must be one of"),

@@ -203,7 +203,8 @@ class Plan(ABC):
     def known_domain(self) -> Domain:
         """The domain, of a question that has none without."""
         if self.domain is None:
-            raise ParameterError("domain", f"be given for {self.verb}", "nothing")
+            hint = "the items that there can be: domain=['yes', 'no'], --domain yes,no; a top k finds such items"
+            raise ParameterError("domain", f"be given for {self.verb}", "nothing", hint)
         return self.domain
 
     @property
