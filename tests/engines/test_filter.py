@@ -128,6 +128,7 @@ REFUSED = {
     "now() > day": "the function now\nhint: write the day itself",
     "day < current_date": "use columns of the source, got 'current_date'",
     'item = "x"': "got 'x'\nhint: double quotes name a column, a text is in single quotes: 'x'",
+    "item = Lisboa": "; a text is in single quotes: 'Lisboa'",
     """item = "it's" """: "got \"it's\"\nhint: double quotes name a column, a text is in single quotes: 'it''s'",
     '"itme" = 1': "in single quotes: 'itme'; or did you mean item or text?",
     "random() < 0.5": "the function random\nhint: docs/filters.md",

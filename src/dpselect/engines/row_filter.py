@@ -11,7 +11,7 @@ from dpselect.engines.filters.canonical import canonical
 from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.filters.tree import LONGEST, VIEW, Node, names, quotes
+from dpselect.engines.filters.tree import LONGEST, VIEW, Node, names, quotes, unquoted
 from dpselect.engines.filters.values import column
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError
@@ -67,7 +67,7 @@ def _meant(tree: Node, known: Sequence[str], hint: Hint | None) -> dict[str, str
         real = by_lower.get(written.lower(), [])
         if not real:
             help_ = near(written, tuple(known)) if hint is None else hint(written)
-            help_ = quotes(written, help_) if quoted else help_
+            help_ = quotes(written, help_) if quoted else unquoted(written, help_)
             raise SourceError("where", "use columns of the source", repr(written[:LONGEST]), help_)
         if len(real) > 1:
             came = f"{written[:LONGEST]!r}, which may be {' or '.join(map(repr, real))}"

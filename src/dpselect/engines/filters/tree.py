@@ -76,6 +76,13 @@ def quotes(name: str, hint: str | None) -> str:
     return f"double quotes name a column, a text is in single quotes: {said}{more}"
 
 
+def unquoted(name: str, hint: str | None) -> str | None:
+    """The hint where a name without quotes is like no column: it may be a text that has none."""
+    if hint is None or not hint.startswith("there is"):
+        return hint
+    return f"{hint}; a text is in single quotes: '{name[:LONGEST]}'"
+
+
 def refuse(came: str, hint: str | None = None) -> NoReturn:
     """The one way in which a filter is refused."""
     raise ParameterError("where", "be one condition on one row", came, hint)
