@@ -46,7 +46,8 @@ class Payment(Value):
         """One amount at most."""
         first, *others = [name for name in AMOUNTS if getattr(self, name) is not None] or [""]
         for name in others:
-            raise ParameterError(name, f"be left out where {first} is given", came(getattr(self, name)))
+            hint = f"each is a price of its own: give {first} or {name}"
+            raise ParameterError(name, f"be left out where {first} is given", came(getattr(self, name)), hint)
 
     @property
     def accuracy(self) -> str | None:
