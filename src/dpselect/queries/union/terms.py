@@ -133,7 +133,9 @@ class UnionTerms(Plan):
         """The price that was named, or what follows from the accuracy that was."""
         if self.payment.threshold is not None:
             if self.chosen:
-                hint = "the price depends on it and is said before anything is read"
+                hint = (
+                    "its price is said before anything is read: Dataset(max_items_per_user=50), --max-items-per-user 50"
+                )
                 raise ParameterError("max_items_per_user", "be given where threshold is", "nothing", hint)
             asked = _near_enough(self, _digest(self.popular))
             settle(self, total=asked.epsilon, asked=asked)
