@@ -38,7 +38,7 @@ class Payment(Value):
     threshold: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: [of how many users](within.md) an item is to be found",
+        help="in place of epsilon: an item of so many users [is found](within.md); smaller ones may be, too",
     )
     share: Number | None = param(SHARE, default=None, help='in place of epsilon: a share of the budget, such as "1%"')
 
