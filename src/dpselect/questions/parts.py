@@ -49,11 +49,13 @@ class By(Value):
         COLUMNS, help="the same in every group: of these columns, such as country", flat="by"
     )
     _: KW_ONLY
-    groups: Sequence[Any] | Column | None = param(LISTED, default=None, help="only these groups, and each in any case")
+    groups: Sequence[Any] | Column | None = param(
+        LISTED, default=None, help="only these groups, each shown even if empty"
+    )
     max_groups_per_user: int | None = param(
         whole(),
         default=None,
-        help="in how many groups a user counts: the price (1, or chosen for 1/20 of epsilon)",
+        help="in how many groups a user counts; each costs (1, or chosen for 1/20 of epsilon)",
     )
     sizes: bool = param(FLAG, default=False, help="a noisy number of users of each group too", flat="users", rare=True)
 
