@@ -32,12 +32,12 @@ examples:
 """,
     "choose": """
 examples:
+  dpselect choose poll.csv --user voter --item option --domain red,green,blue --epsilon 0.5
+      The option that most voters chose.
   dpselect choose models.csv --label model --score correct --epsilon 1
       One of a list of models by a score that depends on private data, where one user moves a score by at most 1.
   dpselect choose models.csv --label model --score correct --epsilon 1 --monotonic --method permute-and-flip
       The same where one more user can only raise scores: twice as sharp.
-  dpselect choose poll.csv --user voter --item option --domain red,green,blue --epsilon 0.5
-      The option that most voters chose.
   dpselect choose poll.csv --user voter --item option --domain red,green,blue --epsilon 0.5 --by city
       The same in each city that enough voters are in, at the price of one: a voter counts in one city.
 """,
