@@ -116,7 +116,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         r"^popular must be left out",
     ),
     "not in an engine": (lambda: dps.Union(method=dps.Method("greedy-geometric", in_engine=True)), r"^in_engine must"),
-    "above one": (lambda: dps.Quantile(2), r"^q must be"),
+    "above one": (lambda: dps.Quantile(2), r"^q must be between 0 and 1(.|\n)*hint: a share of users: 1/2"),
     "descending": (lambda: dps.Quantile([0.5, 0.1]), r"^q must be one number, or several in ascending"),
     "bounds": (lambda: dps.Quantile(bounds=(9, 0)), r"^bounds must be two numbers, the lower one first"),
     "one bound": (lambda: dps.Quantile(bounds=[1]), r"^bounds must be two numbers"),

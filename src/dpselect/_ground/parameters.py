@@ -141,12 +141,15 @@ def not_negative(name: str, value: object, must: str = "be a finite number of at
     return number
 
 
-def probability(name: str, value: object, *, zero: bool = False) -> Fraction:
+SMALL = "1e-6 is a common choice, well below 1 / number of users"
+
+
+def probability(name: str, value: object, *, zero: bool = False, hint: str = SMALL) -> Fraction:
     """A rational strictly between 0 and 1 (0 itself too where `zero` says so)."""
     must = "be at least 0 and less than 1" if zero else "be between 0 and 1, both excluded"
     number = rational(name, value, must)
     if number >= 1 or number < 0 or (number == 0 and not zero):
-        raise ParameterError(name, must, came(value), "1e-6 is a common choice, well below 1 / number of users")
+        raise ParameterError(name, must, came(value), hint)
     return number
 
 

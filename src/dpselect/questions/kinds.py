@@ -82,7 +82,7 @@ def _periods(name: str, value: Any) -> tuple[str, ...]:
 
 def _shares(name: str, value: Any) -> tuple[Fraction, ...]:
     many = [value] if isinstance(value, (str, int, float, Fraction)) or not isinstance(value, Sequence) else value
-    found = tuple(parameters.probability(name, one) for one in many)
+    found = tuple(parameters.probability(name, one, hint="a share of users: 1/2 is the median") for one in many)
     if not found or any(high <= low for low, high in pairwise(found)):
         raise ParameterError(name, "be one number, or several in ascending order", came(value))
     return found
