@@ -64,6 +64,8 @@ class Verbs(ABC):
         With `domain` (a list, a range, a number of items, a `Column` of another source) exactly k come back, by
         peeling. `method` names another, such as "discover", or "set" for the best that leaves the items of a domain in
         no order; `Method` says more (docs/reference/methods.md).
+
+        `data.exclude(["..."])` leaves items out; `data.ask(TopK(10), within=50)` names an accuracy, not a price.
         """
         from dpselect.questions.questions import TopK
 
