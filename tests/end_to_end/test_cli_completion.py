@@ -66,7 +66,7 @@ def test_every_long_option(shell: Fish | Terminal, place: str) -> None:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("top --format ", {"table", "csv", "plain-csv", "json", "parquet"}),
+        ("top --format ", {"table", "csv", "plain-csv", "json", "markdown", "parquet"}),
         ("top plays.parquet -k 3 --format j", {"json"}),
         ("union --format l", {"lines"}),
         ("choose --method ", set(names("choose"))),

@@ -77,13 +77,15 @@ def test_csv(events: Path, dpselect: Command) -> None:
     assert with_counts.splitlines()[0] == "rank,item,count,low,high"
 
 
-@pytest.mark.parametrize("name", ["top.txt", "top.csv", "top.json", "top.parquet"])
+@pytest.mark.parametrize("name", ["top.txt", "top.csv", "top.json", "top.md", "top.parquet"])
 def test_the_extension_decides_the_format(name: str, events: Path, tmp_path: Path, dpselect: Command) -> None:
     path = tmp_path / name
     ended = dpselect(*ask(events, "--counts", "-o", path))
     assert (ended.status, ended.out) == (0, "")
-    beside = ended.err.startswith("3 items, best first. 95 times of 100, ")
-    assert beside is (name not in ("top.txt", "top.json"))  # rows alone have no room for what must be said of them
+    beside = ended.err.startswith("3 items, best first.\n95 times of 100")
+    assert beside is (
+        name not in ("top.txt", "top.json", "top.md")
+    )  # rows alone have no room for what must be said of them
     assert os.listdir(tmp_path) == [name]
     if name == "top.json":
         assert [item["item"] for item in json.loads(path.read_text("utf-8"))["items"]] == ANIMALS

@@ -186,7 +186,7 @@ def answer(
     except BaseException:
         place.give_up()
         raise
-    deliver(release, "explained" if form == "table" and getattr(args, "explain", False) else form, place)
+    deliver(release, form, place, explain=getattr(args, "explain", False))
 
 
 def tell(args: argparse.Namespace, text: str) -> None:

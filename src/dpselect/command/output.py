@@ -21,7 +21,7 @@ from dpselect.release import formatting
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
+BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet"}
 SETS_BY_EXTENSION = {**BY_EXTENSION, ".txt": "lines"}
 
 
@@ -32,7 +32,9 @@ def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_
     """The format that was chosen, else what the file's extension says, else a table."""
     if path is None:
         if chosen == "parquet":
-            raise ParameterError("--format", "be table, csv or json on standard output", "parquet", "give -o FILE")
+            raise ParameterError(
+                "--format", "be table, csv, json or markdown on standard output", "parquet", "give -o FILE"
+            )
         return chosen or "table"
     from dpselect.release.files import is_device
 
@@ -45,7 +47,7 @@ def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_
     return chosen or by_extension or "table"
 
 
-def rendered(release: Release, form: str) -> bytes:
+def rendered(release: Release, form: str, *, explain: bool = False) -> bytes:
     """The release as the bytes of a file: a table with all of its rows, since it cannot be made again for free."""
     if form == "parquet":
         from dpselect.release import files
@@ -58,8 +60,8 @@ def rendered(release: Release, form: str) -> bytes:
     else:
         plain_csv = partial(release.to_csv, escape=False)
         forms: dict[str, Callable[[], str]] = {"csv": release.to_csv, "plain-csv": plain_csv, "json": release.to_json}
-        forms["explained"] = release.explain
-        text = forms.get(form, lambda: release.text)()
+        forms["markdown"] = release.to_markdown
+        text = forms[form]() if form in forms else release.explain() if explain else release.text
         text = text if text.endswith("\n") else text + "\n"
     return text.encode("utf-8", "backslashreplace")
 
@@ -147,10 +149,10 @@ class Device:
 # ---- when it cannot be written ----------------------------------------------------------------------------
 
 
-def deliver(release: Release, form: str, place: Destination) -> None:
-    """Write the release. If that fails, print it as JSON wherever it can still be read, and say so."""
+def deliver(release: Release, form: str, place: Destination, *, explain: bool = False) -> None:
+    """Write the release, with all that is to be said where `explain` asks for it. If that fails, print it as JSON wherever it can still be read, and say so."""
     try:
-        place.write(rendered(release, form))
+        place.write(rendered(release, form, explain=explain))
     except BaseException as error:
         place.give_up()
         gone = isinstance(error, BrokenPipeError) and isinstance(place, StandardOutput)
@@ -166,7 +168,8 @@ def deliver(release: Release, form: str, place: Destination) -> None:
         _to(sys.stderr, rescue)
         raise OutputError(f"the output could not be written: {reason}\nhint: the result is above, as JSON") from None
     if form in ("lines", "csv", "plain-csv", "parquet"):  # which have no room for the statement
-        _to(sys.stderr, ("\n".join(release.notes) + "\n").encode("utf-8", "backslashreplace"))
+        told = release.notes if explain else release.summary
+        _to(sys.stderr, ("\n".join(told) + "\n").encode("utf-8", "backslashreplace"))
 
 
 def _to(stream: TextIO, content: bytes) -> bool:

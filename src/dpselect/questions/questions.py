@@ -35,7 +35,7 @@ def _method(verb: str) -> Inner:
 
 _BY = "the same in every group: a column, several, or By(...)"
 _METHOD = "how, where that shall not be left to dpselect: a name, or Method(...)"
-_COUNTS = "noisy counts too, at the same total price"
+_COUNTS = "noisy counts too, from the same epsilon: the choice is less sure"
 
 
 class Question(Value):

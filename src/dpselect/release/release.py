@@ -243,6 +243,11 @@ class Release(Tabular, Generic[Label_co]):
         """All that must be said beside the items, as lines for a person."""
         return self._leaflet().notes
 
+    @property
+    def summary(self) -> list[str]:
+        """What `print` says beside the items, as lines for a person."""
+        return self._brief().notes
+
     def _brief(self) -> Leaflet:
         """For a print."""
         from dpselect.release import brief
