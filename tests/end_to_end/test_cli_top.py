@@ -89,6 +89,8 @@ def test_the_extension_decides_the_format(name: str, events: Path, tmp_path: Pat
     assert os.listdir(tmp_path) == [name]
     if name == "top.json":
         assert [item["item"] for item in json.loads(path.read_text("utf-8"))["items"]] == ANIMALS
+    elif name == "top.md":
+        assert path.read_text("utf-8").startswith("| rank | item | count | low | high |")
     elif name == "top.txt":
         assert path.read_text("utf-8").startswith("3 items, best first.")
     else:

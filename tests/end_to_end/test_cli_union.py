@@ -114,11 +114,11 @@ def test_lines_are_items_and_nothing_else(events: Path, dpselect: Command) -> No
 
 def test_a_text_file_holds_lines_and_the_statement_is_said(notes: Path, tmp_path: Path, dpselect: Command) -> None:
     path = tmp_path / "vocab.txt"
-    ended = dpselect(*bounded(of_text(notes, "--ngrams", "1-2", "--quiet", "-o", path)))
+    ended = dpselect(*bounded(of_text(notes, "--ngrams", "1-2", "--quiet", "--explain", "-o", path)))
     assert (ended.status, ended.out) == (0, "")
     assert path.read_text("utf-8") == "".join(f"{word}\n" for word in sorted([*WORDS, *PHRASES]))
     said = " ".join(ended.err.split())
-    assert "spent: epsilon 60, delta 1e-09 per user" in said
+    assert "spent: (60, 1e-09)-DP per user" in said
     assert "level by level, for 2/3, 1/3 of the price of items" in said
     assert "Items by number of tokens: 3 of 1, 2 of 2." in said
 
