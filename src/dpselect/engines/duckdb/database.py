@@ -20,9 +20,8 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, filter_form, filter_type, item_form, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.object_marks import MARK
-from dpselect.engines.sql.database import Database, Names
+from dpselect.engines.sql.database import Asked, Database, Names
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, int64
-from dpselect.engines.sql.totals import refuse_no_numbers
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.user_sets import Sets
     from dpselect.engines.row_periods import RowPeriods
-    from dpselect.engines.sql.asked import Asked
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
@@ -72,8 +70,11 @@ class DuckDBDatabase(Database):
         for name in asked.items:
             item_form(quoted(name), self._types[name])
         self.types = {name: counted_type(one, untyped=scan.untyped) for name, one in self._types.items()}
-        for _, name in asked.numbers:
-            refuse_no_numbers(self.types[name])
+        if asked.numbers:
+            from dpselect.engines.sql.totals import refuse_no_numbers
+
+            for _, name in asked.numbers:
+                refuse_no_numbers(self.types[name])
         if scan.user_code is not None:
             times = [] if asked.periods is None else [asked.periods.column]
             others = {*asked.items, *asked.by, *times, *(name for _, name in asked.numbers), *self._filtered}

@@ -16,7 +16,7 @@ from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
-from dpselect.engines.sql.asked import Asked
+from dpselect.engines.sql.database import Asked
 from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
 from dpselect.errors import DataError, ParameterError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpselect._ground.parameters import near
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted
-from dpselect.engines.sql.asked import Asked
+from dpselect.engines.sql.database import Asked
 from dpselect.engines.sql.port import Row, SqlType
 from dpselect.errors import SourceError
 

@@ -19,7 +19,7 @@ from dpselect.engines.spark.names import LookedUpNames
 from dpselect.engines.spark.sizes import bytes_of, expected_bytes, most_bytes
 from dpselect.engines.spark.source import frame_of, work_of
 from dpselect.engines.spark.tables import apart, arrays_of, columns_of, table_of, tuples_of, view, view_of
-from dpselect.engines.sql.asked import Asked
+from dpselect.engines.sql.database import Asked
 from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
 
 if TYPE_CHECKING:

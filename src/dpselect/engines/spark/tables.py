@@ -15,7 +15,7 @@ from dpselect._ground.keys import said
 from dpselect._ground.parameters import near
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
-from dpselect.engines.sql.asked import Asked
+from dpselect.engines.sql.database import Asked
 from dpselect.engines.sql.port import Int64, SqlType
 from dpselect.errors import ParameterError, SourceError
 

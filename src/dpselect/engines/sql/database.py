@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.keys import Key as KeyNames
+from dpselect._ground.keys import named, names
 from dpselect._ground.parameters import Progress
 from dpselect.engines.sql.port import Columns, Dialect, Int64, Key, Row, SqlType, int64
 
@@ -19,12 +22,48 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.user_sets import Sets
+    from dpselect.engines.row_filter import Hint, RowFilter
     from dpselect.engines.row_periods import RowPeriods
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
 Names = Callable[[str, Int64], Sequence[Any]]
 """From a column and places, as they are asked for, to what stands there."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a source is opened for: the columns that a question names, its filter and its periods.
+
+    `numbers` are the columns of weights and of measures, each beside the parameter that names it.
+    """
+
+    user: KeyNames
+    item: KeyNames
+    by: tuple[str, ...] = ()
+    condition: RowFilter | None = None
+    periods: Periods | None = None
+    numbers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Each column beside the parameter that names it, but for those of the filter."""
+        time = [] if self.periods is None else [("time", self.periods.column)]
+        return [*named(self.user, self.item, self.by), *time, *self.numbers]
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """The columns of a user."""
+        return names(self.user)
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The columns of an item."""
+        return names(self.item)
+
+    def filtered(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
+        """The columns that the filter needs, of those of the source."""
+        return [] if self.condition is None else self.condition.needs(known, hint)
 
 
 class Database(ABC):

@@ -16,8 +16,7 @@ from dpselect._ground.parameters import Progress, whole
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
-from dpselect.engines.sql.asked import Asked
-from dpselect.engines.sql.database import Database
+from dpselect.engines.sql.database import Asked, Database
 from dpselect.engines.sql.port import int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
 from dpselect.errors import SourceError, naming
