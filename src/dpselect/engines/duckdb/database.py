@@ -235,10 +235,9 @@ class DuckDBDatabase(Database):
         """What the owner of the rows should know of them, and of those that count. Nothing of it is private."""
         from dpselect.engines.duckdb.inspect import row_findings
 
-        asked = self._asked
-        conditions = (
-            {} if self._scan.user_code else {"without a user": self._raw(asked.users)}
-        )  # prepared rows have one
+        asked, conditions = self._asked, dict[str, str]()
+        if self._scan.user_code is None:  # rows of prepared data have one
+            conditions["without a user"] = self._raw(asked.users)
         conditions |= {"without an item": self._raw(asked.items), "that where leaves out": self._where or "true"}
         conditions |= {} if asked.periods is None else {"in none of the periods": self.time(asked.periods).all}
 

@@ -6,7 +6,7 @@ Every database counts the same, to the bit; only which items a bounded user keep
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -173,8 +173,12 @@ class SqlEngine(QuestionsByGroup):
             value = self._database.at(sql, order, int64([place]))[0]
             return value if span else item_type.label(value)
 
+        @cache
+        def gaps(start: int) -> str:
+            return self._database.keep(questions.gaps(counted, start, self._dialect))
+
         def seen_before(start: int, unseen: int) -> int:
-            return int(self._database.rows(questions.seen_before(counted, start, unseen, self._dialect))[0][0])
+            return int(self._database.rows(questions.seen_before(gaps(start), unseen))[0][0])
 
         return histogram_of(found, domain, text=item_type.is_text, item=item, seen_before=seen_before)
 

@@ -154,10 +154,15 @@ def in_order(counted: str, named: str, *, listed: bool) -> str:
     return f"SELECT name, n FROM (SELECT {named} AS name, i, n{more} FROM ({counted}) AS c) AS o ORDER BY {order}"
 
 
-def seen_before(counted: str, start: int, unseen: int, dialect: Dialect) -> str:
-    """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
+def gaps(counted: str, start: int, dialect: Dialect) -> str:
+    """For each seen number of a span, how many unseen ones stand before it."""
     gap = f"CAST(i AS {dialect.whole}) - ({start}) - (row_number() OVER (ORDER BY i) - 1) AS gap"
-    return f"SELECT count(*) AS items FROM (SELECT {gap} FROM {counted} AS c) AS g WHERE gap <= {unseen}"
+    return f"SELECT {gap} FROM {counted} AS c"
+
+
+def seen_before(gaps: str, unseen: int) -> str:
+    """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
+    return f"SELECT count(*) AS items FROM {gaps} AS g WHERE gap <= {unseen}"
 
 
 def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect, more: str = "") -> str:
