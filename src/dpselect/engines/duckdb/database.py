@@ -70,11 +70,6 @@ class DuckDBDatabase(Database):
         for name in asked.items:
             item_form(quoted(name), self._types[name])
         self.types = {name: counted_type(one, untyped=scan.untyped) for name, one in self._types.items()}
-        if asked.numbers:
-            from dpselect.engines.sql.totals import refuse_no_numbers
-
-            for _, name in asked.numbers:
-                refuse_no_numbers(self.types[name])
         if scan.user_code is not None:
             times = [] if asked.periods is None else [asked.periods.column]
             others = {*asked.items, *asked.by, *times, *(name for _, name in asked.numbers), *self._filtered}

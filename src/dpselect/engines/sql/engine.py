@@ -80,9 +80,6 @@ class SqlEngine(QuestionsByGroup):
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
             self._had: dict[str | None, str] = {}  # what users have in groups, by the list of these
             self._numbered: tuple[Sets, Callable[[Any], str]] | None = None  # groups, where they are to be found
-            kept = [] if condition is None else [self._filter(condition)]
-            if split is not None and not what.type.has_text:
-                raise SourceError("split", "go with an item column of text", f"a column of {what.type.name}")
             weight, values = None, list[str]()
             if numbers:
                 from dpselect.engines.sql.totals import weight as read
@@ -90,6 +87,9 @@ class SqlEngine(QuestionsByGroup):
                 database.each()
                 weight = None if totals is None else read(database, totals.column)
                 values = [read(database, one.column) for one in measures]
+            kept = [] if condition is None else [self._filter(condition)]
+            if split is not None and not what.type.has_text:
+                raise SourceError("split", "go with an item column of text", f"a column of {what.type.name}")
             time = None if periods is None else database.time(periods)
             self._rows_with = partial(
                 questions.rows, database.source, whose, what, kept, time, database.dialect, group, measures=values
