@@ -243,7 +243,7 @@ def one_place(places: str, per_user: PerUser, key: str, dialect: Dialect, whose:
     """Of the places i of each user the one that they take part with; of each user and group where `whose` is u, g."""
     if per_user is PerUser.RANDOM and dialect.first is None:
         first = f"row_number() OVER (PARTITION BY {whose} ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
-        distinct = f"(SELECT DISTINCT {whose}, i FROM {together(places, whose, dialect)} AS d)"
+        distinct = f"(SELECT DISTINCT {whose}, i FROM {together(places, f'{whose}, i', dialect)} AS d)"
         return f"(SELECT {whose}, i FROM (SELECT {whose}, i, {first} FROM {distinct} AS m) AS o WHERE place <= 1)"
     one = {
         PerUser.RANDOM: (dialect.first or "").format(value="i", hash=dialect.keyed(key, "u", "i")),
