@@ -46,6 +46,7 @@ POSTGRES = Dialect(
     parts='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
     sorted=sorted_text,
     binary='({}) COLLATE "C"',
+    underflow=True,
 )
 
 

@@ -79,6 +79,7 @@ class Dialect:
     in_order: str = ""  # what a query ends with whose rows are kept and asked for again by user, where that gains
     whole: str = "NUMERIC"  # integers of any size, where more than a sum is asked of them
     double: str = "DOUBLE PRECISION"
+    underflow: bool = False  # does a quotient fail that is nearer to 0 than any double?
     divided: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
     binary: str = "{}"  # a text that is compared by its characters
     low: str = "\x01"  # characters that texts may have and that are not above the border between two of them

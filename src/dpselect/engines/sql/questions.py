@@ -263,8 +263,9 @@ def place(grid: Points, dialect: Dialect, value: str = "v") -> str:
         return unbounded_places.place(grid, value, lambda x: number(x, dialect))
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
     low, high, step, half, last = (number(float(x), dialect) for x in ends)
-    tiny = number(float(grid.step) * unbounded_places.TINY, dialect)
-    above = f"greatest(least(greatest({value}, {low}), {high}) - {low}, {tiny})"
+    above = f"(least(greatest({value}, {low}), {high}) - {low})"
+    if dialect.underflow:
+        above = f"greatest({above}, {number(float(grid.step) * unbounded_places.TINY, dialect)})"
     steps = f"floor({above} / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS BIGINT)"
 
