@@ -29,6 +29,7 @@ class QuestionsByGroup(ABC):
     _database: Database
     _dialect: Dialect
     _domains: dict[Domain, tuple[str, int]]
+    _group_lists: dict[Domain, str]
     _had: dict[str | None, str]
     _by: tuple[SqlType, ...]
     _group: SqlType | None
@@ -50,19 +51,19 @@ class QuestionsByGroup(ABC):
 
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
-        if groups not in self._domains:
+        if groups not in self._group_lists:
             with naming("groups"):
                 refuse_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                self._domains[groups] = self._database.listed(groups, self._by)
+                self._group_lists[groups], _ = self._database.listed(groups, self._by)
 
     def group_names(self, groups: Domain) -> Sequence[object]:
         """Listed groups in their order, by the labels that those of rows have."""
         group = self._group
         assert group is not None
         self.check_groups(groups)
-        named = f"SELECT {group.named} AS name, i FROM {self._domains[groups][0]} AS l ORDER BY i"
+        named = f"SELECT {group.named} AS name, i FROM {self._group_lists[groups]} AS l ORDER BY i"
         return [group.label(row[0]) for row in self._database.rows(named)]
 
     def top_by(
@@ -182,7 +183,7 @@ class QuestionsByGroup(ABC):
         if isinstance(groups, FoundGroups):
             return groups.place
         self.check_groups(groups)
-        return self._domains[groups][0]
+        return self._group_lists[groups]
 
     def _bounds(self, groups: int, items: int | None) -> GroupBounds:
         from dpselect.engines.sql.by_group import GroupBounds
