@@ -10,7 +10,7 @@ import pytest
 
 from dpselect._ground.domain import Listed
 from dpselect.engines import unbounded_places
-from dpselect.engines.duckdb import questions as duckdb_questions
+from dpselect.engines.duckdb import dialect as duckdb_dialect
 from dpselect.engines.postgres import dialect
 from dpselect.engines.postgres.database import PostgresDatabase
 from dpselect.engines.postgres.dialect import POSTGRES
@@ -153,7 +153,7 @@ TWINS = {
         lambda hold: check_text(hold(EACH)),
     ),
     "DuckDB's own numbers": Twin(
-        duckdb_questions, "number_form", lambda i, _: f"TRY_CAST({i} AS DOUBLE)", lambda _: check_text(judge(EACH))
+        duckdb_dialect, "number_form", lambda i, _: f"TRY_CAST({i} AS DOUBLE)", lambda _: check_text(judge(EACH))
     ),
 }
 

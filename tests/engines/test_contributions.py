@@ -205,9 +205,11 @@ def test_only_the_dictionary_of_items_stays():
     rows = {"user": ["secret user"], "item": ["a"]}
     with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
         engine.contributions()
-        tables = engine._workspace.fetch("SELECT table_name, column_count FROM duckdb_tables() WHERE table_name ~ '_'")
-        kept = [name for name, _ in tables if engine._workspace.fetch(f"FROM {name}") == [("a", 0)]]
-        held = [name for name, _ in tables if "secret user" in str(engine._workspace.fetch(f"FROM {name}"))]
+        tables = engine._database.workspace.fetch(
+            "SELECT table_name, column_count FROM duckdb_tables() WHERE table_name ~ '_'"
+        )
+        kept = [name for name, _ in tables if engine._database.workspace.fetch(f"FROM {name}") == [("a", 0)]]
+        held = [name for name, _ in tables if "secret user" in str(engine._database.workspace.fetch(f"FROM {name}"))]
         assert (len(kept), held) == (1, [])
 
 

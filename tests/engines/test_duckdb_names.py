@@ -6,7 +6,7 @@ And a database file that this process has open keeps its lock.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -109,12 +109,13 @@ def test_no_macro_is_called(connection, truth):
 
 @contextmanager
 def there(
-    self: RelationScan, workspace: scans.Workspace, columns: object, select: Callable[[str], str]
+    self: RelationScan, workspace: scans.Workspace, columns: Sequence[str], select: Callable[[str], str]
 ) -> Iterator[str]:
-    """As it was: the question's own filter and forms run on the caller's connection."""
-    assert columns
-    with workspace.registered(self.relation.query("source", select("source")).__arrow_c_stream__()) as name:
-        yield name
+    """A twin: something is called on the caller's connection, though it changes nothing."""
+    forms = ", ".join("concat(item) AS item" if column == "item" else column for column in columns)
+    narrow = self.relation.query("source", f"SELECT {forms} FROM source")
+    with workspace.registered(narrow.__arrow_c_stream__()) as name:
+        yield f"({select(name)})"
 
 
 def test_a_filter_on_the_callers_connection_is_noticed(connection, truth, monkeypatch):

@@ -257,7 +257,8 @@ def test_conditions_stand_alone_so_that_they_can_be_pushed_down(tmp_path: Path):
     path = tmp_path / "rows.parquet"
     duckdb.sql(f"COPY (SELECT 'u' AS u, i::VARCHAR AS i, i AS n FROM range(9) AS t(i)) TO '{path}'")
     with DuckDBEngine(path, user="u", item="i", where="n > 1 AND i = '5' AND n < 7", key=b"k") as engine:
-        plan = engine._workspace.rows(f"EXPLAIN {engine._select(engine._scan.sql(engine._columns))}")[0][1]
+        with engine._database.reading(f"SELECT u, i FROM {engine._rows}") as rows:
+            plan = engine._database.workspace.rows(f"EXPLAIN {rows}")[0][1]
         assert "FILTER" not in plan.replace("Filters", "")
         assert engine.top(9).counts.tolist() == [1]
 

@@ -51,7 +51,7 @@ def counted(path: Path) -> Found:
         at = engine.users_at(GRID, PerUser.RANDOM)
         found["values"] = Counter(dict(zip(at.places.tolist(), at.users.tolist(), strict=True)))
     with DuckDBEngine(path, by=("g",), **given) as engine:
-        groups = engine.top_by(100, 1)
+        groups = engine.top_by(100, 1, users=True)
         places = np.arange(len(groups.sizes))
         found["groups"] = Counter(dict(zip(groups.groups(places), groups.users(places).tolist(), strict=True)))
     with DuckDBEngine(path, **given) as engine:

@@ -167,9 +167,11 @@ def test_groups_leave_one_row_for_each_count(leaving, domain):
         leaving.clear()
         histogram = engine.grouped(domain)
         assert max(number for _, number in leaving) <= 2
-        leaving.clear()
-        histogram.label(0, 5)
-        assert [number for _, number in leaving] == [1]
+        for _ in range(2):  # the first puts the items in their order, and DuckDB says that it is done in one row
+            leaving.clear()
+            histogram.label(0, 5)
+            assert {number for _, number in leaving} == {1}
+        assert len(leaving) == 1
 
 
 def test_nothing_is_left_on_disk_or_in_the_connection(tmp_path, monkeypatch):

@@ -126,6 +126,6 @@ def test_nothing_is_kept_when_a_question_is_over(name, tmp_path):
     before = set(_kept)
     with DuckDBEngine(tmp_path / name, user="user", item="item", key=b"k") as engine:
         assert len(engine.top(3).counts) == 1
-        with engine._scan.rows(engine._workspace, ["user"], str):
+        with engine._database.reading(f"SELECT u FROM {engine._rows}"):
             pass  # a stream that nobody reads
     assert set(_kept) == before

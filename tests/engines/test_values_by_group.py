@@ -174,6 +174,16 @@ def test_counts_of_a_span(hold, text):
     assert found == {"p": [(named(3), 2)], "q": [(named(4), 1), (named(5), 1)], "r": []}
 
 
+def test_one_list_of_items_and_of_groups(hold):
+    """Each is read as its own column has it, whatever other groups there are."""
+    rows = pa.table({"user": ["a", "b", "c", "d"], "item": [1, 2, 1, 1], "g": ["1", "2", "1", "other"]})
+    both = Listed(("1", "2"))
+    with hold(rows).engine(by=("g",)) as engine:
+        assert list(engine.item_names(both)) == [1, 2]
+        assert list(engine.group_names(both)) == ["1", "2"]
+        assert told(engine.counts_by(both, 1, both)) == {"1": [(1, 2)], "2": [(2, 1)]}
+
+
 # ---- groups that were found -------------------------------------------------------------------------------
 
 MOMENT = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 
 from dpselect.draws import fresh_key
 from dpselect.engines import memory
-from dpselect.engines.duckdb import weights
+from dpselect.engines.duckdb.dialect import DUCKDB, secret
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.questions import keyed_hash
+from dpselect.engines.sql import weights
 from dpselect.mechanisms import WeightedLaplace
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
 from tests.engines.every_engine import judge
@@ -191,17 +192,19 @@ def test_neither_groups_nor_pairs_show_anything(hold):
     with hold(TABLE).engine() as engine:
         pairs = engine.pairs()
         assert repr(pairs.weigh(SHARES, b"k")) == "WeightGroups(private)"
-        assert repr(pairs) in ("DuckDBPairs(private)", "SqlPairs(private)")
+        assert repr(pairs) == "SqlPairs(private)"
 
 
 # ---- on DuckDB --------------------------------------------------------------------------------------------
 
 
-def by_number(pairs, most, key):
+KEPT = weights.kept
+
+
+def by_number(pairs, most, key, dialect):
     """A twin: the hash is of an item's number among all items, which others change."""
     numbered = f"(SELECT u, i, dense_rank() OVER (ORDER BY i) AS c FROM {pairs})"
-    first = f"row_number() OVER (PARTITION BY u ORDER BY {keyed_hash(key, 'c')}, c) <= {most}"
-    return f"SELECT i, least(count(*) OVER (PARTITION BY u), {most}) AS t FROM {numbered} QUALIFY {first}"
+    return KEPT(numbered, most, key, replace(dialect, keyed=lambda key, user, _: dialect.keyed(key, user, "c")))
 
 
 def test_a_hash_of_numbers_that_others_change_is_seen_through(monkeypatch):
@@ -213,7 +216,8 @@ def test_the_bound_is_the_first_by_the_keyed_hash():
     with opened(rows_of({"u": [f"i{n}" for n in range(20)]})) as engine:
         found = everything(engine.pairs(), np.array([1, 1, 1]), b"key")
         rows = "(SELECT 'u' AS u, 'i' || n AS i FROM range(20) t(n))"
-        first = engine._workspace.fetch(f"SELECT i FROM {rows} ORDER BY {keyed_hash(b'key', 'i')}, i LIMIT 3")
+        order = DUCKDB.keyed(secret(b"key"), "u", "i")
+        first = engine._database.workspace.fetch(f"SELECT i FROM {rows} ORDER BY {order}, i LIMIT 3")
     assert set(found) == {item for (item,) in first}
 
 

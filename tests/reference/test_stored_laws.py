@@ -156,9 +156,9 @@ def test_the_engine_tells_nothing_while_pairs_are_fetched(monkeypatch, many):
     monkeypatch.setattr(engine_pairs, "MANY", many)
     rows = {"user": list(range(50)), "item": [n % 3 for n in range(50)]}
     with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
-        engine._workspace.connection = Halfway(engine._workspace.connection)
+        engine._database.workspace.connection = Halfway(engine._database.workspace.connection)
         engine.contributions()
-        assert engine._workspace._done() == 0.4
+        assert engine._database.workspace._done() == 0.4
     assert len(seen) == (4 if many == 0 else 1)
     assert all(told is None for told, _ in seen)
     assert seen[0][1] == 0.4

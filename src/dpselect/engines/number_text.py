@@ -9,3 +9,6 @@ NUMBER = "[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*"
 """A regular expression for the whole text, without a backslash; RE2, Java and PostgreSQL read it alike."""
 LETTERS = 1000
 """A number has fewer letters: what is longer is no number anywhere, and no engine need read it."""
+
+WHOLE = "(0|-?[1-9][0-9]{0,18})"
+"""A whole number in the digits that Python gives it."""

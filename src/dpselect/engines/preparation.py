@@ -15,12 +15,13 @@ from dpselect._ground.keys import key_of, names
 from dpselect._ground.parameters import Progress, called, flag, one_of, whole
 from dpselect._ground.periods import SORTS, UTC, Periods, zone_of
 from dpselect.draws import fresh_key
+from dpselect.engines.duckdb.dialect import counted_type
 from dpselect.engines.duckdb.preparing.preparation import Written, written
 from dpselect.engines.duckdb.preparing.work import kept_types, refuse_types
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.times import row_time
-from dpselect.engines.duckdb.types import kind, refuse_no_numbers
+from dpselect.engines.duckdb.types import kind
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.identity import source_of
 from dpselect.engines.memory import size_of
@@ -31,6 +32,7 @@ from dpselect.engines.prepared.writing import Writing, ready
 from dpselect.engines.sources.files import is_prepared
 from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.spark.source import is_spark
+from dpselect.engines.sql.totals import refuse_no_numbers
 from dpselect.errors import DataError, ParameterError, came
 
 MANY = 1000
@@ -214,7 +216,7 @@ def _rules(workspace: Workspace, scan: Scan, given: dict[str, Any]) -> Rules:
         if name in kept:
             _refuse_type(parameter, name, types[name])
     for name in given["weight"]:
-        refuse_no_numbers(types[name], untyped=scan.untyped)
+        refuse_no_numbers(counted_type(types[name], untyped=scan.untyped))
     rules = Rules(**given, types=types, untyped=scan.untyped)
     if rules.time is not None and rules.period is not None:
         row_time(Periods(rules.time, rules.period, rules.timezone, ()), types)

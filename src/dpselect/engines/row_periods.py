@@ -10,7 +10,6 @@ import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from dpselect._ground.parameters import near
 from dpselect._ground.periods import Periods
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
@@ -144,13 +143,3 @@ def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spellin
     if zoned and not sql_type.name.endswith("_NS"):  # as it is: who reads may leave parts of a file out
         value = replace(value, sql=f"({sql})", safe="", type_name=spelling.zoned)
     return RowPeriods(periods, spelling, value, in_utc=zoned)
-
-
-def known(periods: Periods | None, names: Sequence[str]) -> list[str]:
-    """The column of times, which must be one of these."""
-    if periods is None:
-        return []
-    if periods.column not in names:
-        must = "be a column of the source"
-        raise SourceError("time", must, repr(periods.column), near(periods.column, tuple(names)))
-    return [periods.column]

@@ -19,10 +19,10 @@ from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.preparing import preparation
-from dpselect.engines.duckdb.questions import UserBound
 from dpselect.engines.port import PerUser
 from dpselect.engines.preparation import prepare
 from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.sql import questions
 from dpselect.errors import DataError, ParameterError
 from tests.engines import timed_rows, typed_rows
 from tests.engines.test_conformance import named, pairs
@@ -208,8 +208,9 @@ def test_every_item_of_a_user_is_as_likely_to_stay(tmp_path, more):
         assert isinstance(engine, DuckDBEngine)
         kept = engine.pairs()
         kept.weigh(np.ones(1, dtype=np.int64), KEY)
-        at = f"SELECT u, i FROM {kept._pairs} {UserBound(1, KEY).first} ORDER BY u"
-        of_each = [item for _, item in engine._workspace.fetch(at)]
+        database = engine._database
+        bounded = questions.pairs(kept._pairs, 1, database.secret(KEY), database.dialect)
+        of_each = [item for _, item in database.rows(f"SELECT u, i FROM {bounded} ORDER BY u")]
     expected, deviation = len(names) / items, (len(names) / items * (1 - 1 / items)) ** 0.5
     assert all(abs(count - expected) < 6 * deviation for count in counts.values())
     same = sum(one == other for one, other in pairwise(of_each))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,8 @@ import pytest
 from dpselect._ground.domain import Listed
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.engines.duckdb import questions
 from dpselect.engines.registry import open_engine
+from dpselect.engines.sql import questions
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.release.scale import Scale
 from dpselect.testing import Law, law
@@ -99,16 +100,16 @@ def test_every_unit_moves_all_gains_one_way_by_at_most_1(most: int | None) -> No
 SIGNED = questions.gains
 
 
-def _rows(rows: str, bound: object) -> str:
-    return SIGNED(rows, bound).replace("DISTINCT ", "")  # type: ignore[arg-type]
+def _rows(*asked: Any) -> str:
+    return SIGNED(*asked).replace("DISTINCT ", "")
 
 
-def _apart(rows: str, bound: object) -> str:
-    return SIGNED(rows, bound).replace("CAST(sum(w)", "CAST(abs(sum(w))").replace("HAVING sum(w) > 0", "")  # type: ignore[arg-type]
+def _apart(*asked: Any) -> str:
+    return SIGNED(*asked).replace("CAST(sum(w)", "CAST(abs(sum(w))").replace("WHERE n > 0", "")
 
 
-def _of_both_months(rows: str, bound: object) -> str:
-    return SIGNED(rows, bound).replace("PARTITION BY u ", "PARTITION BY u.u ")  # type: ignore[arg-type]
+def _of_both_months(*asked: Any) -> str:
+    return SIGNED(*asked).replace("PARTITION BY u ", "PARTITION BY u.u ")
 
 
 TWINS: list[tuple[Callable[..., str], int | None, list[tuple[Data, Data]]]] = [

@@ -30,7 +30,8 @@ UNASKED = {
 }
 NEVER = (
     "dpselect.ledger",
-    "dpselect.engines.sql",
+    *(f"dpselect.engines.sql.{name}" for name in ("by_group", "keys", "measures", "pairs", "sets", "totals", "values")),
+    "dpselect.engines.duckdb.elsewhere",
     "dpselect.engines.postgres.database",
     "dpselect.engines.spark.database",
     "dpselect.engines.sources.frames",

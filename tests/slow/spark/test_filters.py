@@ -16,6 +16,7 @@ from dpselect.engines.row_filter import parse
 from dpselect.engines.spark.database import SparkDatabase
 from dpselect.engines.spark.dialect import quoted as spark_quoted
 from dpselect.engines.spark.dialect import spark_type
+from dpselect.engines.sql.database import Asked
 from dpselect.errors import ParameterError
 from tests.engines import filter_rows, filter_words
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS
@@ -23,9 +24,14 @@ from tests.engines.test_filter_patterns import differing
 from tests.slow.engines.test_filter_cost import TEXTS, missing
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 NAMES = ("id", *COLUMNS)
+
+
+def asked(frame: DataFrame) -> Asked:
+    """All of its columns, as if they were of numbers."""
+    return Asked("id", "id", numbers=tuple(("measures", name) for name in frame.columns))
 
 
 def written(database: SparkDatabase, where: str) -> str:
@@ -54,7 +60,7 @@ def on_spark(finite_rows: Workspace, spark: SparkSession) -> Iterator[Callable[.
     session.conf.set("spark.sql.session.timeZone", "America/New_York")
     rows = finite_rows.connection.sql("FROM t").to_arrow_table()
     frame = session.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
-    database = SparkDatabase(frame, None, user="id", item="id", needs=lambda names: names)
+    database = SparkDatabase(frame, None, asked(frame))
 
     def keep(*wheres: str) -> dict[str, list[int]]:
         conditions = {}
@@ -96,14 +102,13 @@ def test_a_where_of_a_file_keeps_the_same_rows(finite_rows, spark, tmp_path):
     """The other tests ask for conditions as columns: a WHERE for each of them would take far longer."""
     rows = finite_rows.connection.sql("FROM t").to_arrow_table()
     pq.write_table(rows, tmp_path / "rows.parquet", row_group_size=6)
-    database = SparkDatabase(
-        spark.read.parquet(str(tmp_path / "rows.parquet")), None, user="id", item="id", needs=lambda names: names
-    )
-    asked = " UNION ALL ".join(
+    frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    database = SparkDatabase(frame, None, asked(frame))
+    questions = " UNION ALL ".join(
         f"SELECT {place} AS place, id FROM {database.source} WHERE {written(database, where)}"
         for place, where in enumerate(PUSHED)
     )
-    kept = database.rows(asked)
+    kept = database.rows(questions)
     database.close()
     found = [sorted(row[1] for row in kept if row[0] == place) for place in range(len(PUSHED))]
     meant = [filter_rows.kept(finite_rows, where) for where in PUSHED]

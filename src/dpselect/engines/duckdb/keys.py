@@ -52,7 +52,10 @@ class DuckDBKey:
 
     def label(self, value: object) -> object:
         """A counted item as a plain Python value; a tuple of such where it has several columns."""
-        return label_of(value, self.types)
+        if len(self.types) == 1:
+            return label(value, self.types[0])
+        fields = value.values() if isinstance(value, dict) else ()
+        return tuple(label(one, sql_type) for one, sql_type in zip(fields, self.types, strict=True))
 
     @property
     def _each(self) -> list[tuple[str, str]]:
@@ -64,14 +67,6 @@ def together(forms: Sequence[str]) -> str:
     if len(forms) < 2:
         return forms[0] if forms else "0"
     return f"struct_pack({', '.join(f'k{place} := {form}' for place, form in enumerate(forms))})"
-
-
-def label_of(value: object, types: Sequence[str]) -> object:
-    """A counted item by the types of its columns."""
-    if len(types) == 1:
-        return label(value, types[0])
-    fields = value.values() if isinstance(value, dict) else ()
-    return tuple(label(one, sql_type) for one, sql_type in zip(fields, types, strict=True))
 
 
 def _all(conditions: Iterable[str]) -> str:

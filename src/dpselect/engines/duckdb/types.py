@@ -110,14 +110,6 @@ def number_form(expression: str, sql_type: str) -> str:
     raise DataError(f"a column of type {name} holds no numbers", hint)
 
 
-def refuse_no_numbers(sql_type: str, *, untyped: bool) -> None:
-    """Refuse a column that holds no numbers; text may hold some only where the source has no types."""
-    number_form("i", sql_type)
-    if kind(sql_type) in TEXTS and not untyped:
-        hint = "cast it to a number in the source, for example in a view or a data frame"
-        raise DataError(f"a column of type {kind(sql_type)} holds no numbers", hint)
-
-
 def plain_form(expression: str) -> str:
     """The SQL of the plain text of a value in a column without a declared type; null for bytes, which have none."""
     mark, plain = literal(object_marks.MARK), f"substr({expression}, 3)"

@@ -201,5 +201,5 @@ SPARK = Spelling(
 )
 
 
-SPELLINGS: Mapping[str, Spelling] = {"postgres": POSTGRES, "spark": SPARK}
-"""The spelling of each database of the SQL engine, by the name of its dialect."""
+SPELLINGS: Mapping[str, Spelling] = {"duckdb": DUCKDB, "postgres": POSTGRES, "spark": SPARK}
+"""The spelling of each database, by the name of its dialect."""

@@ -11,38 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from dpselect._ground.keys import Key, named
 from dpselect._ground.parameters import Progress
-from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
-from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
+from dpselect.engines.sql.database import Asked
+from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
 from dpselect.errors import DataError, ParameterError
 
 
-class PostgresDatabase:
+class PostgresDatabase(DatabaseElsewhere):
     """A table or view of a database. Opening it reads the catalogue, never a row."""
 
     dialect = POSTGRES
 
-    def __init__(
-        self,
-        address: str,
-        table: str | None,
-        *,
-        user: Key,
-        item: Key,
-        needs: Needs | None = None,
-        by: tuple[str, ...] = (),
-    ) -> None:
+    def __init__(self, address: str, table: str | None, asked: Asked) -> None:
         self._workspace = PostgresWorkspace(address)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
         try:
-            self.source: str
-            self.types: Mapping[str, SqlType]
-            self.source, self.types = columns_of(self._workspace, table, named(user, item, by), needs)
+            self.source, self.types = columns_of(self._workspace, table, asked)
         except BaseException:
             self._workspace.close()
             raise
@@ -54,9 +43,6 @@ class PostgresDatabase:
     def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
         """All rows of one large query by column; those of whole numbers alone come as they lie in memory."""
         return self._workspace.columns(sql, names, self._values, progress=progress)
-
-    def fetched(self, sql: str, most: int, *, progress: Progress | None = None) -> None:
-        """Not here: distinct pairs are found where the rows are."""
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002 - nothing runs yet
         """The query itself: the snapshot answers it in the same way each time."""
@@ -78,20 +64,15 @@ class PostgresDatabase:
         picked = ", ".join(f"{name}{collation} AS {name}" for name, _, collation in fields)
         return f"(SELECT {picked} FROM unnest({arrays}) AS x ({names}))"
 
-    def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
-        """A public list of items in their one form; the server says whether it can hold them."""
-        listed = self.put_tuples([(value,) for value in values], [item_type])
-        return f"(SELECT DISTINCT k0 AS i FROM {listed} AS l)"
-
     def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
-        """A public list of tuples, each value in its one form; the server says whether it can hold them."""
+        """A public list of tuples at their places; the server says whether it can hold them."""
         here = [f"domain_{len(self._values)}_{at}" for at in range(len(types))]
         given = {name: [value[at] for value in values] for at, name in enumerate(here)}
         arrays = ", ".join(f"%({name})s::{one.counted}[]" for name, one in zip(here, types, strict=True))
         forms = [f'x{at} COLLATE "C"' if one.counted == "text" else f"x{at}" for at, one in enumerate(types)]
         picked = ", ".join(f"{form} AS k{at}" for at, form in enumerate(forms))
         names = ", ".join(f"x{at}" for at in range(len(types)))
-        sql = f"(SELECT {picked} FROM unnest({arrays}) AS x ({names}))"
+        sql = f"(SELECT {picked}, place FROM unnest({arrays}) WITH ORDINALITY AS x ({names}, place))"
         try:
             fits = bool(self._workspace.attempt(f"SELECT count(*) FROM {sql} AS d", given))
         except DataError:
@@ -120,4 +101,5 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """End the snapshot and the connection."""
+        super().close()
         self._workspace.close()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 
-from dpselect.engines.number_text import LETTERS, NUMBER
+from dpselect.engines.number_text import LETTERS, NUMBER, WHOLE
 from dpselect.engines.postgres.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
 from dpselect.errors import DataError
@@ -41,10 +41,12 @@ POSTGRES = Dialect(
     literal=literal,
     text='({})::text COLLATE "C"',
     keyed=_keyed,
-    matches="{text} ~ '{pattern}'",
+    written=f"CASE WHEN {{}} ~ '^{WHOLE}$' THEN CAST({{}} AS NUMERIC) END",
+    summed="sum(CAST({} AS NUMERIC))",
     parts='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
     sorted=sorted_text,
     binary='({}) COLLATE "C"',
+    underflow=True,
 )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dpselect._ground.parameters import near
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted
-from dpselect.engines.sql.port import Needs, Row, SqlType
+from dpselect.engines.sql.database import Asked
+from dpselect.engines.sql.port import Row, SqlType
 from dpselect.errors import SourceError
 
 # Tables, partitioned and foreign ones, views and materialised views.
@@ -29,18 +28,16 @@ FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespa
 """
 
 
-def columns_of(
-    workspace: PostgresWorkspace, table: str | None, asked: Sequence[tuple[str, str]], needs: Needs | None
-) -> tuple[str, dict[str, SqlType]]:
-    """The table as SQL has it, and the types of the columns that are asked for, and of those that `needs` picks."""
+def columns_of(workspace: PostgresWorkspace, table: str | None, asked: Asked) -> tuple[str, dict[str, SqlType]]:
+    """The table as SQL has it, and the types of the columns that are asked for."""
     oid, name = _meant(workspace, table)
     found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
-    for parameter, column in asked:
+    for parameter, column in asked.named:
         if column not in found:
             raise SourceError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
     types = {
         column: _type(workspace, found[column])
-        for column in (*(name for _, name in asked), *(needs(tuple(found)) if needs else ()))
+        for column in (*(name for _, name in asked.named), *asked.filtered(tuple(found)))
     }
     # No row is read by this, but whoever may not read any is told so now.
     workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")

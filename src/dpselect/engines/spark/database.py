@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress
-from dpselect.aggregates.user_sets import Int64
+from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.spark.dialect import SPARK, secret
 from dpselect.engines.spark.jobs import fresh_name
 from dpselect.engines.spark.names import LookedUpNames
 from dpselect.engines.spark.sizes import bytes_of, expected_bytes, most_bytes
 from dpselect.engines.spark.source import frame_of, work_of
-from dpselect.engines.spark.tables import apart, arrays_of, columns_of, items_of, table_of, tuples_of, view, view_of
-from dpselect.engines.sql.port import Columns, Needs, Row, SqlType
+from dpselect.engines.spark.tables import apart, arrays_of, columns_of, table_of, tuples_of, view, view_of
+from dpselect.engines.sql.database import Asked
+from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,8 +35,8 @@ MOST_BYTES = 1 << 29
 EXPECTED_BYTES = MOST_BYTES // 2
 
 
-class SparkDatabase:
-    """A `sql_port.Database`. `needs` tells a filter's columns from the names of all."""
+class SparkDatabase(DatabaseElsewhere):
+    """One frame of a session."""
 
     dialect = SPARK
 
@@ -44,11 +44,7 @@ class SparkDatabase:
         self,
         source: object,
         table: str | None,
-        *,
-        user: Key,
-        item: Key,
-        needs: Needs | None = None,
-        by: tuple[str, ...] = (),
+        asked: Asked,
     ) -> None:
         self._work = work_of(source)
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
@@ -56,8 +52,8 @@ class SparkDatabase:
         self._names = LookedUpNames(self._work)
         try:
             frame = frame_of(self._work, source, table)
-            self.types: Mapping[str, SqlType] = columns_of(self._work, frame, user, item, needs, by)
-            self.source: str = view_of(self._work, frame, list(self.types))
+            self.types = columns_of(self._work, frame, asked)
+            self.source = view_of(self._work, frame, list(self.types))
             self._kept[self.source] = None
         except BaseException:
             self.close()
@@ -133,14 +129,10 @@ class SparkDatabase:
         """A small table of whole numbers and texts, as a view."""
         return self._put(table_of(columns))
 
-    def put_items(self, values: Sequence[object], item_type: SqlType) -> str:
-        """A public list of items in their one form, as a view with column i; DuckDB has checked them."""
-        return self._put(items_of(values, item_type), f"CAST(i AS {item_type.counted}) AS i")
-
     def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
-        """A public list of tuples, each value in its one form; DuckDB has checked them."""
+        """A public list of tuples at their places; DuckDB has checked them."""
         casts = (f"CAST(k{at} AS {one.counted}) AS k{at}" for at, one in enumerate(types))
-        return self._put(tuples_of(values, types), *casts)
+        return self._put(tuples_of(values, types), *casts, "place")
 
     def _put(self, table: pa.Table, *expressions: str) -> str:
         name = fresh_name()
@@ -171,6 +163,7 @@ class SparkDatabase:
 
     def close(self) -> None:
         """Forget everything that is ours; the session goes on."""
+        super().close()
         for kept in list(self._kept):
             with suppress(Exception):
                 self.drop(kept)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect._ground.keys import Key, named, said
+from dpselect._ground.keys import said
 from dpselect._ground.parameters import near
-from dpselect.aggregates.user_sets import Int64
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
-from dpselect.engines.sql.port import Needs, SqlType
+from dpselect.engines.sql.database import Asked
+from dpselect.engines.sql.port import Int64, SqlType
 from dpselect.errors import ParameterError, SourceError
 
 if TYPE_CHECKING:
@@ -24,25 +24,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def columns_of(
-    work: SparkWork, frame: DataFrame, user: Key, item: Key, needs: Needs | None, by: tuple[str, ...] = ()
-) -> dict[str, SqlType]:
+def columns_of(work: SparkWork, frame: DataFrame, asked: Asked) -> dict[str, SqlType]:
     """The types of the columns that are asked for; the schema alone is looked at."""
     fields = work.guarded(lambda: list(frame.schema.fields))
     names = [field.name for field in fields]
-    for parameter, column in named(user, item, by):
+    for parameter, column in asked.named:
         if column not in names:
             raise SourceError(parameter, "be a column of the source", repr(column), near(column, names))
         _refuse_double(parameter, column, names)
-    ours = [column for _, column in named(user, item, by)]
-    others = [] if needs is None else [name for name in needs(names) if name not in ours]
+    ours = [column for _, column in asked.named]
+    others = [name for name in asked.filtered(names) if name not in ours]
     for name in others:
         _refuse_double("where", name, names)
-    asked = list(dict.fromkeys([*ours, *others]))
-    if len({name.lower() for name in asked}) < len(asked):
+    every = list(dict.fromkeys([*ours, *others]))
+    if len({name.lower() for name in every}) < len(every):
         must = "name columns that differ in more than letter case"
-        raise SourceError("item", must, said(item), "rename one of them")
-    return {name: spark_type(fields[names.index(name)]) for name in asked}
+        raise SourceError("item", must, said(asked.item), "rename one of them")
+    return {name: spark_type(fields[names.index(name)]) for name in every}
 
 
 def _refuse_double(parameter: str, column: str, names: list[str]) -> None:
@@ -93,13 +91,8 @@ def table_of(columns: Mapping[str, Int64 | Sequence[str]]) -> pa.Table:
     )
 
 
-def items_of(values: Sequence[object], item_type: SqlType) -> pa.Table:
-    """Public items, each once, as Arrow has them; what it has no type of ours for goes as text, which Spark casts."""
-    return tuples_of([(value,) for value in dict.fromkeys(values)], [item_type]).rename_columns(["i"])
-
-
 def tuples_of(values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> pa.Table:
-    """The same of items of several columns: k0, k1, ..."""
+    """Public items as Arrow has them, k0, k1, ..., and their places; what it has no type of ours for goes as text."""
     import pyarrow as pa
 
     arrow = {"integer": pa.int64(), "boolean": pa.bool_(), "number": pa.float64()}
@@ -112,6 +105,7 @@ def tuples_of(values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) ->
                 )
                 for at, one in enumerate(types)
             }
+            | {"place": pa.array(range(len(values)), pa.int64())}
         )
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass

@@ -1,1 +1,1 @@
-"""The questions in SQL that engines share, each in its own dialect."""
+"""The one writer of SQL: every question, written once; what databases spell differently stands in a dialect."""

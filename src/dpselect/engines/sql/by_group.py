@@ -5,42 +5,37 @@ Rows come in as u (user), g (group) and i (item), and are read once; what leaves
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dpselect.aggregates.groups import GroupedCounts, Int64
-from dpselect.engines.sql.port import Row, SqlType, int64
+import numpy as np
 
-KeyedHash = Callable[[str, str], str]
-"""What bounds order by, of a user and of a group or an item: all of it is SQL."""
+from dpselect.aggregates.groups import GroupedCounts
+from dpselect.engines.sql.port import Dialect, SqlType
+
+if TYPE_CHECKING:
+    from dpselect._ground.parameters import Progress
+    from dpselect.engines.sql.database import Database
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBounds:
-    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by keyed hashes.
-
-    `given` makes of rows with a weight the units s that users give: what is less than one uses up no bound.
-    """
+    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by a hash with a key."""
 
     groups: int
     items: int | None
-    keyed: KeyedHash
-    given: Callable[[str], str] | None = None
+    key: str
+    dialect: Dialect
 
-    @property
-    def columns(self) -> str:
-        """Those of what is kept."""
-        return "u, g, i" if self.given is None else "u, g, i, s"
-
-    def kept(self, rows: str) -> str:
-        """The distinct u, g and i that are kept, and their units. Which, the key and the user's own rows tell."""
-        columns, had = self.columns, had_of(rows, self.given)
-        place = f"dense_rank() OVER (PARTITION BY u ORDER BY {self.keyed('u', 'g')}, g) AS place"
+    def kept(self, had: str, columns: str) -> str:
+        """The distinct u, g and i (and more columns) of `had` that are kept. The key and a user's own rows tell."""
+        place = f"dense_rank() OVER (PARTITION BY u ORDER BY {self.dialect.keyed(self.key, 'u', 'g')}, g) AS place"
         placed = f"SELECT {columns}, {place} FROM {had} AS d"
         kept = f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
         if self.items is None:
             return kept
-        place = f"row_number() OVER (PARTITION BY u, g ORDER BY {self.keyed('u', 'i')}, i) AS place"
+        place = f"row_number() OVER (PARTITION BY u, g ORDER BY {self.dialect.keyed(self.key, 'u', 'i')}, i) AS place"
         placed = f"SELECT {columns}, {place} FROM {kept} AS k"
         return f"(SELECT {columns} FROM ({placed}) AS m WHERE place <= {self.items})"
 
@@ -71,9 +66,10 @@ def question(
     users: bool,
     score: str = "count(*)",
 ) -> str:
-    """Group, item and score, for the `most` best items of every group; then the number of users of the group.
+    """n, place, users, name and item: scores of the `most` best items of every group, and their places there, from 1.
 
-    A listed group without rows has one, of number 0. Its place is 1 also where a join without a match has zeros.
+    `users` is the number of users of the group, `name` its own name and `item` that of the item. A listed group without
+    rows has one, of number 0. Its place is 1 also where a join without a match has zeros.
     No name is given twice in a SELECT: in some databases it is known in all of it.
     """
     counted = f"SELECT g, i, {score} AS n FROM {kept} AS k GROUP BY g, i"
@@ -93,23 +89,20 @@ def question(
     # A name is given where nothing beside it is called so: some databases would take the one for the other.
     of_items = f"SELECT {item.named} AS item, g, n, place, {'users' if users else '0 AS users'} FROM ({found}) AS q"
     of_groups = f"SELECT item, g AS i, n, place, users FROM ({of_items}) AS r"
-    return f"SELECT {group.named} AS name, item, n, place, users FROM ({of_groups}) AS s ORDER BY i, place"
+    return f"SELECT n, place, users, {group.named} AS name, item, i FROM ({of_groups}) AS s"
 
 
-def grouped_counts(found: Sequence[Row], group: SqlType, item: SqlType) -> GroupedCounts:
-    """What the question found, group after group."""
-    starts = [place for place, row in enumerate(found) if row[3] == 1]
-    ends = [*starts[1:], len(found)] if starts else []
-    there = [row for row in found if row[2]]
-    sizes = [sum(1 for row in found[a:b] if row[2]) for a, b in zip(starts, ends, strict=True)]
-
-    def users(places: Int64) -> Int64:
-        return int64([found[starts[place]][4] for place in places])
-
+def grouped_counts(
+    database: Database, sql: str, group: SqlType, item: SqlType, progress: Progress | None
+) -> GroupedCounts:
+    """What the question finds, group after group."""
+    numbers, named = database.found(sql, "i, place", ("n", "place", "users"), ("name", "item"), progress=progress)
+    starts, there = np.flatnonzero(numbers["place"] == 1), np.flatnonzero(numbers["n"])
+    whose = np.searchsorted(starts, there, side="right") - 1
     return GroupedCounts(
-        sizes=int64(sizes),
-        counts=int64([row[2] for row in there]),
-        groups=lambda places: [group.label(found[starts[place]][0]) for place in places],
-        items=lambda places: [item.label(there[place][1]) for place in places],
-        users=users,
+        sizes=np.bincount(whose, minlength=len(starts)).astype(np.int64),
+        counts=numbers["n"][there],
+        groups=lambda places: [group.label(name) for name in named("name", starts[places])],
+        items=lambda places: [item.label(name) for name in named("item", there[places])],
+        users=lambda places: numbers["users"][starts[places]],
     )

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.engines.sql.port import Dialect, Key, SqlType, read_by
 from dpselect.engines.sql.sorted_texts import Sorted
 from dpselect.errors import DataError
 
@@ -24,27 +23,17 @@ Column = tuple[str, SqlType]
 """The SQL of a column, and its type."""
 
 
-@dataclass(frozen=True)
-class Key:
-    """What a user, an item or a group is: the SQL of its one form, when it is there, and its type."""
-
-    form: str
-    present: str
-    nameable: str
-    type: SqlType
-
-
 def key_of(columns: Sequence[Column], dialect: Dialect) -> Key:
     """The key of one column, or of several."""
     present = " AND ".join(_of(one.present, sql) for sql, one in columns)
     nameable = " AND ".join(_of(one.nameable or one.present, sql) for sql, one in columns)
     types = [one for _, one in columns]
     if not columns:
-        return Key("0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, label=lambda _: ()))
+        return Key("0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, label=lambda _: ()), ())
     if len(columns) == 1:
-        return Key(_of(types[0].form, columns[0][0]), present, nameable, types[0])
+        return Key(_of(types[0].form, columns[0][0]), present, nameable, types[0], (types[0],))
     form = together([_of(one.form, sql) for sql, one in columns], types, dialect)
-    return Key(form, present, nameable, type_of(types, dialect))
+    return Key(form, present, nameable, type_of(types, dialect), tuple(types))
 
 
 def together(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:

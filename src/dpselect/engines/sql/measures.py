@@ -5,21 +5,12 @@ No name is given twice: in some databases a name of a SELECT is known in all of 
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Sequence
 
 from dpselect._ground.keys import apart
 from dpselect.aggregates.measures import FARTHEST, NOBODY, PARTS, Mean, Measure, Measured, Sum
 from dpselect.engines.sql.port import Dialect, Row
-from dpselect.engines.sql.questions import place
-
-
-def plain(label: object) -> object:
-    """A label as a list of items takes it: moments stand there in UTC, without a zone."""
-    if isinstance(label, tuple):
-        return tuple(map(plain, label))
-    aware = isinstance(label, datetime.datetime) and label.tzinfo is not None
-    return label.astimezone(datetime.UTC).replace(tzinfo=None) if aware else label  # type: ignore[attr-defined]
+from dpselect.engines.sql.questions import of, place
 
 
 def of_users(rows: str, measures: Sequence[Measure], dialect: Dialect) -> str:
@@ -31,8 +22,7 @@ def of_users(rows: str, measures: Sequence[Measure], dialect: Dialect) -> str:
     places = ", ".join(f"{_place(at, one, dialect)} AS p{at}" for at, one in enumerate(measures))
     read = f"(SELECT {by_user}u, i, {places} FROM {rows} AS t)"
     added = ", ".join(
-        f"coalesce(sum(CAST(p{at} AS {dialect.whole})), 0) AS a{at}, count(p{at}) AS c{at}"
-        for at in range(len(measures))
+        f"coalesce({of(dialect.summed, f'p{at}')}, 0) AS a{at}, count(p{at}) AS c{at}" for at in range(len(measures))
     )
     summed = f"(SELECT u, i, {added} FROM {read} AS x GROUP BY u, i)"
     cut = ", ".join(f"{_cut(at, one)} AS q{at}, c{at}" for at, one in enumerate(measures))

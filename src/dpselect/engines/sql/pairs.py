@@ -16,7 +16,8 @@ from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64
 from dpselect.aggregates.weight_groups import WeightGroups, as_columns, numbered
 from dpselect.engines.sql import questions, weights
-from dpselect.engines.sql.port import Database, SqlType, int64
+from dpselect.engines.sql.database import Database
+from dpselect.engines.sql.port import SqlType, int64
 from dpselect.errors import DataError
 
 S = TypeVar("S", bound=Sized)
@@ -39,12 +40,16 @@ class SqlPairs:
     ) -> None:
         self._database, self._item_type, self._progress = database, item_type, progress
         self._before: str | None = None
+        database.leave_room()
         if gains:
+            rows = database.once(f"(SELECT DISTINCT u, i, w FROM {rows} AS t)", progress=progress)
             before = questions.counts(weights.of_sign(rows, -1), None, database.dialect)
             self._before = database.keep(before, progress=progress)
             rows = weights.of_sign(rows, 1)
         self._pairs = database.keep(questions.kept(rows, database.dialect), progress=progress)
-        self._found: list[str] = []  # texts of released items
+        self._found: list[str] = []  # texts of released items, where the database does not hold them
+        self._kept: str | None = None  # or a table of them, and how many there are
+        self._items = 0
         self._weighed: str | None = None
         self._names = ["w"]
         self._groups = WeightGroups(weights=int64([]), sizes=int64([]))
@@ -78,31 +83,46 @@ class SqlPairs:
         weighed = np.atleast_2d(self._groups.weights[group].T)
         members = {**dict(zip(self._names, weighed, strict=True)), "r": places - starts[group]}
         sql = weights.members(self._weighed, self._database.put(members), self._names, self._database.dialect)
+        self._items += len(places)
+        if self._database.holds:
+            self._keep(sql)
+            return
         found = self._database.rows(sql, progress=self._progress)
         self._found += [str(row[0]) for row in _all_of(found, len(places))]
 
+    def _keep(self, sql: str) -> None:
+        before = self._kept
+        self._kept = self._database.keep(sql if before is None else f"SELECT x FROM {before} AS r UNION ALL {sql}")
+        if before is not None:
+            self._database.drop(before)
+
     def names(self) -> list[object]:
         """The released items, in their own order."""
-        if not self._found:
+        released, label = self._released(), self._item_type.label
+        if released is None:
             return []
-        if self._item_type.is_text:  # their order is that of their bytes in UTF-8, which is Python's
-            return [self._item_type.label(text) for text in sorted(self._found)]
-        sql = weights.named(self._pairs, self._released() or "", self._item_type, self._database.dialect)
+        if self._found and self._item_type.is_text:  # their order is that of their bytes in UTF-8, which is Python's
+            return [label(text) for text in sorted(self._found)]
+        if self._database.holds:
+            sql = weights.held(released, self._item_type)
+        else:
+            sql = weights.named(self._pairs, released, self._item_type, self._database.dialect)
         found = self._database.rows(sql, progress=self._progress)
-        return [self._item_type.label(row[0]) for row in _all_of(found, len(self._found))]
+        return [label(row[0]) for row in _all_of(found, self._items)]
 
     def users(self, most: int, key: bytes) -> Int64:
         """How many users have each of the names, when every user counts for at most `most` of them.
 
         Or by how many they are more than before, 0 where they are not.
         """
-        if not self._found:
+        released = self._released()
+        if released is None:
             return int64([])
-        theirs = weights.only(self._pairs, self._released() or "", self._database.dialect)
+        theirs = weights.only(self._pairs, released, self._database.dialect)
         kept = weights.kept(theirs, most, self._database.secret(key), self._database.dialect)
         sql = weights.users_of(theirs, kept, self._before)
         found = self._database.columns(sql, ("n",), progress=self._progress)
-        return _all_of(int64(found["n"]), len(self._found))
+        return _all_of(int64(found["n"]), self._items)
 
     def lengths(self, most: int) -> tuple[Int64, Int64]:
         """How many users have how many items, more than `most` as `most`."""
@@ -110,6 +130,8 @@ class SqlPairs:
         return int64(found["t"]), int64(found["n"])
 
     def _released(self) -> str | None:
+        if self._kept is not None:
+            return self._kept
         return self._database.put({"x": self._found}) if self._found else None
 
 

@@ -6,17 +6,16 @@ What databases write differently stands in a `Dialect`. Every name after FROM is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from dpselect._ground.domain import Span
-from dpselect.aggregates.unbounded import Points, Unbounded
-from dpselect.engines import unbounded_places
 from dpselect.engines.port import PerUser
-from dpselect.engines.row_periods import RowPeriods
-from dpselect.engines.sql.keys import Key
-from dpselect.engines.sql.port import Dialect, SqlType
+from dpselect.engines.sql.port import Dialect, Key, SqlType
 from dpselect.errors import ParameterError
 
-_WHOLE = "^(0|-?[1-9][0-9]{0,18})$"
+if TYPE_CHECKING:
+    from dpselect._ground.domain import Span
+    from dpselect.aggregates.unbounded import Points
+    from dpselect.engines.row_periods import RowPeriods
 
 
 def rows(
@@ -52,8 +51,10 @@ def rows(
 
 
 def _in_period(time: RowPeriods, dialect: Dialect) -> str:
-    """The user u in one period, as a text: the place of the period has digits only, so a colon ends it."""
-    place = time.place(lambda place: f"'{place}:'")
+    """The user u in one period."""
+    place = time.place(lambda place: of(dialect.period, str(place)))
+    if dialect.in_period is not None:
+        return of(dialect.in_period, place)
     return time.spelling.binary(f"concat({place}, {of(dialect.text, 'u')})")
 
 
@@ -79,9 +80,12 @@ def without(rows: str, items: str, columns: str, own: str = "i") -> str:
 
 def distinct(rows: str, dialect: Dialect) -> str:
     """Every user's distinct items."""
-    if dialect.by_user:
-        rows = f"(SELECT {dialect.by_user} u, i FROM {rows} AS t)"
-    return f"(SELECT DISTINCT u, i FROM {rows} AS t)"
+    return f"(SELECT DISTINCT u, i FROM {together(rows, 'u, i', dialect)} AS t)"
+
+
+def together(rows: str, columns: str, dialect: Dialect) -> str:
+    """The rows, those of a user in one place where later steps gain by it."""
+    return f"(SELECT {dialect.by_user} {columns} FROM {rows} AS t)" if dialect.by_user else rows
 
 
 def kept(rows: str, dialect: Dialect) -> str:
@@ -117,8 +121,7 @@ def gains(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
 
     A user has one w, so every pair is one row.
     """
-    by_user = f"{dialect.by_user} " if dialect.by_user else ""
-    kept = f"(SELECT DISTINCT u, i, w FROM (SELECT {by_user}u, i, w FROM {rows} AS t) AS d)"
+    kept = f"(SELECT DISTINCT u, i, w FROM {together(rows, 'u, i, w', dialect)} AS d)"
     if bound is not None:
         most, key = bound
         kept = f"(SELECT u, i, w, {first_kept(key, dialect)} FROM {kept} AS a)"
@@ -145,15 +148,21 @@ def names(counted: str, named: str) -> tuple[str, str]:
     return f"SELECT {named} AS name, i, n FROM {counted} AS c", "n DESC, i"
 
 
-def in_order(counted: str, named: str) -> str:
-    """The names of all items, in their own order, and their counts."""
-    return f"SELECT name, n FROM (SELECT {named} AS name, i, n FROM ({counted}) AS c) AS o ORDER BY i"
+def in_order(counted: str, named: str, *, listed: bool) -> str:
+    """The names of all items and their counts; those of a list as it was given, others in their own order."""
+    more, order = (", place", "place, i") if listed else ("", "i")
+    return f"SELECT name, n FROM (SELECT {named} AS name, i, n{more} FROM ({counted}) AS c) AS o ORDER BY {order}"
 
 
-def seen_before(counted: str, start: int, unseen: int, dialect: Dialect) -> str:
-    """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
+def gaps(counted: str, start: int, dialect: Dialect) -> str:
+    """For each seen number of a span, how many unseen ones stand before it."""
     gap = f"CAST(i AS {dialect.whole}) - ({start}) - (row_number() OVER (ORDER BY i) - 1) AS gap"
-    return f"SELECT count(*) AS items FROM (SELECT {gap} FROM {counted} AS c) AS g WHERE gap <= {unseen}"
+    return f"SELECT {gap} FROM {counted} AS c"
+
+
+def seen_before(gaps: str, unseen: int) -> str:
+    """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
+    return f"SELECT count(*) AS items FROM {gaps} AS g WHERE gap <= {unseen}"
 
 
 def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect, more: str = "") -> str:
@@ -161,10 +170,9 @@ def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect, more: s
 
     `more` columns go with them.
     """
-    if item_type.is_text:
-        written = dialect.matches.format(text="i", pattern=_WHOLE)
-        read = f"CASE WHEN {written} THEN CAST(i AS {dialect.whole}) END"
-        rows = f"(SELECT u, {read} AS i{more} FROM {rows} AS s)"
+    ranged = item_type.ranged or (of(dialect.written, "i") if item_type.is_text else None)
+    if ranged is not None:
+        rows = f"(SELECT u, {ranged} AS i{more} FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that holds them"
         raise ParameterError(
@@ -179,8 +187,9 @@ def in_domain(rows: str, domain: str, more: str = "") -> str:
 
 
 def of_domain(counted: str, domain: str) -> str:
-    """Every item of the domain, with count 0 where no row has it."""
-    return f"SELECT d.i AS i, coalesce(k.n, 0) AS n FROM {domain} AS d LEFT JOIN ({counted}) AS k ON k.i = d.i"
+    """Every item of the domain, with count 0 where no row has it, and its place in the list."""
+    joined = f"{domain} AS d LEFT JOIN ({counted}) AS k ON k.i = d.i"
+    return f"SELECT d.i AS i, coalesce(k.n, 0) AS n, d.place AS place FROM {joined}"
 
 
 def coded_pairs(pairs: str, low: int, most: int) -> str:
@@ -203,6 +212,13 @@ def items_of(pairs: str, named: str) -> tuple[str, str]:
     return f"SELECT {named} AS name, i FROM (SELECT DISTINCT i FROM {pairs} AS k) AS d", "i"
 
 
+def of_codes(pairs: str, codes: str) -> str:
+    """Items by their places in their order, from 0, as they are numbered for set unions; `codes` are x."""
+    items = f"SELECT DISTINCT i FROM {pairs} AS k"
+    numbered = f"SELECT i, row_number() OVER (ORDER BY i) - 1 AS code FROM ({items}) AS d"
+    return f"(SELECT i FROM ({numbered}) AS c WHERE code IN (SELECT x FROM {codes} AS p))"
+
+
 def how_much_text(rows: str) -> str:
     """How many letters all texts have."""
     return f"SELECT sum(length(i)) AS letters FROM {rows} AS t"
@@ -219,28 +235,37 @@ def users_at(rows: str, grid: Points, per_user: PerUser, key: str, item_type: Sq
     """p, a place of the grid, and n, how many users have their value there; ascending."""
     values = f"SELECT u, {of(item_type.number or '', 'i')} AS v FROM {rows} AS t"
     places = f"SELECT u, {place(grid, dialect)} AS i FROM ({values}) AS r WHERE v IS NOT NULL"
-    total = f"2 * sum(CAST(i AS {dialect.whole})) + count(*)"
+    users = one_place(f"({places})", per_user, key, dialect)
+    return f"SELECT CAST(i AS BIGINT) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
+
+
+def one_place(places: str, per_user: PerUser, key: str, dialect: Dialect, whose: str = "u") -> str:
+    """Of the places i of each user the one that they take part with; of each user and group where `whose` is u, g."""
+    if per_user is PerUser.RANDOM and dialect.first is None:
+        first = f"row_number() OVER (PARTITION BY {whose} ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
+        distinct = f"(SELECT DISTINCT {whose}, i FROM {together(places, f'{whose}, i', dialect)} AS d)"
+        return f"(SELECT {whose}, i FROM (SELECT {whose}, i, {first} FROM {distinct} AS m) AS o WHERE place <= 1)"
     one = {
+        PerUser.RANDOM: (dialect.first or "").format(value="i", hash=dialect.keyed(key, "u", "i")),
         PerUser.MIN: "min(i)",
         PerUser.MAX: "max(i)",
-        PerUser.MEAN: dialect.divided.format(total, "(2 * count(*))"),
+        PerUser.MEAN: dialect.divided.format(f"2 * {of(dialect.summed, 'i')} + count(*)", "(2 * count(*))"),
     }
-    users = (
-        pairs(f"({places})", 1, key, dialect)
-        if per_user is PerUser.RANDOM
-        else f"(SELECT {one[per_user]} AS i FROM ({places}) AS p GROUP BY u)"
-    )
-    return f"SELECT CAST(i AS BIGINT) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
+    return f"(SELECT {whose}, {one[per_user]} AS i FROM {places} AS p GROUP BY {whose})"
 
 
 def place(grid: Points, dialect: Dialect, value: str = "v") -> str:
     """`Grid.places` of a double in SQL, operation by operation."""
+    from dpselect.aggregates.unbounded import Unbounded
+    from dpselect.engines import unbounded_places
+
     if isinstance(grid, Unbounded):
         return unbounded_places.place(grid, value, lambda x: number(x, dialect))
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
     low, high, step, half, last = (number(float(x), dialect) for x in ends)
-    tiny = number(float(grid.step) * unbounded_places.TINY, dialect)
-    above = f"greatest(least(greatest({value}, {low}), {high}) - {low}, {tiny})"
+    above = f"(least(greatest({value}, {low}), {high}) - {low})"
+    if dialect.underflow:
+        above = f"greatest({above}, {number(float(grid.step) * unbounded_places.TINY, dialect)})"
     steps = f"floor({above} / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS BIGINT)"
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dpselect._ground.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_width
 from dpselect._ground.parameters import Progress
-from dpselect.aggregates.totals import Totals
-from dpselect.aggregates.unbounded import Points
-from dpselect.aggregates.user_sets import Int64, UserSets
-from dpselect.engines.count_groups import number_of, numbers_of
 from dpselect.engines.port import PerUser
-from dpselect.engines.sql import questions, sets
-from dpselect.engines.sql import totals as weighing
-from dpselect.engines.sql.domains import domain_values
-from dpselect.engines.sql.port import Database, Dialect, SqlType, int64
+from dpselect.engines.sql import questions
+from dpselect.engines.sql.port import Dialect, Int64, SqlType, int64
 from dpselect.errors import ParameterError, came, naming
 
 if TYPE_CHECKING:
     from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
+    from dpselect.aggregates.totals import Totals
+    from dpselect.aggregates.unbounded import Points
+    from dpselect.aggregates.user_sets import Sets
+    from dpselect.engines.sql.by_group import GroupBounds
+    from dpselect.engines.sql.database import Database
 
 
 class QuestionsByGroup(ABC):
@@ -31,22 +29,20 @@ class QuestionsByGroup(ABC):
     _database: Database
     _dialect: Dialect
     _domains: dict[Domain, tuple[str, int]]
-    _by: list[SqlType]
+    _group_lists: dict[Domain, str]
+    _had: dict[str | None, str]
+    _by: tuple[SqlType, ...]
     _group: SqlType | None
     _item: SqlType
     _rows: str
     _most: int | None
     _totals: Totals | None
     _key: bytes
-    _found: UserSets | None  # the groups of every user, where they are to be found
+    _numbered: tuple[Sets, Callable[[Int64], str]] | None
 
     @abstractmethod
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column."""
-
-    @abstractmethod
-    def _put(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """A public list, as SQL."""
 
     @property
     @abstractmethod
@@ -55,20 +51,19 @@ class QuestionsByGroup(ABC):
 
     def check_groups(self, groups: Domain) -> None:
         """Refuse listed groups that do not fit the columns of groups; they are read here, and only here."""
-        if groups not in self._domains:
+        if groups not in self._group_lists:
             with naming("groups"):
                 refuse_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                values = domain_values(groups, self._by)
-                self._domains[groups] = self._put(values, self._by), len(values)
+                self._group_lists[groups], _ = self._database.listed(groups, self._by)
 
     def group_names(self, groups: Domain) -> Sequence[object]:
         """Listed groups in their order, by the labels that those of rows have."""
         group = self._group
         assert group is not None
         self.check_groups(groups)
-        named = f"SELECT {group.named} AS name, i FROM {self._domains[groups][0]} AS l ORDER BY i"
+        named = f"SELECT {group.named} AS name, i FROM {self._group_lists[groups]} AS l ORDER BY i"
         return [group.label(row[0]) for row in self._database.rows(named)]
 
     def top_by(
@@ -84,43 +79,43 @@ class QuestionsByGroup(ABC):
         from dpselect.engines.sql.by_group import grouped_counts, question
 
         assert self._group is not None
-        kept = self._kept(max_groups_per_user, groups, self._most)
-        listed = None if groups is None else self._domains[groups][0]
-        score = weighing.score(self._totals)
+        listed = None if groups is None else self._listed(groups)
+        kept = self._kept(max_groups_per_user, listed, self._most, progress)
+        score = "count(*)" if self._totals is None else "CAST(sum(s) AS BIGINT)"
         sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
-        return grouped_counts(self._database.rows(sql, progress=progress), self._group, self._item)
+        return grouped_counts(self._database, sql, self._group, self._item, progress)
 
     def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
-        """Numbers of groups, and how many users have so many."""
-        from dpselect.engines.sql.by_group import groups_of_users, had_of
+        """Numbers of groups, and how many users have so many; the next question is of the same rows."""
+        from dpselect.engines.sql.by_group import groups_of_users
 
-        rows, given = self._in_groups(groups)
-        found = self._database.rows(groups_of_users(had_of(rows, given)), progress=progress)
-        return int64([row[0] for row in found]), int64([row[1] for row in found])
+        listed = None if groups is None else self._listed(groups)
+        had = self._had[listed] = self._had_in(listed, progress)
+        found = self._database.columns(groups_of_users(had), ("n", "users"), progress=progress)
+        return int64(found["n"]), int64(found["users"])
 
     def contributions_by(
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
-    ) -> UserSets:
+    ) -> Sets:
         """The distinct pairs of group and item of every user, in the groups that they keep."""
-        return sets.user_sets(self._database, self._kept(max_groups_per_user, groups, None), self._item, progress)
+        listed = None if groups is None else self._listed(groups)
+        kept = self._kept(max_groups_per_user, listed, None, progress)
+        return self._database.sets(kept, self._item, every=False, progress=progress)
 
-    def group_sets(self, *, progress: Progress | None = None) -> UserSets:
-        """The distinct groups of every user."""
-        from dpselect.engines.sql.values_by_group import groups_of
-
+    def group_sets(self, *, progress: Progress | None = None) -> Sets:
+        """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
         assert self._group is not None
-        self._found = sets.numbered_sets(self._database, groups_of(self._rows), self._group, progress)
-        return self._found
+        self._rows = self._database.once(self._rows, progress=progress)
+        groups = f"(SELECT u, g AS i FROM {self._rows} AS t)"
+        self._numbered = self._database.numbered(groups, self._group, progress=progress)
+        return self._numbered[0]
 
     def keep_groups(self, codes: Int64) -> FoundGroups:
         """Released groups, by their numbers in `group_sets`, as a list to ask for."""
         from dpselect.aggregates.groups import FoundGroups
-        from dpselect.engines.sql.values_by_group import found_groups
 
-        assert self._found is not None
-        names = self._found.label
-        assert isinstance(names, sets.Names)
-        return FoundGroups(found_groups(names.pairs, self._database.put({"x": codes})))
+        assert self._numbered is not None
+        return FoundGroups(self._numbered[1](codes))
 
     def users_at_by(
         self,
@@ -137,11 +132,13 @@ class QuestionsByGroup(ABC):
         from dpselect.engines.value_key import value_key
 
         assert self._group is not None
-        listed = self._listed(groups)
-        keyed = self._keyed(self._key), self._keyed(value_key(self._key))
+        if per_user is PerUser.MEAN:
+            self._database.each()
+        listed, secret = self._listed(groups), self._database.secret
+        keys = secret(self._key), secret(value_key(self._key))
         types, rows = (self._group, self._item), of_groups(self._rows, listed)
-        sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keyed, types, self._dialect)
-        return grouped_values(self._database.rows(sql, progress=progress), self._group)
+        sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keys, types, self._dialect)
+        return grouped_values(self._database, sql, self._group, progress)
 
     def counts_by(
         self,
@@ -152,7 +149,10 @@ class QuestionsByGroup(ABC):
         progress: Progress | None = None,
     ) -> GroupedCounts:
         """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import GroupBounds, grouped_counts, of_groups, question
+        from dataclasses import replace
+
+        from dpselect.engines.count_groups import number_of
+        from dpselect.engines.sql.by_group import grouped_counts, had_of, of_groups, question
 
         assert self._group is not None
         self.check(domain)
@@ -162,15 +162,16 @@ class QuestionsByGroup(ABC):
             rows = questions.in_span(self._rows, domain, self._item, self._dialect, ", g")
         else:
             rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
-        bounds = GroupBounds(groups=max_groups_per_user, items=self._most, keyed=self._keyed(self._key))
-        kept = bounds.kept(of_groups(rows, listed))
+        kept = self._bounds(max_groups_per_user, self._most).kept(had_of(of_groups(rows, listed), None), "u, g, i")
         sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
-        return grouped_counts(self._database.rows(sql, progress=progress), self._group, item)
+        return grouped_counts(self._database, sql, self._group, item, progress)
 
     def item_names(self, domain: Known) -> Sequence[object]:
         """The items of a domain, by the labels that those of rows have."""
         self.check(domain)
         if isinstance(domain, Span):
+            from dpselect.engines.count_groups import numbers_of
+
             return numbers_of(domain, text=self._item.is_text)
         named = f"SELECT {self._item.named} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
         return [self._item.label(row[0]) for row in self._database.rows(named)]
@@ -182,23 +183,29 @@ class QuestionsByGroup(ABC):
         if isinstance(groups, FoundGroups):
             return groups.place
         self.check_groups(groups)
-        return self._domains[groups][0]
+        return self._group_lists[groups]
 
-    def _keyed(self, secret: bytes) -> Callable[[str, str], str]:
-        """The hash by which a bound keeps what a user has."""
-        key = self._database.secret(secret)
-        return lambda u, x: self._dialect.keyed(key, u, x)
-
-    def _kept(self, most: int, groups: Domain | None, items: int | None) -> str:
-        """The rows u, g and i in the groups that users keep."""
+    def _bounds(self, groups: int, items: int | None) -> GroupBounds:
         from dpselect.engines.sql.by_group import GroupBounds
 
-        rows, given = self._in_groups(groups)
-        return GroupBounds(groups=most, items=items, keyed=self._keyed(self._key), given=given).kept(rows)
+        return GroupBounds(groups=groups, items=items, key=self._database.secret(self._key), dialect=self._dialect)
 
-    def _in_groups(self, groups: Domain | None) -> tuple[str, Callable[[str], str] | None]:
-        """The rows, or those of listed groups, and what makes units of them where they have weights."""
-        from dpselect.engines.sql.by_group import of_groups
+    def _kept(self, most: int, listed: str | None, items: int | None, progress: Progress | None) -> str:
+        """u, g and i, and the units s where there are weights, in the groups that users keep."""
+        had = self._had.get(listed) or self._had_in(listed, progress)
+        return self._bounds(most, items).kept(had, "u, g, i" if self._totals is None else "u, g, i, s")
 
-        given = None if self._totals is None else partial(weighing.of_groups, self._totals, self._dialect)
-        return (self._rows if groups is None else of_groups(self._rows, self._listed(groups), self._numbers)), given
+    def _had_in(self, listed: str | None, progress: Progress | None) -> str:
+        """What users have in groups, or in those that are listed, and the units that they give where they have weights.
+
+        Whatever is asked of it is asked of the same rows.
+        """
+        from dpselect.engines.sql.by_group import had_of, of_groups
+
+        given = None
+        if self._totals is not None:
+            from dpselect.engines.sql import totals
+
+            given = partial(totals.of_groups, self._totals, self._dialect)
+        rows = self._rows if listed is None else of_groups(self._rows, listed, self._numbers)
+        return self._database.once(had_of(rows, given), progress=progress)

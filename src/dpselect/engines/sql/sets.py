@@ -1,8 +1,9 @@
-"""What leaves a database for a set union in memory: who has which item as numbers, or texts that are cut here."""
+"""What leaves a database for a set union in memory: who has which item, as numbers."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,21 +11,16 @@ import numpy as np
 
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import LOW, MOST_ROWS, Int64, UserSets, inverse, sets_of
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.memory import available, does_not_fit
 from dpselect.engines.sql import questions
-from dpselect.engines.sql.port import Database, SqlType, int64
-from dpselect.errors import SourceError
-from dpselect.texts.token_stream import TokenStream
-from dpselect.texts.tokenizer import Tokenizer
+from dpselect.engines.sql.database import Database
+from dpselect.engines.sql.port import SqlType, int64
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 BYTES_PER_PAIR = 64  # at the peak: as it arrives, as one number, sorted, and in the sets themselves
 TIMES_FETCHED = 8  # at the peak, what rows take as columns: with their numbers, sorted, and the values in order
-BYTES_PER_LETTER = 4  # a text here, and in DuckDB, which cuts it
-_NO_KEY = b""  # nothing is bounded where texts are cut
 
 
 def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
@@ -35,7 +31,7 @@ def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progr
         fetched = database.fetched(f"SELECT u, i FROM {rows} AS t", most, progress=progress)
         if fetched is not None:
             return sets_of_rows(fetched, item_type)
-    return numbered_sets(database, rows, item_type, progress)
+    return numbered_sets(database, rows, item_type, progress)[0]
 
 
 def sets_of_rows(fetched: pa.Table, item_type: SqlType) -> UserSets:
@@ -57,20 +53,23 @@ def _numbered(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
     return inverse(int64(found["place"]))[encoded.indices.to_numpy()], found["value"].combine_chunks()
 
 
-def numbered_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
-    """The same, users and items numbered in their own order by the database."""
+def numbered_sets(
+    database: Database, rows: str, item_type: SqlType, progress: Progress | None
+) -> tuple[UserSets, Callable[[Int64], str]]:
+    """The same, users and items numbered in their own order by the database; and what lists items by their codes."""
     pairs = database.keep(questions.distinct(rows, database.dialect), progress=progress)
     memory = available()
     most = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)
     coded = database.columns(questions.coded_pairs(pairs, LOW, most + 1), ("pair",), progress=progress)
     numbers = int64(coded["pair"])
     if len(numbers) > most:
-        found = database.rows(questions.how_many(pairs), progress=progress)[0][0]
-        raise does_not_fit(int(found) * BYTES_PER_PAIR)
+        number = database.rows(questions.how_many(pairs), progress=progress)[0][0]
+        raise does_not_fit(int(number) * BYTES_PER_PAIR)
     size = _size(numbers)
     offsets, codes = sets_of(numbers)
-    names = Names(database, questions.items_of(pairs, item_type.named), size, item_type, pairs)
-    return UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
+    names = Names(database, questions.items_of(pairs, item_type.named), size, item_type)
+    found = UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
+    return found, lambda codes: questions.of_codes(pairs, database.put({"x": codes}))
 
 
 def _size(pairs: Int64) -> int:
@@ -80,13 +79,12 @@ def _size(pairs: Int64) -> int:
 
 @dataclass(frozen=True, repr=False)
 class Names:
-    """The labels of codes, asked for when they are released and not before; `pairs` is what they were numbered in."""
+    """The labels of codes, asked for when they are released and not before."""
 
     database: Database
     items: tuple[str, str]
     size: int
     item_type: SqlType
-    pairs: str
 
     def __call__(self, code: int) -> object:
         """The label of one code."""
@@ -121,36 +119,3 @@ class Values:
 def _check(codes: Int64, size: int) -> None:
     if len(codes) and not (codes.min() >= 0 and codes.max() < size):
         raise IndexError("there is no item with such a code")
-
-
-def check_text(item_type: SqlType, tokenizer: Tokenizer) -> None:
-    """Refuse a column that is no text, and a pattern that DuckDB cannot read."""
-    if not item_type.is_text:
-        raise SourceError("text", "be a column of text", f"a column of {item_type.name}")
-    with _cutter(np.empty(0, dtype=np.int64), np.empty(0, dtype=object)) as engine:
-        engine.check_text(tokenizer)
-
-
-class Texts:
-    """The texts of all users, fetched: DuckDB cuts them here, as it does those of files."""
-
-    def __init__(self, database: Database, rows: str, progress: Progress | None) -> None:
-        memory = available()
-        if memory is not None:
-            letters = int(database.rows(questions.how_much_text(rows), progress=progress)[0][0] or 0)
-            if letters * BYTES_PER_LETTER > memory:
-                raise does_not_fit(letters * BYTES_PER_LETTER)
-        found = database.columns(questions.texts_of_users(rows), ("u", "i"), progress=progress)
-        self._engine = _cutter(int64(found["u"]), found["i"])
-
-    def tokens(self, tokenizer: Tokenizer, progress: Progress | None) -> TokenStream:
-        """The tokens of every text, whose words can be named until `close`."""
-        return self._engine.tokens(tokenizer, progress=progress)
-
-    def close(self) -> None:
-        """Forget the texts."""
-        self._engine.close()
-
-
-def _cutter(users: Int64, texts: object) -> DuckDBEngine:
-    return DuckDBEngine({"u": users, "i": texts}, user="u", item="i", key=_NO_KEY)

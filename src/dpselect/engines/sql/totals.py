@@ -6,22 +6,23 @@ No name is given twice: in some databases a name of a SELECT is known in all of 
 from __future__ import annotations
 
 from dpselect.aggregates.totals import PARTS, Totals
-from dpselect.engines.sql.port import Database, Dialect, SqlType
+from dpselect.engines.sql.database import Database
+from dpselect.engines.sql.port import Dialect, SqlType
 from dpselect.engines.sql.questions import first_kept, number, of, place
 from dpselect.errors import DataError
 
 
 def weight(database: Database, column: str) -> str:
     """A column of weights as a double, NULL where it is none; refused where it holds no numbers."""
-    sql, sql_type = database.dialect.quote(column), database.types[column]
+    sql, sql_type = database.column(column), database.types[column]
     refuse_no_numbers(sql_type)
     value = of(sql_type.number or "", of(sql_type.form, sql))
     return f"CASE WHEN {of(sql_type.present, sql)} THEN {value} END"
 
 
 def refuse_no_numbers(sql_type: SqlType) -> None:
-    """Refuse what holds no numbers, and text, which may hold some, but was not declared as such."""
-    if sql_type.number is None or sql_type.is_text:
+    """Refuse what holds no numbers, and text that was declared as such, which may hold some."""
+    if sql_type.number is None or (sql_type.is_text and not sql_type.loose):
         hint = "cast it to a number in the source, for example in a view or a data frame"
         raise DataError(f"a column of type {sql_type.name} holds no numbers", hint)
 
@@ -35,7 +36,7 @@ def of_users(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") ->
     by_user = f"{dialect.by_user} " if dialect.by_user else ""
     values = f"(SELECT {by_user}{keys}, w AS v FROM {rows} AS t)"
     parts = f"(SELECT {keys}, {place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {least})"
-    total = f"CAST(least(sum(CAST(p AS {dialect.whole})), {totals.most * PARTS}) AS BIGINT) AS q"
+    total = f"CAST(least({of(dialect.summed, 'p')}, {totals.most * PARTS}) AS BIGINT) AS q"
     summed = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
     units = dialect.divided.format(f"q + {PARTS // 2}", str(PARTS))
     return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {summed} AS z) AS o WHERE s > 0)"
@@ -46,11 +47,6 @@ def of_groups(totals: Totals, dialect: Dialect, rows: str) -> str:
     return of_users(rows, totals, dialect, "u, g, i")
 
 
-def score(totals: Totals | None) -> str:
-    """The score of an item, of what its users give it, or of its users where there are no weights."""
-    return "count(*)" if totals is None else "CAST(sum(s) AS BIGINT)"
-
-
 def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
     """i and n, the sum over users. Only items to which a user gives a unit use up a bound, or have a name."""
     given = of_users(rows, totals, dialect)
@@ -58,4 +54,4 @@ def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Di
         most, key = bound
         placed = f"(SELECT u, i, s, {first_kept(key, dialect)} FROM {given} AS a)"
         given = f"(SELECT u, i, s FROM {placed} AS b WHERE place <= {most})"
-    return f"SELECT i, {score(totals)} AS n FROM {given} AS k GROUP BY i"
+    return f"SELECT i, CAST(sum(s) AS BIGINT) AS n FROM {given} AS k GROUP BY i"

@@ -68,6 +68,12 @@ def named(pairs: str, released: str, item_type: SqlType, dialect: Dialect) -> st
     return f"SELECT name FROM (SELECT {item_type.named} AS name, i FROM ({items}) AS d) AS e ORDER BY i"
 
 
+def held(released: str, item_type: SqlType) -> str:
+    """The same of items that the database holds themselves."""
+    items = f"SELECT {item_type.named} AS name, i FROM (SELECT x AS i FROM {released} AS r) AS d"
+    return f"SELECT name FROM ({items}) AS e ORDER BY i"
+
+
 def of_sign(rows: str, sign: int) -> str:
     """The rows of users with this w."""
     return f"(SELECT u, i FROM {rows} AS t WHERE w = {sign})"

@@ -1,0 +1,92 @@
+"""How DuckDB writes what databases write differently, and how its columns are counted (`types`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from dpselect.engines.duckdb.types import (
+    INTEGERS,
+    OBJECT,
+    TEXTS,
+    is_text,
+    item_form,
+    kind,
+    label,
+    number_form,
+    present,
+)
+from dpselect.engines.duckdb.workspace import literal, quoted
+from dpselect.engines.sources.object_marks import MARK
+from dpselect.engines.sql.port import Dialect, SqlType
+from dpselect.errors import DataError
+
+
+def secret(key: bytes) -> str:
+    """A key as SQL."""
+    return "'" + "".join(f"\\x{byte:02X}" for byte in key) + "'::BLOB"
+
+
+def _keyed(key: str, user: str, item: str) -> str:
+    """A hash of a user and what they have, which nobody knows without the key.
+
+    The outer hash matters: hash(key, u, i) alone is a mask of (key, u) laid over hash(i), so which of two
+    items comes first would hang on one bit, and an item alone on its side of the highest bit would be kept
+    half of the time. Equal hashes are told apart by the item, so the choice depends on the user's rows only.
+    """
+    return f"hash(hash({key}, {user}, {item}))"
+
+
+DUCKDB = Dialect(
+    name="duckdb",
+    quote=quoted,
+    literal=literal,
+    text="{}",
+    keyed=_keyed,
+    written='CASE WHEN CAST(TRY_CAST({} AS BIGINT) AS VARCHAR) COLLATE "C" = {} THEN TRY_CAST({} AS BIGINT) END',
+    parts="SELECT t.u AS u{more}, unnest(string_split(i, {separator})) AS i FROM {rows}",
+    summed="sum({})",  # in 128 bits
+    period="{}::SMALLINT",
+    in_period="struct_pack(u := u, p := {})",
+    first="min(struct_pack(h := {hash}, v := {value})).v",
+    whole="HUGEINT",
+    double="DOUBLE",
+    divided="(({}) // ({}))",
+)
+
+# Of values without a declared type the numbers, in the form of `objects.written`.
+_RANGED_OBJECT = (
+    f"CASE WHEN starts_with(i, {literal(MARK)}) AND substr(i, 2, 1) > 'z' AND NOT contains(i, '.') "
+    "THEN TRY_CAST(substr(i, 3) AS BIGINT) END"
+)
+_RANGED = {
+    OBJECT: _RANGED_OBJECT,
+    # Beside a number below 0 it would become a HUGEINT, and large values of it cannot.
+    "UHUGEINT": "TRY_CAST(i AS HUGEINT)",
+}
+
+
+def counted_type(sql_type: str, *, untyped: bool) -> SqlType:
+    """A column as it is counted; `untyped` says that it is text because its source has no types."""
+    name = kind(sql_type)
+    sort = "text" if is_text(sql_type) else "integer" if name in INTEGERS else "other"
+    return SqlType(
+        name,
+        "any" if name == OBJECT else sort,
+        _written(item_form, sql_type) or "{}",
+        sql_type,
+        sql_type,
+        present=present("{}", sql_type),
+        number=_written(number_form, sql_type),
+        label=partial(label, sql_type=sql_type),
+        ranged=_RANGED.get(name),
+        loose=untyped or name not in TEXTS,
+    )
+
+
+def _written(form: Callable[[str, str], str], sql_type: str) -> str | None:
+    """A form of {}, None where the type has none."""
+    try:
+        return form("{}", sql_type)
+    except DataError:
+        return None
