@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from dpselect._ground.domain import Listed
-from dpselect.engines import unbounded_places
 from dpselect.engines.duckdb import dialect as duckdb_dialect
 from dpselect.engines.postgres import dialect
 from dpselect.engines.postgres.database import PostgresDatabase
 from dpselect.engines.postgres.dialect import POSTGRES
-from dpselect.engines.sql import questions
+from dpselect.engines.sql import questions, unbounded_places
 from dpselect.engines.sql import weights as sql_weights
 from dpselect.errors import DataError
 from tests.engines import test_every_value, test_weights

@@ -150,7 +150,10 @@ class Device:
 
 
 def deliver(release: Release, form: str, place: Destination, *, explain: bool = False) -> None:
-    """Write the release, with all that is to be said where `explain` asks for it. If that fails, print it as JSON wherever it can still be read, and say so."""
+    """Write the release, with all that is to be said where `explain` asks for it.
+
+    If that fails, print it as JSON wherever it can still be read, and say so.
+    """
     try:
         place.write(rendered(release, form, explain=explain))
     except BaseException as error:

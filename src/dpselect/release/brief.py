@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from dpselect.release import formatting
 from dpselect.release.accuracy import AS_ASKED, AT_ONCE, BELOW, CHOSEN, NO_OTHER, NONE, OF_VALUES, TIMES, said_items
 from dpselect.release.formatting import counted
-from dpselect.release.item_columns import USERS_BY
-from dpselect.release.scale import COUNTED, WHO, score_of, unit_of
+from dpselect.release.scale import COUNTED, USERS_BY, WHO, score_of, unit_of
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
 from dpselect.release.table import Leaflet, TextTable, filled
 

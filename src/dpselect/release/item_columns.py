@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dpselect._ground.domain import UNSEEN
 from dpselect.release.measures import heads
 from dpselect.release.measures import names_of as measures_in
-from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
+from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS, USERS_BY
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
-USERS_BY = "users_by"
+
 """The parameter of a statement that names the columns of groups whose users were counted; none where of all."""
 COMPARED = "compared_with"
 """The parameter of a statement that names the periods from which items gained users."""

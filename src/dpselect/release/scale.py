@@ -21,6 +21,7 @@ GROUP_USERS = "group_users"
 COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_group_users")
 WHO = ", so "  # between who counts and what counts are therefore
 COUNTED = "counted"
+USERS_BY = "users_by"  # the columns of groups of which users are counted
 """The parameter of a statement that says which bounds keep users, or parts of them, from counting."""
 
 

@@ -16,7 +16,7 @@ from dpselect.engines.duckdb.prepared_scan import own_name
 from dpselect.engines.duckdb.preparing import segments
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.preparation import prepare
-from dpselect.engines.sources.object_marks import MARK
+from dpselect.engines.values import MARK
 from dpselect.errors import OutputError
 from tests.slow.engines.test_prepared import answers, prepared
 

@@ -19,9 +19,9 @@ from dpselect.engines.duckdb.scans import Counting, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, filter_form, filter_type, item_form, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.sources.object_marks import MARK
 from dpselect.engines.sql.database import Asked, Database, Names
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, int64
+from dpselect.engines.values import MARK
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Listed

@@ -17,8 +17,8 @@ from dpselect.engines.duckdb.types import (
     present,
 )
 from dpselect.engines.duckdb.workspace import literal, quoted
-from dpselect.engines.sources.object_marks import MARK
 from dpselect.engines.sql.port import Dialect, SqlType
+from dpselect.engines.values import MARK
 from dpselect.errors import DataError
 
 

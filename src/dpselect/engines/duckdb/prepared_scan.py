@@ -20,7 +20,7 @@ from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.reading import Reading
 from dpselect.engines.prepared.rules import Rules
 from dpselect.engines.prepared.state import CODES, Part, Segment
-from dpselect.engines.sources.object_marks import MARK
+from dpselect.engines.values import MARK
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods

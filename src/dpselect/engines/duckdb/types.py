@@ -12,8 +12,7 @@ from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb.workspace import literal, quoted
-from dpselect.engines.number_text import LETTERS, NUMBER
-from dpselect.engines.sources import object_marks
+from dpselect.engines.values import BYTES, INFINITY, LESS_INFINITY, LETTERS, MARK, NUMBER
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ _MOMENT = (
     "CASE WHEN {} = '-infinity'::TIMESTAMPTZ OR {} >= '290309-12-22 (BC) 00:00:00+00'::TIMESTAMPTZ "
     "THEN ({}) AT TIME ZONE 'UTC' END"
 )
-_ENDS = {object_marks.INFINITY: "'inf'", object_marks.LESS_INFINITY: "'-inf'"}
+_ENDS = {INFINITY: "'inf'", LESS_INFINITY: "'-inf'"}
 
 
 def kind(sql_type: str) -> str:
@@ -112,8 +111,8 @@ def number_form(expression: str, sql_type: str) -> str:
 
 def plain_form(expression: str) -> str:
     """The SQL of the plain text of a value in a column without a declared type; null for bytes, which have none."""
-    mark, plain = literal(object_marks.MARK), f"substr({expression}, 3)"
-    bytes_ = f"WHEN starts_with({expression}, {literal(object_marks.MARK + object_marks.BYTES)}) THEN NULL"
+    mark, plain = literal(MARK), f"substr({expression}, 3)"
+    bytes_ = f"WHEN starts_with({expression}, {literal(MARK + BYTES)}) THEN NULL"
     return f"CASE {bytes_} WHEN starts_with({expression}, {mark}) THEN {plain} ELSE {expression} END"
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import datetime
 
-from dpselect.engines.number_text import LETTERS, NUMBER, WHOLE
 from dpselect.engines.postgres.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.engines.values import LETTERS, NUMBER, WHOLE
 from dpselect.errors import DataError
 
 

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.engines.number_text import LETTERS
-from dpselect.engines.sources.object_marks import (
+from dpselect.engines.values import (
     BYTES,
     DATE,
     INFINITY,
     LESS_INFINITY,
+    LETTERS,
     MARK,
     MIDDLE,
     MOMENT,

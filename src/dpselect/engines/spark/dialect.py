@@ -17,10 +17,10 @@ import datetime
 import re
 from typing import TYPE_CHECKING
 
-from dpselect.engines.number_text import LETTERS, NUMBER
-from dpselect.engines.number_text import WHOLE as WHOLE_TEXT
 from dpselect.engines.spark.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.engines.values import LETTERS, NUMBER
+from dpselect.engines.values import WHOLE as WHOLE_TEXT
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:

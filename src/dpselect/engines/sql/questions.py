@@ -257,7 +257,7 @@ def one_place(places: str, per_user: PerUser, key: str, dialect: Dialect, whose:
 def place(grid: Points, dialect: Dialect, value: str = "v") -> str:
     """`Grid.places` of a double in SQL, operation by operation."""
     from dpselect.aggregates.unbounded import Unbounded
-    from dpselect.engines import unbounded_places
+    from dpselect.engines.sql import unbounded_places
 
     if isinstance(grid, Unbounded):
         return unbounded_places.place(grid, value, lambda x: number(x, dialect))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from dpselect.aggregates.user_sets import Sets
     from dpselect.engines.sql.by_group import GroupBounds
     from dpselect.engines.sql.database import Database
+
+
+KEY_BYTES = 16
 
 
 class QuestionsByGroup(ABC):
@@ -129,7 +133,6 @@ class QuestionsByGroup(ABC):
         """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
         from dpselect.engines.sql.by_group import of_groups
         from dpselect.engines.sql.values_by_group import grouped_values, users_at_by
-        from dpselect.engines.value_key import value_key
 
         assert self._group is not None
         if per_user is PerUser.MEAN:
@@ -209,3 +212,11 @@ class QuestionsByGroup(ABC):
             given = partial(totals.of_groups, self._totals, self._dialect)
         rows = self._rows if listed is None else of_groups(self._rows, listed, self._numbers)
         return self._database.once(had_of(rows, given), progress=progress)
+
+
+def value_key(key: bytes) -> bytes:
+    """A second secret key: which value a user takes part with is told apart from which groups.
+
+    With one key for both, a user of the groups 1 and 2 who has the values 1 and 2 would keep the same of each.
+    """
+    return hashlib.blake2b(key, digest_size=KEY_BYTES, person=b"value").digest()

@@ -1,0 +1,21 @@
+"""Values as text: which text is a number, on every engine, and the marks of values in a column without a type.
+
+A number is in plain decimal notation. Left to itself each engine also reads what others do not: inf, 1_000, +-5, 1d,
+0x10, a tab. A mark stands before all that is no text (`sources/objects.py: written`).
+"""
+
+from __future__ import annotations
+
+NUMBER = "[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*"
+"""A regular expression for the whole text, without a backslash; RE2, Java and PostgreSQL read it alike."""
+LETTERS = 1000
+"""A number has fewer letters: what is longer is no number anywhere, and no engine need read it."""
+
+WHOLE = "(0|-?[1-9][0-9]{0,18})"
+"""A whole number in the digits that Python gives it."""
+
+MARK = "\x01"
+TEXT, TRUTH, BYTES, DATE, MOMENT, ZONED, TIME = "sbxdmzt"
+MIDDLE = 0xEC00  # of the letters of numbers, which nothing else has: a private area of Unicode
+INFINITY = f"{MARK}{chr(MIDDLE + LETTERS)}Infinity"
+LESS_INFINITY = f"{MARK}{chr(MIDDLE - LETTERS)}-Infinity"
