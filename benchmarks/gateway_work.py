@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -95,7 +94,7 @@ def main() -> None:
     parser.add_argument("--rows", type=lambda text: int(float(text)), default=1_000_000)
     parser.add_argument("--postgres", action="store_true")
     args = parser.parse_args()
-    one = Amount(Fraction(1), Fraction(0))
+    one = Amount(epsilon=Fraction(1), delta=Fraction(0))
     with tempfile.TemporaryDirectory(prefix="work-") as name:
         file = Path(name) / "rows.parquet"
         duckdb.sql("SELECT setseed(0.5)")
@@ -103,7 +102,7 @@ def main() -> None:
         texts = 'length("user" || artist || country || comment) + 4'
         text = int(duckdb.sql(f"SELECT sum({texts}) FROM '{file}'").fetchall()[0][0])
         sizes = Sizes(users=args.rows // 10, items=100_000, rows=args.rows, bytes=text)
-        data = DataSettings("plays", str(file), "user", ("artist",), one, sizes=sizes)
+        data = DataSettings(name="plays", source=str(file), user="user", items=("artist",), promise=one, sizes=sizes)
         print(f"{args.rows:,} rows of {text // args.rows} bytes, a Parquet file\n")
         compared(str(file), None, data)
         if not args.postgres:
@@ -112,7 +111,7 @@ def main() -> None:
             address = place.format(name="postgres")
             _copy(address, file)
             print("the same rows in PostgreSQL\n")
-            compared(address, "rows", replace(data, source=address))
+            compared(address, "rows", data.model_copy(update={"source": address}))
 
 
 def _copy(address: str, file: Path) -> None:

@@ -20,6 +20,7 @@ OF_EXTRAS = (
     "starlette",
     "uvicorn",
     "jinja2",
+    "pydantic",
     "joserfc",
     "shtab",
 )

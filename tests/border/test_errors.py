@@ -12,7 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.errors import SENTENCE, came
-from dpselect.gateway.settings.mistakes import Mistake, SettingsError
+from dpselect.gateway.settings.reading import Mistake, SettingsError
 
 ERRORS = (
     dps.ParameterError("k", "be a whole number of at least 1", "0"),
@@ -24,7 +24,7 @@ ERRORS = (
     dps.OutputError("-o must name a file"),
     dps.OutputError("the file cannot be written", "is there room?"),
     dps.GatewayError("the gateway does not know this token", "make one", kind="sign-in"),
-    SettingsError("gateway.toml", [Mistake("tick must be a number", 3, "tick = 1")]),
+    SettingsError("gateway.toml", [Mistake("tick must be a number", "tick = 1")]),
     dps.DpselectError("base"),
 )
 

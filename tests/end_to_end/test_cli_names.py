@@ -17,9 +17,8 @@ from dpselect.command.verbs import VERBS
 from dpselect.dataset import dataset_of
 from dpselect.demo import write_listening_events
 from dpselect.gateway import demo
-from dpselect.gateway.settings.example import example
 from dpselect.gateway.settings.reading import read
-from dpselect.gateway.settings.tokens import fresh_token
+from dpselect.gateway.settings.tokens import example, fresh_token
 from dpselect.gateway.settings.values import ServerSettings
 from dpselect.ledger.report import report
 from dpselect.queries.plan import kind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ class Paying:
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Any:
     data = read(settings_in(tmp_path_factory.mktemp("gateway"))).data["plays"]
-    weights = {name: replace(one, unit=Fraction(1, 10)) for name, one in data.weights.items()}
-    declared = {"plays": replace(data, max_items_per_user=3, weights=weights)}
+    weights = {name: one.model_copy(update={"unit": Fraction(1, 10)}) for name, one in data.weights.items()}
+    declared = {"plays": data.model_copy(update={"max_items_per_user": 3, "weights": weights})}
 
     def made(body: Mapping[str, Any]) -> AskedQuestion:
         return asked(body, declared, lambda _: Paying())  # type: ignore[arg-type, return-value]

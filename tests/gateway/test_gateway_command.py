@@ -10,9 +10,8 @@ import polars
 import pytest
 
 from dpselect.command.main import main
-from dpselect.gateway.settings.example import example
 from dpselect.gateway.settings.reading import read, read_text
-from dpselect.gateway.settings.tokens import digest
+from dpselect.gateway.settings.tokens import digest, example
 from tests.gateway.wrong_settings import FEWEST
 
 Captured = pytest.CaptureFixture[str]
@@ -45,10 +44,10 @@ def test_check_names_every_mistake(path: Path, capsys: Captured) -> None:
     assert ended.out == ""
     assert ended.err == (
         f"dpselect: 3 mistakes in {path}\n"
-        f"{path}:5: [data.plays] must have user\n"
+        f"{path}: [data.plays] user must be given\n"
         "  hint: only a folder of prepared data says itself who its users are\n"
-        f"{path}:7: [data.plays] usr is not known here\n  hint: did you mean user?\n"
-        f"{path}:9: [data.plays] promise.epsilon must be above 0, got 0\n"
+        f"{path}: [data.plays] promise.epsilon must be a positive, finite number, got 0\n"
+        f"{path}: [data.plays] usr is not known here\n  hint: did you mean user?\n"
     )
 
 
@@ -91,4 +90,4 @@ def test_tokens_and_examples_load_nothing_heavy() -> None:
     code = "import sys; from dpselect.command.main import main; main(['gateway', 'example']); print(*sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(ended.stdout.splitlines()[-1].split())
-    assert not {"numpy", "duckdb", "starlette", "uvicorn", "jinja2", "psycopg"} & loaded
+    assert not {"numpy", "duckdb", "starlette", "uvicorn", "jinja2", "pydantic", "psycopg"} & loaded

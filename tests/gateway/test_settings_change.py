@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ def test_another_table_or_another_way_of_reading_it_is_another_question(tmp_path
     settings = read_text(TEXT, tmp_path)
     first, paid = answered(settings, tmp_path)
     assert (first, paid > 0) == (["a b"], True)
-    changed = replace(settings, data={"plays": replace(settings.data["plays"], **what)})
+    changed = settings.model_copy(update={"data": {"plays": settings.data["plays"].model_copy(update=what)}})
     found, paid = answered(changed, tmp_path)
     assert found != first
     assert paid > 0

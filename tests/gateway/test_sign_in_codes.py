@@ -25,7 +25,7 @@ class Remembered:
 
 @pytest.mark.parametrize("more", ["!!!!", "=", "====", "\n\n\n\n", "$$$$"])
 def test_a_used_code_is_not_good_again_in_another_spelling(more: str) -> None:
-    ann = Person("ann", Role.OWNER, token="ab" * 32)
+    ann = Person(name="ann", role=Role.OWNER, token="sha256:" + "ab" * 32)
     people = People({"ann": ann}, b"s" * 32, Remembered())
     code = people.code(ann)
     assert people.of_code(code) == ann
@@ -35,7 +35,7 @@ def test_a_used_code_is_not_good_again_in_another_spelling(more: str) -> None:
 
 
 def test_the_last_character_says_nothing_that_is_not_read() -> None:
-    ann = Person("ann", Role.OWNER, token="ab" * 32)
+    ann = Person(name="ann", role=Role.OWNER, token="sha256:" + "ab" * 32)
     people = People({"ann": ann}, b"s" * 32, Remembered())
     code = people.code(ann)
     assert people.of_code(code) == ann

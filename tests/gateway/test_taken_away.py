@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from tests.gateway.served import serving
@@ -13,7 +12,7 @@ def test_questions_about_data_that_are_closed_now_are_not_listed(tmp_path: Path)
         job = served.ann.ask({"verb": "top_k", "data": "plays", "k": 2, "epsilon": "1/5"})
         assert [one["id"] for one in served.ann.get("/v1/questions").json()["questions"]] == [job["id"]]
         people = dict(served.gateway.settings.people)
-        people["ann"] = replace(people["ann"], data=("other",))
+        people["ann"] = people["ann"].model_copy(update={"data": ("other",)})
         served.gateway.people_who_sign_in.replace(people)
         assert served.ann.get(f"/v1/questions/{job['id']}").status_code == 404
         assert served.ann.get("/v1/questions").json()["questions"] == []

@@ -17,7 +17,7 @@ TOP = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4", "delta": "1e-
 def test_a_stored_answer_is_for_those_who_were_granted_something(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         served.ann.ask(TOP)
-        nina = Person("nina", Role.ANALYST, data=("plays",))
+        nina = Person(name="nina", role=Role.ANALYST, data=("plays",))
         with pytest.raises(Refused, match="Nobody has granted you a budget"):
             served.gateway.ask(nina, TOP)
         assert served.bob.ask(TOP)["cost"]["repeated"]

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,13 @@ from dpselect.queries.plan import Plan
 from tests.gateway import served
 from tests.gateway.processes import make
 
-DATA = DataSettings("plays", "plays.parquet", "user", ("artist",), Amount(Fraction(1), Fraction(0)))
+DATA = DataSettings(
+    name="plays",
+    source="plays.parquet",
+    user="user",
+    items=("artist",),
+    promise=Amount(epsilon=Fraction(1), delta=Fraction(0)),
+)
 TOP: dict[str, Any] = {"verb": "top_k", "epsilon": "1", "delta": "1e-6"}
 DEAR = " OR ".join(f"contains(comment, 'word {number}')" for number in range(10))
 
@@ -36,14 +41,14 @@ def seconds(where: str | None = None, data: DataSettings = DATA, **asked: Any) -
 
 
 def test_more_work_has_a_larger_bound() -> None:
-    large = replace(DATA, sizes=Sizes(rows=10**7, bytes=10**9))
+    large = DATA.model_copy(update={"sizes": Sizes(rows=10**7, bytes=10**9)})
     assert seconds() < seconds(data=large) < seconds(by=["country"], data=large)
     assert seconds(k=10) < seconds(k=1000)
     assert seconds(k_bar=100) < seconds(k_bar=10**6)
     assert seconds(k=2, domain=["a", "b"]) < seconds(k=2, domain=[f"{number}" for number in range(10_000)])
     assert seconds() < seconds(verb="union")
-    assert seconds(data=replace(DATA, source="postgresql://ann@localhost/plays")) > seconds()
-    assert seconds(data=replace(DATA, source="spark:local")) > seconds()
+    assert seconds(data=DATA.model_copy(update={"source": "postgresql://ann@localhost/plays"})) > seconds()
+    assert seconds(data=DATA.model_copy(update={"source": "spark:local"})) > seconds()
 
 
 def test_a_dear_filter_leaves_later_by_more_than_one_user_can_cost() -> None:
@@ -151,9 +156,9 @@ found.stop()
 
 def test_what_would_take_too_long_is_refused_before_it_begins(tmp_path: Path) -> None:
     declared = settings(tmp_path, 1.0)
-    data = replace(declared.data["plays"], sizes=Sizes(rows=10**9), longest=Fraction(60))
+    data = declared.data["plays"].model_copy(update={"sizes": Sizes(rows=10**9), "longest": Fraction(60)})
     with (
-        served.at_its_ticks(replace(declared, data={"plays": data})) as found,
+        served.at_its_ticks(declared.model_copy(update={"data": {"plays": data}})) as found,
         pytest.raises(ParameterError, match=r"take at most 60 s .* got one that takes up to \d+ s"),
     ):
         asked(found)

@@ -32,7 +32,7 @@ DONE_LATER = {"questions/questions.py": ("dpselect.forecast", "dpselect.queries"
 TESTING_SEES_UP_TO = "mechanisms"
 
 AT_RUN_TIME = "(a name computed at run time)"
-GATEWAY_ONLY = {"starlette", "uvicorn", "jinja2", "anyio", "joserfc"}
+GATEWAY_ONLY = {"starlette", "uvicorn", "jinja2", "anyio", "joserfc", "pydantic", "pydantic_core"}
 LAZY = {"ibis", "pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark", "shtab"}
 # Who imports one of these asks for the package, by its name.
 ASKED_FOR = {"pandas.py": "pandas", "polars.py": "polars"}

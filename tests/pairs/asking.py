@@ -51,7 +51,7 @@ SERVERS = {"PostgreSQL": "postgres", "spark": "spark"}
 DECLARED = ("source", "user", "split", "time", "period", "timezone")  # what the owner of a gateway says of data
 ONCE = ((calibration, "compose_quickly"), (renyi_shaped, "steepest"))
 """What many pairs compute alike: pure functions, computed once here."""
-RICH = Amount(Fraction(10**9), Fraction(1, 10))
+RICH = Amount(epsilon=Fraction(10**6), delta=Fraction(1, 10))
 
 
 @dataclass
@@ -143,7 +143,11 @@ class Asking:
         settings = Settings(
             server=ServerSettings(ledger=str(place / "ledger.sqlite"), folder=place / "state"),
             data={one.name: one},
-            people={"ann": Person("ann", Role.ANALYST, ("rows",), RICH, digest(token))},
+            people={
+                "ann": Person(
+                    name="ann", role=Role.ANALYST, data=("rows",), quota=RICH, token=f"sha256:{digest(token)}"
+                )
+            },
         )
         return Remote(InProcess(self.stack.enter_context(running(settings, place)).http, token))
 
@@ -161,9 +165,9 @@ class Asking:
             table=rows.TABLES.get(call.source),
             groups=tuple({"country", "flag"} - own),
             filters={"level": None, "name": None},
-            weights={"minutes": WeightColumn(Fraction(4), Fraction(1, 2))},
+            weights={"minutes": WeightColumn(at_most=Fraction(4), unit=Fraction(1, 2))},
             values={
-                name: Bounds(Fraction(-5), Fraction(110), Fraction(1, 4))
+                name: Bounds(low=Fraction(-5), high=Fraction(110), step=Fraction(1, 4))
                 for name in ("whole", "real", "price", "minutes")
             },
             sizes=Sizes(users=100, items=20, items_per_user=Fraction(4)),

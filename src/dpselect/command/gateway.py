@@ -17,7 +17,7 @@ examples:
   dpselect gateway example
       A whole file of settings with a comment at every key: the start of your own gateway.toml.
   dpselect gateway check gateway.toml
-      Every mistake with its line; without one, what is declared in words, and what may not be meant.
+      Every mistake with its place; without one, what is declared in words, and what may not be meant.
   dpselect gateway check gateway.toml --sources
       And do the sources have these columns? Their schemas are looked at, and no row is read.
   dpselect gateway token --name ann
@@ -60,7 +60,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 def _check_sources(file: str, settings: Settings) -> None:
-    from dpselect.gateway.settings.mistakes import Mistake, SettingsError
+    from dpselect.gateway.settings.reading import Mistake, SettingsError
     from dpselect.gateway.settings.sources import check_sources
 
     wrong = check_sources(settings)
@@ -93,6 +93,6 @@ def _key(name: str | None) -> str:
 
 def example(args: argparse.Namespace) -> None:  # noqa: ARG001 - each action takes what was typed
     """A file of settings."""
-    from dpselect.gateway.settings.example import example as text
+    from dpselect.gateway.settings.tokens import example as text
 
     sys.stdout.write(text())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +73,7 @@ def _check_parts() -> None:
     """What a server needs, named before anything is made."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("starlette", "uvicorn", "jinja2") if find_spec(name) is None]
+    missing = [name for name in ("starlette", "uvicorn", "jinja2", "pydantic") if find_spec(name) is None]
     if missing:
         hint = "pip install 'dpselect[gateway]'"
         raise ParameterError("serve", f"have {', '.join(missing)} installed", "an installation without", hint)
@@ -83,8 +82,9 @@ def _check_parts() -> None:
 def _with(settings: Settings, args: argparse.Namespace) -> Settings:
     """The settings with the address that the command names."""
     server = settings.server
-    server = replace(server, host=args.host or server.host, port=server.port if args.port is None else args.port)
-    return replace(settings, server=server)
+    port = server.port if args.port is None else args.port
+    server = server.model_copy(update={"host": args.host or server.host, "port": port})
+    return settings.model_copy(update={"server": server})
 
 
 def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str], path: Path) -> None:
@@ -93,8 +93,9 @@ def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str],
     from dpselect.gateway.web.app import application
 
     listening = listen(settings.server)
-    server = replace(settings.server, port=listening.getsockname()[1])  # which the system chose where it was 0
-    settings = replace(settings, server=server)
+    port = listening.getsockname()[1]  # which the system chose where it was 0
+    server = settings.server.model_copy(update={"port": port})
+    settings = settings.model_copy(update={"server": server})
     gateway = Gateway(settings, file=path)
     host = f"[{server.host}]" if ":" in server.host else server.host
     url = server.url or f"http://{host}:{server.port}"

@@ -119,7 +119,7 @@ class Gateway:
 
     def _renewed(self, settings: Settings) -> None:
         """Other people, about the same data."""
-        self.settings = replace(self.settings, people=settings.people)
+        self.settings = self.settings.model_copy(update={"people": settings.people})
         self._people.replace(settings.people)
         for sentence in self._books.begin(self.settings):
             self.log("begun", said=sentence)

@@ -46,7 +46,7 @@ NEVER = (
     "dpselect.texts",
     *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),
-    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba", "shtab"),
+    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba", "shtab", "pydantic"),
 )
 
 

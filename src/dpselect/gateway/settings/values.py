@@ -3,68 +3,119 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
-from enum import StrEnum
+import os
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated, Any, Self
+from unicodedata import normalize
 
-Scalar = str | int | bool | Decimal | datetime.date | datetime.datetime
-Key = str | tuple[str, ...]
-"""A column, or several that say something together."""
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    field_validator,
+    model_validator,
+)
 
+from dpselect._ground.keys import names
+from dpselect._ground.parameters import MOST_LISTED, near
+from dpselect._ground.periods import periods_of
+from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.value_counts import Grid
+from dpselect.engines.sources.files import kind_of, prepared_folder
+from dpselect.errors import ParameterError, came
+from dpselect.gateway.settings import kinds
+from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, around
 
-class Role(StrEnum):
-    """What a person may do. Each person has one."""
-
-    OWNER = "owner"  # declares data, grants quotas, approves questions, sees the record
-    ANALYST = "analyst"  # plans, asks, reads answers
-    AUDITOR = "auditor"  # reads the record, verifies it
-
-
-@dataclass(frozen=True)
-class Amount:
-    """An (epsilon, delta)."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-
-@dataclass(frozen=True)
-class WeightColumn:
-    """A column whose sums may be asked for: the most that one user gives to an item, and the unit of rounding."""
-
-    at_most: Fraction
-    unit: Fraction | None = None
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """A column whose values may be asked for, as quantiles and as measures: chosen without looking at the data."""
-
-    low: Fraction
-    high: Fraction
-    step: Fraction | None = None
-
+__all__ = ["BYTES_OF_A_ROW", "LATEST", "Key", "Role", "Scalar"]
 
 BYTES_OF_A_ROW = 100
 """Where the owner does not say more."""
-LATEST = 3_600
-"""Seconds after which every answer has left."""
+MOST_USERS, MOST_ITEMS, MOST_BYTES = 10**12, 10**7, 10**15  # of imagined data
+MOST_ROWS = 2**31  # of one user
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Table(BaseModel):
+    """A table of the file: its keys, what each must be, and what it is unless given."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        hide_input_in_errors=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
+
+
+class Named(Table):
+    """A table with a name of its own, which its heading says and no key of it."""
+
+    name: kinds.Name = Field(validation_alias="")
+
+
+class Amount(Table):
+    """An (epsilon, delta)."""
+
+    epsilon: kinds.Epsilon
+    delta: kinds.Delta
+
+
+class WeightColumn(Table):
+    """A column whose sums may be asked for: the most that one user gives to an item, and the unit of rounding."""
+
+    at_most: kinds.Number
+    unit: kinds.Number | None = None
+
+    @model_validator(mode="after")
+    def _whole_units(self) -> Self:
+        try:
+            Totals.of("column", self.at_most, self.unit)
+        except ParameterError as error:
+            name = {"weight_unit": "unit"}.get(error.parameter, error.parameter)
+            raise ParameterError(name, error.must, error.came, error.hint) from None
+        return self
+
+
+class Bounds(Table):
+    """A column whose values may be asked for, as quantiles and as measures: chosen without looking at the data."""
+
+    low: kinds.Number
+    high: kinds.Number
+    step: kinds.Number | None = None
+
+    @model_validator(mode="after")
+    def _can_be_cut(self) -> Self:
+        if self.low >= self.high:
+            raise ParameterError("high", "be above low", came(self.high))
+        Grid.of((self.low, self.high), self.step)
+        return self
+
+
+class Sizes(Table):
     """How large the data are, as their owner says: forecasts imagine such data, and they decide when answers leave."""
 
-    users: int = 10_000
-    items: int = 2_000
-    items_per_user: Fraction = Fraction(10)
-    skew: Fraction = Fraction(11, 10)
-    groups: int = 1_000  # at most
-    rows: int | None = None  # at most; None: an item of a user has one
-    bytes: int | None = None  # of their texts at most; None: BYTES_OF_A_ROW in each row
+    users: int = Field(default=10_000, ge=1, le=MOST_USERS)
+    items: int = Field(default=2_000, ge=1, le=MOST_ITEMS)
+    items_per_user: Annotated[kinds.Number, Field(gt=0, le=MOST_ITEMS)] = Field(
+        default_factory=lambda given: min(Fraction(10), Fraction(given.get("items", 20), 2))
+    )
+    skew: Annotated[kinds.Number, Field(ge=0, le=10)] = Fraction(11, 10)
+    groups: int = Field(default=1_000, ge=1, le=MOST_ITEMS)  # at most
+    rows: int | None = Field(default=None, ge=1, le=MOST_USERS)  # at most; None: an item of a user has one
+    bytes: int | None = Field(
+        default=None, ge=1, le=MOST_BYTES
+    )  # of their texts at most; None: BYTES_OF_A_ROW in each row
+
+    @field_validator("items_per_user")
+    @classmethod
+    def _fewer_than_there_are(cls, each: Fraction, info: ValidationInfo) -> Fraction:
+        if each > Fraction(9, 10) * info.data.get("items", MOST_USERS):
+            raise WrongError("must be at most nine tenths of items")
+        return each
 
     @property
     def all_rows(self) -> int:
@@ -77,96 +128,242 @@ class Sizes:
         return self.bytes or self.all_rows * BYTES_OF_A_ROW
 
 
-@dataclass(frozen=True)
-class DataSettings:
-    """One data set: where it is, whom the promise is about, and what may be asked of it."""
+class DataSettings(Named):
+    """One data set: where it is, whom the promise is about, and what may be asked of it.
 
-    name: str  # also that of its account in the ledger
-    source: str | tuple[str, ...]  # paths are absolute; or an address of a database
-    user: Key | None  # None where the source is a folder of prepared data, which says it itself
-    items: tuple[Key, ...]  # what may be counted; the first where a question names none
+    The name is also that of its account in the ledger. A key is checked against those that stand before it here.
+    """
+
+    source: kinds.Source  # paths are absolute; or an address of a database
+    user: kinds.AKey | None = Field(default=None, validate_default=True)  # None: prepared data say it themselves
+    items: kinds.Keys  # what may be counted; the first where a question names none
     promise: Amount
-    title: str = ""
-    about: str = ""
-    table: str | None = None
-    unit: str | None = None
-    keep: Fraction = Fraction(0)  # the share of the promise that analysts cannot use
-    groups: tuple[str, ...] = ()  # columns that `by` may name
-    filters: Mapping[str, tuple[Scalar, ...] | None] = field(default_factory=dict)  # its values; None: any condition
-    weights: Mapping[str, WeightColumn] = field(default_factory=dict)
-    values: Mapping[str, Bounds] = field(default_factory=dict)
-    domains: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)  # items of a column that are public
+    title: kinds.Text = ""
+    about: kinds.Prose = ""
+    table: kinds.Text | None = Field(default=None, validate_default=True)
+    unit: kinds.Name | None = None
+    keep: kinds.Share = Fraction(0)  # the share of the promise that analysts cannot use
+    groups: kinds.Columns = ()  # columns that `by` may name
+    filters: dict[kinds.Column, kinds.Allowed] = {}  # its values; None: any condition
+    weights: dict[kinds.Column, WeightColumn] = {}
+    values: dict[kinds.Column, Bounds] = {}
+    domains: dict[kinds.Column, kinds.Scalars] = {}  # items of a column that are public
     sizes: Sizes = Sizes()
-    time: str | None = None
-    period: str | None = None
-    timezone: str = "UTC"
-    since: str | None = None  # the first period that is offered
-    max_k: int = 1_000
-    max_items_per_user: int | None = None  # where a question names no bound
-    split: str | None = None
-    tick: Fraction = Fraction(1)  # seconds: answers leave 1, 2, 4, 8 ... of them after their question began
-    longest: Fraction = Fraction(300)  # seconds: a question whose answer would leave later is refused
+    time: kinds.Column | None = None
+    period: kinds.Sort | None = Field(default=None, validate_default=True)
+    timezone: kinds.Zone = "UTC"
+    since: kinds.Text | None = None  # the first period that is offered
+    max_k: int = Field(default=1_000, ge=1, le=MOST_LISTED)
+    max_items_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)  # where a question names no bound
+    split: kinds.Separator | None = None
+    tick: kinds.Seconds = Fraction(1)  # answers leave 1, 2, 4, 8 ... of them after their question began
+    longest: kinds.Seconds = Fraction(300)  # a question whose answer would leave later is refused
     approve: bool = False  # somebody else must agree before a question runs
     prepare: bool = False  # ask a prepared copy, which is kept fresh
-    max_rows_per_user: int | None = None  # of them in the prepared copy
-    refresh: int = 60  # minutes between two looks whether the source has changed
-    snapshot: str | None = None  # names the state of a source that is no file
+    max_rows_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)  # of them in the prepared copy
+    refresh: int = Field(default=60, ge=1, le=7 * 24 * 60)  # minutes between two looks whether the source has changed
+    snapshot: kinds.Text | None = None  # names the state of a source that is no file
+
+    @field_validator("source")
+    @classmethod
+    def _is_not_written(cls, source: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
+        """What the gateway writes is not read as data."""
+        roots = [one.partition("**")[0].rstrip(os.sep) for one in ((source,) if isinstance(source, str) else source)]
+        inside = [
+            key
+            for key, path in around(info).written.items()
+            if any(path == root or path.startswith(root + os.sep) for root in roots)
+        ]
+        if inside:
+            raise WrongError(f"must not hold what the gateway writes: {' and '.join(inside)} of [server]")
+        return source
+
+    @field_validator("user")
+    @classmethod
+    def _is_said(cls, user: Key | None, info: ValidationInfo) -> Key | None:
+        if user is None and "source" in info.data and prepared_folder(info.data["source"]) is None:
+            raise WrongError("must be given", "only a folder of prepared data says itself who its users are")
+        return user
+
+    @field_validator("items", "groups", "filters", "weights", "values", "time")
+    @classmethod
+    def _is_not_who(cls, found: Any, info: ValidationInfo) -> Any:
+        """No column that says who a user is can be asked about: each of its values would be of few users."""
+        whose = {name.lower() for name in _names(info.data.get("user"))}
+        for name in _names(found) if isinstance(found, str) else (name for key in found or () for name in names(key)):
+            if name.lower() in whose:
+                raise WrongError(f"must not hold {name!r}, which says who a user is")
+        return found
+
+    @field_validator("domains")
+    @classmethod
+    def _can_be_asked(cls, found: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        """A list of items is of a column that can be asked about."""
+        asked = [name for key in info.data.get("items", ()) for name in names(key)] + [*info.data.get("groups", ())]
+        for column in found:
+            if column not in asked and "items" in info.data:
+                raise WrongError(f"must be of columns of items or of groups, got {column!r}", near(column, asked))
+        return found
+
+    @field_validator("table", "snapshot", "prepare")
+    @classmethod
+    def _goes_with_source(cls, found: Any, info: ValidationInfo) -> Any:
+        """What goes only with files, or only with what is none."""
+        source = info.data.get("source")
+        kind = None if source is None else _kind(source)
+        database = kind in ("address", "duckdb")
+        if info.field_name == "table" and found is None and database:
+            raise WrongError("must be given: which of the database is meant?")
+        if info.field_name == "table" and found and not database and kind not in ("folder", None):
+            raise WrongError("must be left out where the source is files")
+        if info.field_name == "snapshot" and not database and kind is not None:
+            hint = "files say themselves when they were written"
+            raise WrongError("must be left out where the source is files", hint)
+        if info.field_name == "prepare" and found and (kind == "address" or prepared_folder(source) is not None):
+            raise WrongError("must be left out where the source is a database, or prepared data")
+        return found
+
+    @field_validator("refresh", "max_rows_per_user")
+    @classmethod
+    def _goes_with_prepare(cls, found: int, info: ValidationInfo) -> int:
+        if not info.data.get("prepare", True):
+            raise WrongError("must be left out without prepare = true")
+        return found
+
+    @field_validator("split")
+    @classmethod
+    def _splits_one_column(cls, found: str, info: ValidationInfo) -> str:
+        if not all(isinstance(key, str) for key in info.data.get("items", ())):
+            raise WrongError("must be left out where an item is several columns")
+        return found
+
+    @field_validator("period", "timezone", "since")
+    @classmethod
+    def _goes_with_time(cls, found: str | None, info: ValidationInfo) -> str | None:
+        """A time and a period go together; all else of time goes with them."""
+        if info.field_name == "period":
+            if "time" in info.data and (found is None) != (info.data["time"] is None):
+                raise WrongError("must be given with time, and time with period")
+        elif info.data.get("period", "") is None:
+            raise WrongError("must be given with period")
+        return found
+
+    @field_validator("since")
+    @classmethod
+    def _names_one_period(cls, since: str, info: ValidationInfo) -> str:
+        if info.data.get("period") and len(periods_of("time", info.data["period"], since, "UTC").all) > 1:
+            raise WrongError(f"must name one {info.data['period']}")
+        return since
 
 
-@dataclass(frozen=True)
-class Person:
-    """Somebody who may sign in."""
+def _names(key: Key | None) -> tuple[str, ...]:
+    return () if key is None else tuple(names(key))
 
-    name: str  # also that of the analyst in the ledger
-    role: Role
-    data: tuple[str, ...] | None = None  # the data sets they may use; None: all
+
+def _kind(source: str | tuple[str, ...]) -> str:
+    """What a name says that a source is; a folder where it says nothing that is known."""
+    if kinds.is_address(source):
+        return "address"
+    try:
+        return kind_of(source if isinstance(source, str) else source[0])
+    except ParameterError:
+        return "folder"
+
+
+class Person(Named):
+    """Somebody who may sign in. The name is also that of the analyst in the ledger."""
+
+    role: kinds.OneRole
+    data: kinds.Names | None = None  # the data sets they may use; None: all
     quota: Amount | None = None  # granted in each of them when the gateway first starts
-    token: str | None = None  # the SHA-256 of a token, in hexadecimal
+    token: kinds.Digest | None = None  # the SHA-256 of a token, in hexadecimal
     until: datetime.date | None = None  # the last day on which they may sign in
-    subject: str | None = None  # what a trusted proxy or an identity provider calls them
+    subject: kinds.Text | None = None  # what a trusted proxy or an identity provider calls them
+
+    @field_validator("data")
+    @classmethod
+    def _are_declared(cls, data: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        known = around(info).data
+        for one in data:
+            if known is not None and one not in known:
+                raise ParameterError("value", "name data sets", repr(one), near(one, known))
+        return data
+
+    @field_validator("token", "subject")
+    @classmethod
+    def _is_nobody_elses(cls, found: str, info: ValidationInfo) -> str:
+        name = info.data.get("name", "")
+        other = around(info).taken.setdefault((info.field_name, found), name)
+        if other != name:
+            raise WrongError(f"must be another than that of {other}")
+        return found
 
 
-@dataclass(frozen=True)
-class Proxy:
+class Proxy(Table):
     """A proxy that says where requests come from, and who is signed in; only these addresses are believed."""
 
-    addresses: tuple[str, ...]
-    header: str = "X-Forwarded-User"
+    addresses: kinds.Networks
+    header: kinds.Header = "X-Forwarded-User"
 
 
-@dataclass(frozen=True)
-class Oidc:
+class Oidc(Table):
     """An identity provider whose signed tokens are taken in place of ours."""
 
-    issuer: str
-    audience: str
-    jwks: Path  # a file with its public keys
-    claim: str = "sub"
+    issuer: kinds.Url
+    audience: kinds.Text
+    jwks: kinds.Folder  # a file with its public keys
+    claim: kinds.Text = "sub"
 
 
-@dataclass(frozen=True)
-class ServerSettings:
+class ServerSettings(Table):
     """How the server runs."""
 
-    ledger: str  # a file, or a postgresql:// address
-    folder: Path  # questions, prepared copies, the secret of sign-ins: readable by this user only
-    jobs: str | None = None  # a postgresql:// address for the questions, so that several processes can serve
-    host: str = "127.0.0.1"
-    port: int = 8080
-    url: str | None = None  # how people reach it, where that is not host and port
-    workers: int = 2  # questions that run at once
-    waiting: int = 100  # questions that wait at most, of all people
-    waiting_each: int = 20  # of one person
-    rate: int = 50  # requests a second of one person, or of one address that is not signed in
-    body: int = 1 << 20  # bytes of a request
+    ledger: kinds.Ledger  # a file, or a postgresql:// address
+    folder: kinds.Folder  # questions, prepared copies, the secret of sign-ins: readable by this user only
+    jobs: kinds.Postgres | None = None  # for the questions, so that several processes can serve
+    host: kinds.Host = "127.0.0.1"
+    port: int = Field(default=8080, ge=0, le=65_535)
+    url: kinds.Url | None = None  # how people reach it, where that is not host and port
+    workers: int = Field(default=2, ge=1, le=1_000)  # questions that run at once
+    waiting: int = Field(default=100, ge=1, le=1_000_000)  # questions that wait at most, of all people
+    waiting_each: Annotated[int, Field(ge=1)] = Field(default_factory=lambda given: min(20, given.get("waiting", 20)))
+    rate: int = Field(
+        default=50, ge=1, le=1_000_000
+    )  # requests a second of one person, or of one address not signed in
+    body: int = Field(default=1 << 20, ge=1_024, le=1 << 30)  # bytes of a request
     proxy: Proxy | None = None
     oidc: Oidc | None = None
 
+    @field_validator("ledger", "folder")
+    @classmethod
+    def _is_written(cls, found: str | Path, info: ValidationInfo) -> str | Path:
+        if str(info.data.get("ledger", "")) == str(found):
+            raise WrongError("must be another path than ledger")
+        around(info).written[str(info.field_name)] = str(found)
+        return found
 
-@dataclass(frozen=True)
-class Settings:
+    @field_validator("waiting_each")
+    @classmethod
+    def _waits_with_all(cls, each: int, info: ValidationInfo) -> int:
+        if each > info.data.get("waiting", each):
+            raise WrongError(f"must be at most waiting = {info.data['waiting']}")
+        return each
+
+
+def _named(found: object, read: ValidatorFunctionWrapHandler) -> Any:
+    """Each knows its own name; no two have one that looks the same."""
+    if isinstance(found, dict) and not found:
+        raise WrongError("must have at least one")
+    if isinstance(found, dict) and len({normalize("NFC", name) for name in found}) < len(found):
+        raise WrongError("must not have two names that look the same")
+    if isinstance(found, dict):
+        found = {name: {**one, "": name} if isinstance(one, dict) else one for name, one in found.items()}
+    return read(found)
+
+
+class Settings(Table):
     """Everything the owner declares."""
 
     server: ServerSettings
-    data: Mapping[str, DataSettings]
-    people: Mapping[str, Person]
+    data: Annotated[dict[kinds.Name, DataSettings], WrapValidator(_named)]
+    people: Annotated[dict[kinds.Name, Person], WrapValidator(_named)]

@@ -1,0 +1,259 @@
+"""What single values of the settings are. Each is checked where it is read, and says what it must be."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo, WrapValidator
+
+from dpselect._ground import parameters
+from dpselect._ground.keys import apart, key_of
+from dpselect._ground.periods import SORTS, zone_of
+from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.spark.source import is_spark
+from dpselect.errors import ParameterError, came
+from dpselect.ledger.account import clean_name
+
+LATEST = 3_600
+"""Seconds after which every answer has left."""
+ANY = "any"
+LONGEST = 1_000  # characters of a text
+_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_DIGEST = re.compile(r"sha256:([0-9A-Fa-f]{64})")
+
+Scalar = str | int | bool | Decimal | datetime.date | datetime.datetime
+Key = str | tuple[str, ...]
+"""A column, or several that say something together."""
+
+
+class Role(StrEnum):
+    """What a person may do. Each person has one."""
+
+    OWNER = "owner"  # declares data, grants quotas, approves questions, sees the record
+    ANALYST = "analyst"  # plans, asks, reads answers
+    AUDITOR = "auditor"  # reads the record, verifies it
+
+
+class WrongError(ValueError):
+    """What is wrong with a value, where the value itself need not be repeated."""
+
+    def __init__(self, text: str, hint: str | None = None) -> None:
+        super().__init__(text)
+        self.hint = hint
+
+
+@dataclass
+class Around:
+    """What values are checked against beside themselves: the folder of the file, and what it says elsewhere."""
+
+    base: Path = Path()
+    data: list[str] | None = None  # the names of data sets; None where they are not known
+    written: dict[str, str] = field(default_factory=dict)  # keys of the server, and the paths that it writes
+    taken: dict[tuple[str | None, str], str] = field(default_factory=dict)  # how people sign in, and who
+
+
+def around(info: ValidationInfo) -> Around:
+    """What is known where a value is read."""
+    return info.context or Around()
+
+
+def _where(right: Callable[[Any], object], must: str) -> AfterValidator:
+    """Values of which this holds."""
+
+    def check(value: Any) -> Any:
+        if not right(value):
+            raise ParameterError("value", must, came(value))
+        return value
+
+    return AfterValidator(check)
+
+
+def _one_of(known: Iterable[str]) -> BeforeValidator:
+    """One of some words, as what they are words for."""
+    words = {str(one): one for one in known}
+
+    def check(value: object) -> str:
+        hint = parameters.near(value, words) if isinstance(value, str) else None
+        return words[parameters.one_of("value", value, words, hint=hint)]
+
+    return BeforeValidator(check)
+
+
+def _once(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len({apart(one) for one in found}) < len(found):
+        raise WrongError("must have each once")
+    return found
+
+
+# ---- texts, numbers and columns ------------------------------------------------------------------------------
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
+        raise ParameterError(
+            "value", f"be a text of one line, of 1 to {LONGEST:,} characters that can be seen", came(value)
+        )
+    return value
+
+
+Text = Annotated[str, PlainValidator(_text)]
+Prose = Annotated[
+    str,
+    _where(lambda text: len(text) <= 10_000 and "\0" not in text, "be a text of up to 10,000 characters"),
+    AfterValidator(str.strip),
+]
+Name = Annotated[str, AfterValidator(lambda name: clean_name("name", name))]
+Separator = Annotated[str, _where(lambda text: text and "\0" not in text, "be the text that stands between items")]
+Column = Annotated[str, _where(lambda name: name.strip() and "\0" not in name, "be the name of a column")]
+Zone = Annotated[str, PlainValidator(zone_of)]
+Sort = Annotated[str, _one_of(SORTS)]
+OneRole = Annotated[Role, _one_of(Role)]
+
+Number = Annotated[Fraction, PlainValidator(lambda value: parameters.rational("value", value, "be a finite number"))]
+Epsilon = Annotated[Fraction, PlainValidator(lambda value: parameters.epsilon("value", value))]
+Delta = Annotated[Fraction, PlainValidator(lambda value: parameters.probability("value", value, zero=True))]
+Seconds = Annotated[Number, Field(gt=0, le=LATEST)]
+Share = Annotated[
+    Fraction,
+    PlainValidator(lambda value: parameters.part("value", value, 'be a share, such as 0.2 or "20%"')),
+    Field(ge=0, lt=1),
+]
+
+
+def _key(value: object) -> Key:
+    found = key_of("value", value)
+    if any("\0" in one for one in ([found] if isinstance(found, str) else found)):
+        raise ParameterError("value", "be the name of a column, or a list of such names", came(value))
+    return found
+
+
+def _scalar(value: Any) -> Scalar:
+    local = not isinstance(value, datetime.datetime) or value.tzinfo is None
+    finite = not isinstance(value, Decimal) or value.is_finite()
+    if not isinstance(value, (str, int, Decimal, datetime.date)) or not local or not finite:
+        hint = None if local else "leave out the offset: filters compare times as they are written"
+        must = "be a text, a number, true, false, a date or a time of a day with its date"
+        raise ParameterError("value", must, came(value), hint)
+    if not isinstance(value, (str, bool, datetime.date)):
+        parameters.rational("value", value, "be a number of a size that filters have")
+    return value
+
+
+def _allowed(value: object, read: Callable[[object], Any]) -> Any:
+    if value == ANY or value is None:
+        return None
+    if not isinstance(value, (list, tuple)):
+        raise ParameterError("value", f'be a list of values, or "{ANY}" for every condition', came(value))
+    return read(value)
+
+
+AKey = Annotated[Key, PlainValidator(_key)]
+Some = Field(strict=False, min_length=1)  # TOML has lists only
+Keys = Annotated[tuple[AKey, ...], Some, AfterValidator(_once)]
+Columns = Annotated[tuple[Column, ...], Some, AfterValidator(_once)]
+Scalars = Annotated[tuple[Annotated[Scalar, PlainValidator(_scalar)], ...], Some, AfterValidator(_once)]
+Names = Annotated[tuple[Name, ...], Some, AfterValidator(_once)]
+Allowed = Annotated[Scalars | None, WrapValidator(_allowed)]
+"""Values that a filter may name, or None for any condition on the column."""
+
+
+# ---- paths and addresses -------------------------------------------------------------------------------------
+
+
+def is_address(source: object) -> bool:
+    """Is it a database that is reached by its address?"""
+    return isinstance(source, str) and (is_postgres(source) or is_spark(source))
+
+
+def _path(text: str, info: ValidationInfo) -> str:
+    """Absolute: a path is relative to the folder of the settings."""
+    if "://" in text:
+        raise ParameterError("value", "be a path on this machine", came(text))
+    return os.path.abspath(around(info).base / os.path.expanduser(text))
+
+
+def _folder(value: object, info: ValidationInfo) -> Path:
+    return Path(_path(_text(str(value) if isinstance(value, Path) else value), info))
+
+
+def _ledger(text: str, info: ValidationInfo) -> str:
+    if "://" in text and not is_postgres(text):
+        raise ParameterError("value", "be the path of a file, or postgresql://HOST/DATABASE", came(text))
+    return text if is_postgres(text) else _path(text, info)
+
+
+def _source(value: object, info: ValidationInfo) -> str | tuple[str, ...]:
+    """Files, a folder, or a database."""
+    if is_address(value):
+        return str(value)
+    given = value if isinstance(value, (list, tuple)) else [value]
+    if not given:
+        raise ParameterError("value", "be a path, an address, or a list of paths", "an empty list")
+    texts = [_text(one) for one in given]
+    for one in texts:
+        if is_address(one) or "://" in one:
+            must = "be a path on this machine, or one postgresql:// or spark: address"
+            raise ParameterError("value", must, came(one))
+    paths = tuple(_path(one, info) for one in texts)
+    return paths[0] if len(paths) == 1 else paths
+
+
+def _url(text: str) -> str:
+    """An address of the web; what may follow its path is refused, and so is a password."""
+    must = "be an address that begins with https:// or http://, without a name, a password, ? or #"
+    try:
+        parts = urlsplit(text)
+        named = parts.hostname is not None and parts.port != 0
+    except ValueError:
+        raise ParameterError("value", must, came(text)) from None
+    extra = "@" in parts.netloc or "?" in text or "#" in text or " " in text
+    if parts.scheme not in ("http", "https") or not named or extra:
+        raise ParameterError("value", must, came(text))
+    return text.rstrip("/")
+
+
+def _network(text: str) -> str:
+    """An IP address or a network; not all of them."""
+    must = "be an IP address or a network, such as 10.0.0.5 or 10.0.0.0/8"
+    try:
+        found = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise ParameterError("value", must, came(text)) from None
+    if "/" in text and ipaddress.ip_interface(text).ip != found.network_address:
+        raise ParameterError("value", "be a network by its first address", came(text), f"did you mean {found}?")
+    if found.prefixlen == 0:
+        hint = "whoever reaches the gateway could say that they are anybody"
+        raise ParameterError("value", "not be every address", came(text), hint)
+    return text
+
+
+def _digest(value: object) -> str:
+    """The digest of a token. What stands in its place may be the token itself, which no message repeats."""
+    found = _DIGEST.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        hint = "dpselect gateway token makes a token, and the line for it"
+        raise WrongError('must be "sha256:" and 64 hexadecimal digits, got something else', hint)
+    return found[1].lower()
+
+
+Folder = Annotated[Path, PlainValidator(_folder)]
+Ledger = Annotated[Text, AfterValidator(_ledger)]
+Postgres = Annotated[Text, _where(is_postgres, "be an address postgresql://HOST/DATABASE")]
+Source = Annotated[str | tuple[str, ...], PlainValidator(_source)]
+Url = Annotated[Text, AfterValidator(_url)]
+Host = Annotated[str, _where(_HOST.fullmatch, "be a name or an address of this machine, such as 127.0.0.1")]
+Header = Annotated[str, _where(_HEADER.fullmatch, "be the name of a header, such as X-Forwarded-User")]
+Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], Some]
+Digest = Annotated[str, PlainValidator(_digest)]
