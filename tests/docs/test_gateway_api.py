@@ -7,16 +7,17 @@ import re
 
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
-from dpselect.gateway.web.operations import OPERATIONS, HttpOperation
+from dpselect.gateway.web.openapi import OPERATIONS, roles_of
+from dpselect.gateway.web.routes import Route
 from tests.conftest import ROOT
 from tests.gateway.described import validator
 
 PAGE = (ROOT / "docs" / "gateway-api.md").read_text("utf-8")
 
 
-def who(one: HttpOperation) -> str:
+def who(one: Route) -> str:
     """Who may."""
-    return "everybody" if len(one.roles) == len(Role) else ", ".join(one.roles) or "also without a token"
+    return "everybody" if len(one.roles) == len(Role) else ", ".join(roles_of(one)) or "also without a token"
 
 
 def operations() -> list[str]:

@@ -124,7 +124,7 @@ def test_every_public_name_command_and_operation_has_an_entry(site: Path) -> Non
     import dpselect as dps
     from dpselect import mechanisms
     from dpselect.command.parser import COMMANDS
-    from dpselect.gateway.web.operations import OPERATIONS
+    from dpselect.gateway.web.openapi import OPERATIONS
 
     reference = [path for path in pages(site) if path.parent.name == "reference"]
     entries = {of.get("id") for path in reference for _, of in elements(path)}

@@ -25,9 +25,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from dpselect.gateway.web.openapi import document
-from dpselect.gateway.web.operations import OPERATIONS, HttpOperation
-from dpselect.gateway.web.replies import ref
+from dpselect.gateway.web.openapi import OPERATIONS, document, ref
+from dpselect.gateway.web.routes import Route
 from tests.gateway.described import closed
 from tests.gateway.served import ADDRESS, Served
 
@@ -104,7 +103,7 @@ def known(roomy: Served) -> dict[str, list[str]]:
     }
 
 
-def cases(one: HttpOperation, mode: GenerationMode, known: dict[str, list[str]]) -> Iterator[st.SearchStrategy[Any]]:
+def cases(one: Route, mode: GenerationMode, known: dict[str, list[str]]) -> Iterator[st.SearchStrategy[Any]]:
     """Requests: where something is named in the path, also of what is there."""
     operation = DESCRIBED[mode][one.path][one.method]
     yield operation.as_strategy(mode)
@@ -116,7 +115,7 @@ def cases(one: HttpOperation, mode: GenerationMode, known: dict[str, list[str]])
 
 @pytest.mark.parametrize(("one", "mode"), ASKED, ids=lambda part: getattr(part, "name", ""))
 def test_every_answer_is_described(
-    one: HttpOperation, mode: GenerationMode, roomy: Served, known: dict[str, list[str]]
+    one: Route, mode: GenerationMode, roomy: Served, known: dict[str, list[str]]
 ) -> None:
     for requested in cases(one, mode, known):
 

@@ -17,7 +17,7 @@ from dpselect.gateway.pages.asking import Form
 from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import one, origin, page, see
 from dpselect.gateway.problems import Refused, problem
-from dpselect.gateway.web.api import parsed
+from dpselect.gateway.web.bodies import parsed
 from dpselect.gateway.web.desk import thinking
 
 Forecast = Mapping[str, Any]

@@ -216,7 +216,7 @@ class DataSettings(Named):
             raise WrongError("must be given: which of the database is meant?")
         if info.field_name == "table" and found and not database and kind not in ("folder", None):
             raise WrongError("must be left out where the source is files")
-        if info.field_name == "snapshot" and not database and kind is not None:
+        if info.field_name == "snapshot" and found and not database and kind is not None:
             hint = "files say themselves when they were written"
             raise WrongError("must be left out where the source is files", hint)
         if info.field_name == "prepare" and found and (kind == "address" or prepared_folder(source) is not None):
@@ -225,15 +225,15 @@ class DataSettings(Named):
 
     @field_validator("refresh", "max_rows_per_user")
     @classmethod
-    def _goes_with_prepare(cls, found: int, info: ValidationInfo) -> int:
-        if not info.data.get("prepare", True):
+    def _goes_with_prepare(cls, found: int | None, info: ValidationInfo) -> int | None:
+        if found is not None and not info.data.get("prepare", True):
             raise WrongError("must be left out without prepare = true")
         return found
 
     @field_validator("split")
     @classmethod
-    def _splits_one_column(cls, found: str, info: ValidationInfo) -> str:
-        if not all(isinstance(key, str) for key in info.data.get("items", ())):
+    def _splits_one_column(cls, found: str | None, info: ValidationInfo) -> str | None:
+        if found is not None and not all(isinstance(key, str) for key in info.data.get("items", ())):
             raise WrongError("must be left out where an item is several columns")
         return found
 
@@ -244,14 +244,18 @@ class DataSettings(Named):
         if info.field_name == "period":
             if "time" in info.data and (found is None) != (info.data["time"] is None):
                 raise WrongError("must be given with time, and time with period")
-        elif info.data.get("period", "") is None:
+        elif found is not None and info.data.get("period", "") is None:
             raise WrongError("must be given with period")
         return found
 
     @field_validator("since")
     @classmethod
-    def _names_one_period(cls, since: str, info: ValidationInfo) -> str:
-        if info.data.get("period") and len(periods_of("time", info.data["period"], since, "UTC").all) > 1:
+    def _names_one_period(cls, since: str | None, info: ValidationInfo) -> str | None:
+        if (
+            since is not None
+            and info.data.get("period")
+            and len(periods_of("time", info.data["period"], since, "UTC").all) > 1
+        ):
             raise WrongError(f"must name one {info.data['period']}")
         return since
 
@@ -282,17 +286,19 @@ class Person(Named):
 
     @field_validator("data")
     @classmethod
-    def _are_declared(cls, data: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    def _are_declared(cls, data: tuple[str, ...] | None, info: ValidationInfo) -> tuple[str, ...] | None:
         known = around(info).data
-        for one in data:
+        for one in data or ():
             if known is not None and one not in known:
                 raise ParameterError("value", "name data sets", repr(one), near(one, known))
         return data
 
     @field_validator("token", "subject")
     @classmethod
-    def _is_nobody_elses(cls, found: str, info: ValidationInfo) -> str:
+    def _is_nobody_elses(cls, found: str | None, info: ValidationInfo) -> str | None:
         name = info.data.get("name", "")
+        if found is None:
+            return None
         other = around(info).taken.setdefault((info.field_name, found), name)
         if other != name:
             raise WrongError(f"must be another than that of {other}")

@@ -17,14 +17,36 @@ from dpselect.errors import ParameterError, came
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import Person
+from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
+from dpselect.gateway.web.bodies import body_of
 from dpselect.gateway.web.desk import desk_of, thinking
+from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, OWNER, Routes
 from dpselect.gateway.web.waiting import LONGEST, Bell, changed, ended, is_final
 from dpselect.release.formatting import Json
 
+ROUTES = Routes()
 SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
-DEEPEST = 50  # lists and objects inside each other
-SHORT = 1 << 14  # bytes of a body that is read at once
+READ = ("content", "parameter")
+
+
+def _in_query(name: str, said: str, **schema: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "description": said, "schema": schema}
+
+
+WAIT = _in_query(
+    "wait", "answer when the question has ended, or after so many seconds", type="integer", minimum=0, maximum=30
+)
+AFTER = _in_query("after", "the id of a question: only those before it", type="string")
+LIMIT = _in_query("limit", "how many at most, 50 by default", type="integer", minimum=1, maximum=500)
+HEAD = _in_query("head", "the digest of a last entry that somebody noted: is it still in the record?", type="string")
+AGAIN = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "a text of your own: a request that is sent twice with it is one question",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
 
 
 def gateway_of(request: Request) -> Gateway:
@@ -46,62 +68,6 @@ def written(value: Json, status: int = 200, headers: dict[str, str] | None = Non
     return Response(content, status, headers=headers, media_type="application/json")
 
 
-async def body_of(request: Request) -> tuple[Json, bytes]:
-    """The body as JSON, and its bytes."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise Refused("content", "The body must be JSON: say Content-Type: application/json.")
-    raw = await request.body()
-    return parsed(raw) if len(raw) <= SHORT else await thinking(request, parsed, raw), raw
-
-
-def parsed(raw: bytes) -> Json:
-    """JSON as it is defined: no NaN, no name twice, no half of a pair."""
-    try:
-        found: Json = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_once, parse_float=_finite, parse_constant=_refuse
-        )
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
-    except (ValueError, RecursionError):
-        raise Refused("malformed", "The body is no JSON that can be read.") from None
-    if _depth(found) > DEEPEST:
-        raise Refused("malformed", "The body is nested too deep.")
-    return found
-
-
-def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name twice")
-    return found
-
-
-def _finite(text: str) -> float:
-    """A number that a float can hold: 1e999 would be read as infinity."""
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(text)
-    return number
-
-
-def _refuse(name: str) -> Json:
-    raise ValueError(name)
-
-
-def _depth(value: Json) -> int:
-    depth, level = 0, [value]
-    while level:
-        depth += 1
-        inner: list[Json] = []
-        for one in level:
-            if isinstance(one, dict):
-                inner += one.values()
-            elif isinstance(one, list):
-                inner += one
-        level = inner
-    return depth
-
-
 def _number(request: Request, name: str, default: int, least: int, most: int) -> int:
     """A whole number of the query string."""
     text = request.query_params.get(name)
@@ -115,24 +81,28 @@ def _number(request: Request, name: str, default: int, least: int, most: int) ->
 # ---- who and what -------------------------------------------------------------------------------------------
 
 
+@ROUTES.at("GET", "/v1/me", EVERYBODY, tag="people", returns=replies.Me)
 async def me(request: Request) -> Response:
     """Who is signed in."""
     return written(gateway_of(request).me(person_of(request)))
 
 
+@ROUTES.at("GET", "/v1/data", EVERYBODY, tag="data", returns=replies.DataList)
 async def data(request: Request) -> Response:
-    """What the owner declared."""
+    """The data sets that may be asked, as declared."""
     return written({"data": [*gateway_of(request).described(person_of(request))]})
 
 
+@ROUTES.at("POST", "/v1/plan", OWNER | ANALYST, tag="questions", takes="Question", returns=replies.Plan, refused=READ)
 async def plan(request: Request) -> Response:
-    """A forecast and the price."""
+    """What would come back, how sure, and what it costs: free, and without data."""
     body, _ = await body_of(request)
     return written(await thinking(request, gateway_of(request).forecast, person_of(request), body))
 
 
+@ROUTES.at("POST", "/v1/price", OWNER | ANALYST, tag="questions", takes="Question", returns=replies.Price, refused=READ)
 async def price(request: Request) -> Response:
-    """The price alone."""
+    """What a question costs: free, and without data."""
     body, _ = await body_of(request)
     return written(await thinking(request, gateway_of(request).price, person_of(request), body))
 
@@ -140,8 +110,19 @@ async def price(request: Request) -> Response:
 # ---- questions ----------------------------------------------------------------------------------------------
 
 
+@ROUTES.at(
+    "POST",
+    "/v1/questions",
+    ANALYST,
+    tag="questions",
+    takes="Question",
+    given=(AGAIN,),
+    status=202,
+    returns=replies.Job,
+    refused=(*READ, "budget", "key", "busy"),
+)
 async def ask(request: Request) -> Response:
-    """Take a question. Where the answer to the same one is known, nothing is waited for."""
+    """Ask. The answer is waited for at the address in Location."""
     gateway, person = gateway_of(request), person_of(request)
     again = request.headers.get("idempotency-key")
     job = gateway.at_hand(person, await request.body()) if again is None else None
@@ -159,15 +140,33 @@ async def looked(request: Request) -> dict[str, Json]:
     return await threaded(gateway_of(request).job, person, str(request.path_params["id"]))
 
 
+@ROUTES.at(
+    "GET",
+    "/v1/questions",
+    OWNER | ANALYST,
+    tag="questions",
+    given=(AFTER, LIMIT),
+    returns=replies.QuestionList,
+    refused=("not-found", "parameter"),
+)
 async def questions(request: Request) -> Response:
-    """One's own, newest first."""
+    """Your questions, newest first; an owner also sees those that wait for approval."""
     after, limit = request.query_params.get("after"), _number(request, "limit", 50, 1, 500)
     found = await threaded(gateway_of(request).jobs, person_of(request), after, limit)
     return written({"questions": [*found]})
 
 
+@ROUTES.at(
+    "GET",
+    "/v1/questions/{id}",
+    OWNER | ANALYST,
+    tag="questions",
+    given=(WAIT,),
+    returns=replies.Job,
+    refused=("not-found", "parameter"),
+)
 async def question(request: Request) -> Response:
-    """How far a question has come; with `wait`, when it has ended, after so many seconds at most."""
+    """How far a question has come."""
     wait = _number(request, "wait", 0, 0, math.floor(LONGEST))
     if not wait:
         return written(await looked(request))
@@ -176,8 +175,11 @@ async def question(request: Request) -> Response:
         return written(await ended(bell, str(request.path_params["id"]), lambda: looked(request), wait))
 
 
+@ROUTES.at(
+    "DELETE", "/v1/questions/{id}", ANALYST, tag="questions", returns=replies.Job, refused=("not-found", "state")
+)
 async def cancel(request: Request) -> Response:
-    """Take a question back."""
+    """Cancel a question of which no row has been read."""
     return written(await threaded(gateway_of(request).cancel, person_of(request), str(request.path_params["id"])))
 
 
@@ -194,8 +196,17 @@ class HeldEvents(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
+@ROUTES.at(
+    "GET",
+    "/v1/questions/{id}/events",
+    OWNER | ANALYST,
+    tag="questions",
+    returns=replies.Event,
+    media="text/event-stream",
+    refused=("not-found",),
+)
 async def events(request: Request) -> Response:
-    """Every change of a question, as server-sent events."""
+    """Every change of state, as server-sent events, up to the last."""
     bell: Bell = request.app.state.bell
     first = await looked(request)
     held = contextlib.ExitStack()
@@ -217,14 +228,20 @@ async def events(request: Request) -> Response:
     return HeldEvents(told(), held)
 
 
+@ROUTES.at(
+    "POST", "/v1/questions/{id}/approve", OWNER, tag="questions", returns=replies.Job, refused=("not-found", "state")
+)
 async def approve(request: Request) -> Response:
     """Agree to a question."""
     found = await threaded(gateway_of(request).decide, person_of(request), str(request.path_params["id"]), True)
     return written(found)
 
 
+@ROUTES.at(
+    "POST", "/v1/questions/{id}/reject", OWNER, tag="questions", returns=replies.Job, refused=("not-found", "state")
+)
 async def reject(request: Request) -> Response:
-    """Do not."""
+    """Refuse a question."""
     found = await threaded(gateway_of(request).decide, person_of(request), str(request.path_params["id"]), False)
     return written(found)
 
@@ -232,13 +249,15 @@ async def reject(request: Request) -> Response:
 # ---- answers ------------------------------------------------------------------------------------------------
 
 
+@ROUTES.at("GET", "/v1/answers", EVERYBODY, tag="answers", returns=replies.AnswerList)
 async def answers(request: Request) -> Response:
-    """All that may be read."""
+    """The answers that may be read: all are free."""
     return written({"answers": [*await threaded(gateway_of(request).answers, person_of(request))]})
 
 
+@ROUTES.at("GET", "/v1/answers/{id}", EVERYBODY, tag="answers", returns=replies.Release, refused=("not-found",))
 async def answer(request: Request) -> Response:
-    """One, in the form that its address ends with."""
+    """An answer."""
     gateway = gateway_of(request)
     number, dot, name = str(request.path_params["id"]).partition(".")
     form = FORMS.get(name if dot else "json")
@@ -262,29 +281,36 @@ async def answer(request: Request) -> Response:
 # ---- budgets and the record ---------------------------------------------------------------------------------
 
 
+@ROUTES.at("GET", "/v1/budget", EVERYBODY, tag="budgets", returns=replies.BudgetList)
 async def budget(request: Request) -> Response:
-    """How budgets stand."""
+    """What is left: of your quotas; owners and auditors see all."""
     return written({"budgets": [*await threaded(gateway_of(request).budget, person_of(request))]})
 
 
+@ROUTES.at(
+    "POST", "/v1/grants", OWNER, tag="budgets", takes="Grant", returns=replies.Granted, refused=(*READ, "not-found")
+)
 async def grant(request: Request) -> Response:
-    """Add to a quota."""
+    """Grant an analyst a quota."""
     body, _ = await body_of(request)
     return written(await threaded(gateway_of(request).grant, person_of(request), body))
 
 
+@ROUTES.at("GET", "/v1/people", OWNER, tag="people", returns=replies.PersonList)
 async def people(request: Request) -> Response:
-    """Everybody."""
+    """Who may sign in."""
     return written({"people": [*await threaded(gateway_of(request).people, person_of(request))]})
 
 
+@ROUTES.at("GET", "/v1/record/{data}", OWNER | AUDITOR, tag="record", returns=replies.Record, refused=("not-found",))
 async def record(request: Request) -> Response:
-    """Everything that was asked and paid of one data set."""
+    """The record of one data set."""
     return written(await threaded(gateway_of(request).record, person_of(request), str(request.path_params["data"])))
 
 
+@ROUTES.at("GET", "/v1/verification", OWNER | AUDITOR, tag="record", given=(HEAD,), returns=replies.Verification)
 async def verification(request: Request) -> Response:
-    """The record checked."""
+    """Does the record agree with itself?"""
     head: Any = request.query_params.get("head")
     return written(await threaded(gateway_of(request).verification, person_of(request), head))
 
@@ -292,24 +318,28 @@ async def verification(request: Request) -> Response:
 # ---- of the server itself -----------------------------------------------------------------------------------
 
 
-async def health(request: Request) -> Response:  # noqa: ARG001 - it says that this process answers
-    """This process answers."""
+@ROUTES.at("GET", "/healthz", tag="server", returns=replies.Health)
+async def health(request: Request) -> Response:  # noqa: ARG001 - this process answers
+    """Does the process live?"""
     return written({"status": "ok"})
 
 
+@ROUTES.at("GET", "/readyz", tag="server", returns=replies.Health, refused=("unavailable",))
 async def ready(request: Request) -> Response:
-    """The record and the table of questions can be used."""
+    """Can questions be answered?"""
     if not await threaded(gateway_of(request).ready):
         raise Refused("unavailable", "The record of budgets cannot be used right now.", after=5)
     return written({"status": "ok"})
 
 
+@ROUTES.at("GET", "/metrics", OWNER | AUDITOR, tag="server", returns=str, media="text/plain")
 async def metrics(request: Request) -> Response:
-    """Numbers about the gateway."""
+    """Counters for monitoring."""
     text = await threaded(gateway_of(request).numbers, person_of(request))
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
-async def description(request: Request) -> Response:
-    """The OpenAPI document."""
+@ROUTES.at("GET", "/v1/openapi.json", tag="server", returns=replies.Open)
+async def openapi(request: Request) -> Response:
+    """This description."""
     return written(request.app.state.document)

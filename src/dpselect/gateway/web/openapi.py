@@ -7,17 +7,34 @@ address of the server.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
 from dpselect.gateway.problems import KINDS
-from dpselect.gateway.web.bodies import questions
-from dpselect.gateway.web.examples import EXAMPLES
-from dpselect.gateway.web.operations import GUARDS, JSON, OPERATIONS, PROBLEM, SIGNED, HttpOperation
-from dpselect.gateway.web.replies import REPLIES, TEXT, ref
+from dpselect.gateway.settings.values import Role
+from dpselect.gateway.web import replies
+from dpselect.gateway.web.answers import FORMS
+from dpselect.gateway.web.api import ROUTES
+from dpselect.gateway.web.bodies import EXAMPLES, questions
+from dpselect.gateway.web.routes import JSON, Route
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
 
+PROBLEM = "application/problem+json"
+GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
+SIGNED = ("sign-in", "role", "unavailable")
+FORMS_IN_WORDS = {
+    "json": "as JSON",
+    "csv": "as CSV, without formulas",
+    "plain-csv": "as CSV, with labels as they are",
+    "parquet": "as Parquet",
+    "svg": "as a picture",
+    "html": "as a page",
+}
 IN_PATH = re.compile(r"{(\w+)}")
 TAGS = {
     "questions": "Plan, price and ask; an answer is waited for.",
@@ -36,11 +53,47 @@ NOBODY: list[dict[str, Any]] = []  # signs in
 AFTER = {"description": "how many seconds to wait", "schema": {"type": "integer", "minimum": 0}}
 
 
+class _Untitled(GenerateJsonSchema):
+    """Names of properties say enough."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - whatever the property is
+        """No property has a title beside its name."""
+        return False
+
+
+def _form(name: str) -> Route:
+    """The address of an answer in one form."""
+    of_answer = next(one for one in ROUTES if one.name == "answer")
+    media = FORMS[name].media.partition(";")[0]
+    returns = replies.Release if media == JSON else str if media.startswith("text/") else None
+    refused = (*of_answer.refused, "parameter") if name == "svg" else of_answer.refused  # nothing to draw
+    called, summary = f"answer_{name.replace('-', '_')}", f"An answer {FORMS_IN_WORDS[name]}"
+    return replace(
+        of_answer,
+        path=f"{of_answer.path}.{name}",
+        name=called,
+        summary=summary,
+        returns=returns,
+        media=media,
+        refused=refused,
+    )
+
+
+OPERATIONS = (*ROUTES, *map(_form, FORMS))
+
+
 def document(settings: Settings | None = None) -> dict[str, Any]:
     """The whole description."""
+    types = {one.name: one.returns for one in OPERATIONS if one.returns is not None} | {"problem": replies.Problem}
+    returned, defined = TypeAdapter.json_schemas(
+        [(name, "serialization", TypeAdapter[Any](one)) for name, one in types.items()],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=_Untitled,
+    )
     paths: dict[str, dict[str, Any]] = {}
     for one in OPERATIONS:
-        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
+        schema = returned.get((one.name, "serialization"), {})
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schema)
     url = "/" if settings is None or settings.server.url is None else settings.server.url
     return {
         "openapi": "3.1.0",
@@ -50,20 +103,30 @@ def document(settings: Settings | None = None) -> dict[str, Any]:
         "tags": [{"name": name, "description": said} for name, said in TAGS.items()],
         "paths": paths,
         "components": {
-            "schemas": {**questions(), **REPLIES},
+            "schemas": {**defined["$defs"], **questions()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{"token": []}],
     }
 
 
-def _operation(one: HttpOperation) -> dict[str, Any]:
+def ref(name: str) -> dict[str, Any]:
+    """A schema by its name."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def roles_of(one: Route) -> tuple[str, ...]:
+    """Who may, in words; nobody needs to sign in where there are none."""
+    return tuple(str(role) for role in Role if role in one.roles)
+
+
+def _operation(one: Route, returns: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "operationId": one.name,
         "tags": [one.tag],
         "summary": one.summary,
         "parameters": [*_in_path(one.path), *one.given],
-        "responses": {str(one.status): _success(one), **_refusals(one)},
+        "responses": {str(one.status): _success(one, returns), **_refusals(one)},
     }
     if one.takes is not None:
         content: dict[str, Any] = {"schema": ref(one.takes)}
@@ -71,8 +134,8 @@ def _operation(one: HttpOperation) -> dict[str, Any]:
             content["examples"] = EXAMPLES[one.name]
         found["requestBody"] = {"required": True, "content": {JSON: content}}
     if one.roles:
-        found["description"] = f"For {_and(one.roles)}."
-        found["x-roles"] = [*one.roles]
+        found["description"] = f"For {_and(roles_of(one))}."
+        found["x-roles"] = [*roles_of(one)]
     else:
         found["security"] = NOBODY
     return {name: value for name, value in found.items() if value or name == "security"}
@@ -82,18 +145,20 @@ def _in_path(path: str) -> list[dict[str, Any]]:
     """The parameters that stand in braces."""
     room, _, _ = path.partition("/{")
     means = {"id": f"the id of the {room.rpartition('/')[2].removesuffix('s')}", "data": "the name of the data"}
-    given = {"in": "path", "required": True, "schema": {**TEXT, "minLength": 1}}
+    given = {"in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
     return [{"name": name, "description": means[name], **given} for name in IN_PATH.findall(path)]
 
 
-def _success(one: HttpOperation) -> dict[str, Any]:
-    found: dict[str, Any] = {"description": one.summary, "content": {one.media: {"schema": one.returns}}}
+def _success(one: Route, returns: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"description": one.summary, "content": {one.media: {"schema": returns}}}
     if one.status == 202:
-        found["headers"] = {"Location": {"description": "where the question is", "schema": TEXT, "required": True}}
+        found["headers"] = {
+            "Location": {"description": "where the question is", "schema": {"type": "string"}, "required": True}
+        }
     return found
 
 
-def _refusals(one: HttpOperation) -> dict[str, Any]:
+def _refusals(one: Route) -> dict[str, Any]:
     """One answer for each status, which may stand for several kinds of problems."""
     kinds = [*GUARDS, *(() if one.method == "GET" else ("cross-site",)), *(SIGNED if one.roles else ()), *one.refused]
     statuses: dict[int, list[str]] = {}

@@ -1,340 +1,459 @@
-"""The JSON of what comes back, as JSON Schema. Objects are open: a later version may say more."""
+"""What comes back, as types of which the description is made. Objects are open: a later version may say more."""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import date, datetime
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import ConfigDict, Field, WithJsonSchema
+from typing_extensions import TypedDict
 
 from dpselect._ground.privacy import Neighbors
 from dpselect.gateway.jobs import JobState
 from dpselect.gateway.problems import KINDS
-from dpselect.gateway.settings.values import Role
+from dpselect.gateway.settings.kinds import Role
 from dpselect.ledger.report import STATES
 from dpselect.release.statement import Ended, Kind
 
-Schema = dict[str, Any]
-
-TEXT: Schema = {"type": "string"}
-TEXTS: Schema = {"type": "array", "items": TEXT}
-FLAG: Schema = {"type": "boolean"}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-NUMBER: Schema = {"type": "number"}
-PART: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-WHEN: Schema = {"type": "string", "format": "date-time"}
-OPEN: Schema = {"type": "object"}
-VALUE: Schema = {"type": ["null", "boolean", "number", "string", "array"]}
+Count = Annotated[int, Field(ge=0)]
+Part = Annotated[float, Field(ge=0, le=1)]
+Open = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
+Value = Annotated[Any, WithJsonSchema({"type": ["null", "boolean", "number", "string", "array"]})]
+ProblemType = Annotated[str, WithJsonSchema({"enum": [f"/problems/{kind}" for kind in KINDS]})]
+AskedState = Annotated[str, WithJsonSchema({"enum": sorted({*STATES.values()})})]
+Exact = Annotated[Any, WithJsonSchema({"description": "the item as [kind, text], where JSON has no type for it"})]
+ExactGroup = Annotated[list[Any], WithJsonSchema({"type": "array"})]
+Others = Annotated[list[Open], Field(description="what else is wrong in the same body, each as a problem")]
 
 
-def ref(name: str) -> Schema:
-    """A schema by its name."""
-    return {"$ref": f"#/components/schemas/{name}"}
+class Question(TypedDict):
+    """A question as it was asked; the description has its schema from the table of parameters (`bodies.questions`)."""
 
 
-def listed(of: Schema) -> Schema:
-    """A list."""
-    return {"type": "array", "items": of}
+class Promise(TypedDict):
+    """An (epsilon, delta)."""
+
+    epsilon: float
+    delta: float
 
 
-def mapped(to: Schema) -> Schema:
-    """Names with values of one sort."""
-    return {"type": "object", "additionalProperties": to}
+# ---- answers -------------------------------------------------------------------------------------------------
 
 
-def null_or(schema: Schema) -> Schema:
-    """Also null."""
-    if isinstance(schema.get("type"), str):
-        return {**schema, "type": [schema["type"], "null"]}
-    return {"anyOf": [schema, {"type": "null"}]}
+class Measure(TypedDict):
+    """A number about one item, between two that hold with a stated probability."""
+
+    value: float
+    low: float
+    high: float
 
 
-def of(properties: dict[str, Schema], *optional: str) -> Schema:
-    """An object whose properties are all there, but for some."""
-    needed = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": needed}
+class Row(TypedDict):
+    """One item of an answer, and what is known of it."""
+
+    item: Value
+    rank: Count | None
+    exact: NotRequired[Exact]
+    count: NotRequired[int]
+    sum: NotRequired[float]
+    gain: NotRequired[int]
+    low: NotRequired[float]
+    high: NotRequired[float]
+    q: NotRequired[float]
+    measures: NotRequired[dict[str, Measure]]
+    group: NotRequired[Open]
+    exact_group: NotRequired[ExactGroup]
 
 
-PROMISE = of({"epsilon": NUMBER, "delta": NUMBER})
-MEASURE = of({"value": NUMBER, "low": NUMBER, "high": NUMBER})
+class Group(TypedDict):
+    """One group of an answer by groups."""
 
-ROW = of(
-    {
-        "item": VALUE,
-        "rank": null_or(COUNT),
-        "exact": {"description": "the item as [kind, text], where JSON has no type for it"},
-        "count": {"type": "integer"},
-        "sum": NUMBER,
-        "gain": {"type": "integer"},
-        "low": NUMBER,
-        "high": NUMBER,
-        "q": NUMBER,
-        "measures": mapped(MEASURE),
-        "group": OPEN,
-        "exact_group": {"type": "array"},
-    },
-    *("exact", "count", "sum", "gain", "low", "high", "q", "measures", "group", "exact_group"),
-)
-GROUP = of(
-    {
-        "group": OPEN,
-        "complete": FLAG,
-        "ended": {"enum": [*map(str, Ended)]},
-        "users": {"type": "integer"},
-        "low": {"type": "integer"},
-        "high": {"type": "integer"},
-        "exact_group": {"type": "array"},
-    },
-    *("users", "low", "high", "exact_group"),
-)
-STATEMENT = of(
-    {
-        "epsilon": NUMBER,
-        "delta": NUMBER,
-        "neighbors": {"enum": [*map(str, Neighbors)]},
-        "unit": TEXT,
-        "mechanism": TEXT,
-        "parameters": OPEN,
-        "bound": TEXT,
-        "statement": TEXTS,
-    }
-)
-RELEASE = of(
-    {
-        "items": listed(ROW),
-        "kind": {"enum": [*map(str, Kind)]},
-        "counted": FLAG,
-        "count_of": {**of({"what": TEXT}), "additionalProperties": True},
-        "complete": FLAG,
-        "ended": {"enum": [*map(str, Ended)]},
-        "accuracy": {**of({"times_of_100": NUMBER, "statement": TEXTS}), "additionalProperties": True},
-        "privacy": STATEMENT,
-        "secure": FLAG,
-        "question": OPEN,
-        "by": TEXTS,
-        "groups": listed(GROUP),
-        "users": FLAG,
-        "charged": OPEN,
-        "exact": OPEN,
-    },
-    *("count_of", "question", "by", "groups", "users", "charged"),
-)
-PROBLEM = of(
-    {
-        "type": {"enum": [f"/problems/{kind}" for kind in KINDS]},
-        "title": TEXT,
-        "status": {"type": "integer"},
-        "detail": TEXT,
-        "hint": TEXT,
-        "parameter": TEXT,
-        "must": TEXT,
-        "came": TEXT,
-        "others": {**listed(OPEN), "description": "what else is wrong in the same body, each as a problem"},
-    },
-    *("hint", "parameter", "must", "came", "others"),
-)
-COST = of(
-    {"share": NUMBER, "left": null_or(NUMBER), "questions_left": null_or(COUNT), "repeated": FLAG, "sentence": TEXT}
-)
-JOB = of(
-    {
-        "id": TEXT,
-        "state": {"enum": [*map(str, JobState)]},
-        "data": TEXT,
-        "question": ref("Question"),
-        "asked_at": WHEN,
-        "by": TEXT,
-        "ready_at": null_or(WHEN),
-        "tick": NUMBER,
-        "slips": COUNT,
-        "answer": null_or(TEXT),
-        "cost": null_or(ref("Cost")),
-        "problem": null_or(ref("Problem")),
-    }
-)
-PRICE = of(
-    {
-        "epsilon": NUMBER,
-        "delta": NUMBER,
-        "share": NUMBER,
-        "left": NUMBER,
-        "left_after": NUMBER,
-        "more": null_or(COUNT),
-        "fits": FLAG,
-        "free": FLAG,
-        "sentence": TEXT,
-    }
-)
-FORECAST_ROW = of(
-    {
-        "method": TEXT,
-        "epsilon": NUMBER,
-        "items": NUMBER,
-        "items_spread": NUMBER,
-        "smallest_count": null_or(COUNT),
-        "error": NUMBER,
-        "error_spread": NUMBER,
-        "threshold": null_or(NUMBER),
-        "within": null_or(COUNT),
-        "max_groups_per_user": null_or(COUNT),
-        "groups": null_or(NUMBER),
-        "width": null_or(COUNT),
-    }
-)
-FORECAST = of(
-    {
-        "question": TEXT,
-        "data_read": {"const": False},
-        "spent": PROMISE,
-        "assumed": OPEN,
-        "rows": listed(FORECAST_ROW),
-        "notes": TEXTS,
-    }
-)
-EXPECTED = of(
-    {
-        "epsilon": NUMBER,
-        "share": NUMBER,
-        "items": null_or(NUMBER),
-        "lost": null_or(NUMBER),
-        "within": null_or(NUMBER),
-        "width": null_or(NUMBER),
-        "asked": FLAG,
-    },
-    "asked",
-)
-PLAN = of(
-    {
-        "forecast": null_or(ref("Forecast")),
-        "sentences": TEXTS,
-        "price": ref("Price"),
-        "rows": listed(EXPECTED),
-    }
-)
-DATA = of(
-    {
-        "name": TEXT,
-        "title": TEXT,
-        "about": TEXT,
-        "unit": TEXT,
-        "items": listed({"type": ["string", "array"], "items": TEXT}),
-        "groups": TEXTS,
-        "filters": mapped({"anyOf": [{"const": "any"}, listed(VALUE)]}),
-        "weights": mapped(of({"at_most": NUMBER, "unit": null_or(NUMBER)})),
-        "values": mapped(of({"low": NUMBER, "high": NUMBER, "step": null_or(NUMBER)})),
-        "domains": mapped(listed(VALUE)),
-        "sizes": of(
-            {
-                "users": NUMBER,
-                "items": NUMBER,
-                "items_per_user": NUMBER,
-                "skew": NUMBER,
-                "groups": COUNT,
-                "rows": COUNT,
-                "bytes": COUNT,
-            }
-        ),
-        "time": null_or(TEXT),
-        "period": null_or(TEXT),
-        "timezone": null_or(TEXT),
-        "periods": TEXTS,
-        "max_k": COUNT,
-        "max_items_per_user": null_or(COUNT),
-        "tick": NUMBER,
-        "slips": COUNT,
-        "longest": NUMBER,
-        "approve": FLAG,
-        "promise": PROMISE,
-    }
-)
-ME = of({"name": TEXT, "role": {"enum": [*map(str, Role)]}, "data": TEXTS})
-ANSWER = of({"id": TEXT, "data": TEXT, "question": ref("Question"), "asked_at": WHEN, "by": TEXT})
-BUDGET = of(
-    {
-        "data": TEXT,
-        "analyst": TEXT,
-        "period": null_or(TEXT),
-        "granted": PROMISE,
-        "left": PART,
-        "promise": PROMISE,
-        "data_left": PART,
-    }
-)
-GRANTED = of({"data": TEXT, "analyst": TEXT, "granted": PROMISE})
-PERSON = of(
-    {
-        "name": TEXT,
-        "role": {"enum": [*map(str, Role)]},
-        "data": TEXTS,
-        "until": null_or({"type": "string", "format": "date"}),
-    }
-)
-VERIFICATION = of({"problems": TEXTS, "entries": COUNT, "head": null_or(TEXT)})
-RECORD = of(
-    {
-        "dataset": TEXT,
-        "unit": TEXT,
-        "period": null_or(TEXT),
-        "timezone": null_or(TEXT),
-        "epsilon": NUMBER,
-        "delta": NUMBER,
-        "order": null_or(NUMBER),
-        "apart": NUMBER,
-        "kept": NUMBER,
-        "changes": listed(of({"when": TEXT, "what": TEXT, "epsilon": NUMBER, "delta": NUMBER})),
-        "periods": listed(
-            of(
-                {
-                    "period": null_or(TEXT),
-                    **dict.fromkeys(("used", "reserved", "epsilon", "renyi", "delta"), NUMBER),
-                }
-            )
-        ),
-        "analysts": listed(
-            of(
-                {
-                    "analyst": TEXT,
-                    "period": null_or(TEXT),
-                    **dict.fromkeys(("granted_epsilon", "granted_delta", "left"), NUMBER),
-                }
-            )
-        ),
-        "questions": listed(
-            of(
-                {
-                    "number": COUNT,
-                    "when": TEXT,
-                    "analyst": TEXT,
-                    "question": null_or(TEXT),
-                    "periods": TEXTS,
-                    "state": {"enum": sorted({*STATES.values()})},
-                    "epsilon": NUMBER,
-                    "delta": NUMBER,
-                    "share": null_or(NUMBER),
-                    "repeats": COUNT,
-                }
-            )
-        ),
-        "used": listed(of({"when": TEXT, "number": COUNT, "period": null_or(TEXT), "used": NUMBER})),
-        "verification": ref("Verification"),
-    }
-)
-EVENT: Schema = {
-    **of({"event": {"const": "state"}, "data": {**TEXT, "contentMediaType": "application/json"}}),
-    "description": "one event; its data is a question, as JSON",
-}
+    group: Open
+    complete: bool
+    ended: Ended
+    users: NotRequired[int]
+    low: NotRequired[int]
+    high: NotRequired[int]
+    exact_group: NotRequired[ExactGroup]
 
-REPLIES: dict[str, Schema] = {
-    "Job": JOB,
-    "Cost": COST,
-    "Problem": PROBLEM,
-    "Release": RELEASE,
-    "Plan": PLAN,
-    "Forecast": FORECAST,
-    "Price": PRICE,
-    "Data": DATA,
-    "Me": ME,
-    "Answer": ANSWER,
-    "Budget": BUDGET,
-    "Granted": GRANTED,
-    "Person": PERSON,
-    "Record": RECORD,
-    "Verification": VERIFICATION,
-}
+
+class Statement(TypedDict):
+    """What is promised of an answer, for whom, and by which mechanism."""
+
+    epsilon: float
+    delta: float
+    neighbors: Neighbors
+    unit: str
+    mechanism: str
+    parameters: Open
+    bound: str
+    statement: list[str]
+
+
+class CountOf(TypedDict):
+    """What was counted."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    what: str
+
+
+class Accuracy(TypedDict):
+    """How good an answer is."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    times_of_100: float
+    statement: list[str]
+
+
+class Release(TypedDict):
+    """An answer."""
+
+    items: list[Row]
+    kind: Kind
+    counted: bool
+    count_of: NotRequired[CountOf]
+    complete: bool
+    ended: Ended
+    accuracy: Accuracy
+    privacy: Statement
+    secure: bool
+    question: NotRequired[Open]
+    by: NotRequired[list[str]]
+    groups: NotRequired[list[Group]]
+    users: NotRequired[bool]
+    charged: NotRequired[Open]
+    exact: Open
+
+
+class Answer(TypedDict):
+    """Where an answer is, and to which question."""
+
+    id: str
+    data: str
+    question: Question
+    asked_at: datetime
+    by: str
+
+
+# ---- questions -----------------------------------------------------------------------------------------------
+
+
+class Problem(TypedDict):
+    """What is wrong, as RFC 9457 has it."""
+
+    type: ProblemType
+    title: str
+    status: int
+    detail: str
+    hint: NotRequired[str]
+    parameter: NotRequired[str]
+    must: NotRequired[str]
+    came: NotRequired[str]
+    others: NotRequired[Others]
+
+
+class Cost(TypedDict):
+    """What a question cost."""
+
+    share: float
+    left: float | None
+    questions_left: Count | None
+    repeated: bool
+    sentence: str
+
+
+class Job(TypedDict):
+    """A question, and how far it has come."""
+
+    id: str
+    state: JobState
+    data: str
+    question: Question
+    asked_at: datetime
+    by: str
+    ready_at: datetime | None
+    tick: float
+    slips: Count
+    answer: str | None
+    cost: Cost | None
+    problem: Problem | None
+
+
+class Event(TypedDict):
+    """One event; its data is a question, as JSON."""
+
+    event: Literal["state"]
+    data: Annotated[str, Field(json_schema_extra={"contentMediaType": "application/json"})]
+
+
+class Price(TypedDict):
+    """What a question would cost."""
+
+    epsilon: float
+    delta: float
+    share: float
+    left: float
+    left_after: float
+    more: Count | None
+    fits: bool
+    free: bool
+    sentence: str
+
+
+class ForecastRow(TypedDict):
+    """What to expect of one method at one epsilon."""
+
+    method: str
+    epsilon: float
+    items: float
+    items_spread: float
+    smallest_count: Count | None
+    error: float
+    error_spread: float
+    threshold: float | None
+    within: Count | None
+    max_groups_per_user: Count | None
+    groups: float | None
+    width: Count | None
+
+
+class Forecast(TypedDict):
+    """What to expect, from parameters and declared sizes alone."""
+
+    question: str
+    data_read: Literal[False]
+    spent: Promise
+    assumed: Open
+    rows: list[ForecastRow]
+    notes: list[str]
+
+
+class Expected(TypedDict):
+    """What to expect at one epsilon."""
+
+    epsilon: float
+    share: float
+    items: float | None
+    lost: float | None
+    within: float | None
+    width: float | None
+    asked: NotRequired[bool]
+
+
+class Plan(TypedDict):
+    """What would come back, how sure, and what it costs."""
+
+    forecast: Forecast | None
+    sentences: list[str]
+    price: Price
+    rows: list[Expected]
+
+
+# ---- what is declared, and who may sign in -------------------------------------------------------------------
+
+
+class WeightBound(TypedDict):
+    """The most that one user gives to an item, and the unit of rounding."""
+
+    at_most: float
+    unit: float | None
+
+
+class ValueBounds(TypedDict):
+    """The bounds of a column of values, and the step between its answers."""
+
+    low: float
+    high: float
+    step: float | None
+
+
+class DataSizes(TypedDict):
+    """How large the data are, as declared."""
+
+    users: float
+    items: float
+    items_per_user: float
+    skew: float
+    groups: Count
+    rows: Count
+    bytes: Count
+
+
+class Data(TypedDict):
+    """A data set as its owner declared it."""
+
+    name: str
+    title: str
+    about: str
+    unit: str
+    items: list[str | list[str]]
+    groups: list[str]
+    filters: dict[str, Literal["any"] | list[Value]]
+    weights: dict[str, WeightBound]
+    values: dict[str, ValueBounds]
+    domains: dict[str, list[Value]]
+    sizes: DataSizes
+    time: str | None
+    period: str | None
+    timezone: str | None
+    periods: list[str]
+    max_k: Count
+    max_items_per_user: Count | None
+    tick: float
+    slips: Count
+    longest: float
+    approve: bool
+    promise: Promise
+
+
+class Me(TypedDict):
+    """Who is signed in."""
+
+    name: str
+    role: Role
+    data: list[str]
+
+
+class Person(Me):
+    """Somebody who may sign in."""
+
+    until: date | None
+
+
+# ---- budgets and the record ----------------------------------------------------------------------------------
+
+
+class Granted(TypedDict):
+    """A quota after a grant."""
+
+    data: str
+    analyst: str
+    granted: Promise
+
+
+class Budget(Granted):
+    """How a quota stands."""
+
+    period: str | None
+    left: Part
+    promise: Promise
+    data_left: Part
+
+
+class Verification(TypedDict):
+    """Whether the record agrees with itself."""
+
+    problems: list[str]
+    entries: Count
+    head: str | None
+
+
+class Change(Promise):
+    """A change of the promise."""
+
+    when: str
+    what: str
+
+
+class PeriodUse(TypedDict):
+    """What one period has used."""
+
+    period: str | None
+    used: float
+    reserved: float
+    epsilon: float
+    renyi: float
+    delta: float
+
+
+class Quota(TypedDict):
+    """The quota of an analyst in one period."""
+
+    analyst: str
+    period: str | None
+    granted_epsilon: float
+    granted_delta: float
+    left: float
+
+
+class Asked(TypedDict):
+    """A question of the record."""
+
+    number: Count
+    when: str
+    analyst: str
+    question: str | None
+    periods: list[str]
+    state: AskedState
+    epsilon: float
+    delta: float
+    share: float | None
+    repeats: Count
+
+
+class Use(TypedDict):
+    """What was used after one question."""
+
+    when: str
+    number: Count
+    period: str | None
+    used: float
+
+
+class Record(TypedDict):
+    """Everything that was promised, asked and paid of one data set."""
+
+    dataset: str
+    unit: str
+    period: str | None
+    timezone: str | None
+    epsilon: float
+    delta: float
+    order: float | None
+    apart: float
+    kept: float
+    changes: list[Change]
+    periods: list[PeriodUse]
+    analysts: list[Quota]
+    questions: list[Asked]
+    used: list[Use]
+    verification: Verification
+
+
+# ---- lists and small replies ---------------------------------------------------------------------------------
+
+
+class Health(TypedDict):
+    """How the server is."""
+
+    status: str
+
+
+class DataList(TypedDict):
+    """The data sets that may be asked."""
+
+    data: list[Data]
+
+
+class QuestionList(TypedDict):
+    """Questions, newest first."""
+
+    questions: list[Job]
+
+
+class AnswerList(TypedDict):
+    """Answers, newest first."""
+
+    answers: list[Answer]
+
+
+class BudgetList(TypedDict):
+    """How quotas stand."""
+
+    budgets: list[Budget]
+
+
+class PersonList(TypedDict):
+    """Who may sign in."""
+
+    people: list[Person]

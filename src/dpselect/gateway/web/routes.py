@@ -1,17 +1,20 @@
-"""Every address: its method, who may use it, and what answers. Roles are enforced from this table and nowhere else."""
+"""What an address is: its method, who may use it, what answers there, and what the description says of it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.gateway.settings.values import Role
-from dpselect.gateway.web import api
 
 Handler = Callable[[Request], Awaitable[Response]]
+JSON = "application/json"
+OWNER, ANALYST, AUDITOR = (frozenset([role]) for role in Role)
+EVERYBODY = OWNER | ANALYST | AUDITOR
 
 
 @dataclass(frozen=True)
@@ -23,32 +26,29 @@ class Route:
     handler: Handler
     roles: frozenset[Role] = frozenset()
     page: bool = False  # what goes wrong is told as a page
+    # what follows is in the description alone
+    tag: str = ""
+    name: str = ""
+    summary: str = ""
+    returns: Any = None  # the type of what comes back, by which type of content
+    media: str = JSON
+    status: int = 200
+    takes: str | None = None  # the schema of the body
+    given: tuple[dict[str, Any], ...] = ()  # parameters of the query and of the header
+    refused: tuple[str, ...] = ()  # kinds of problems beside those that all have
 
 
-OWNER, ANALYST, AUDITOR = (frozenset([role]) for role in Role)
-EVERYBODY = OWNER | ANALYST | AUDITOR
+class Routes(list[Route]):
+    """Every address of the API. Roles are enforced from here and nowhere else."""
 
-ROUTES = (
-    Route("GET", "/healthz", api.health),
-    Route("GET", "/readyz", api.ready),
-    Route("GET", "/v1/openapi.json", api.description),
-    Route("GET", "/metrics", api.metrics, OWNER | AUDITOR),
-    Route("GET", "/v1/me", api.me, EVERYBODY),
-    Route("GET", "/v1/data", api.data, EVERYBODY),
-    Route("POST", "/v1/plan", api.plan, OWNER | ANALYST),
-    Route("POST", "/v1/price", api.price, OWNER | ANALYST),
-    Route("POST", "/v1/questions", api.ask, ANALYST),
-    Route("GET", "/v1/questions", api.questions, OWNER | ANALYST),
-    Route("GET", "/v1/questions/{id}", api.question, OWNER | ANALYST),
-    Route("DELETE", "/v1/questions/{id}", api.cancel, ANALYST),
-    Route("GET", "/v1/questions/{id}/events", api.events, OWNER | ANALYST),
-    Route("POST", "/v1/questions/{id}/approve", api.approve, OWNER),
-    Route("POST", "/v1/questions/{id}/reject", api.reject, OWNER),
-    Route("GET", "/v1/answers", api.answers, EVERYBODY),
-    Route("GET", "/v1/answers/{id}", api.answer, EVERYBODY),
-    Route("GET", "/v1/budget", api.budget, EVERYBODY),
-    Route("POST", "/v1/grants", api.grant, OWNER),
-    Route("GET", "/v1/people", api.people, OWNER),
-    Route("GET", "/v1/record/{data}", api.record, OWNER | AUDITOR),
-    Route("GET", "/v1/verification", api.verification, OWNER | AUDITOR),
-)
+    def at(
+        self, method: str, path: str, roles: frozenset[Role] = frozenset(), **described: Any
+    ) -> Callable[[Handler], Handler]:
+        """The function below answers at this address; its docstring is the summary of the description."""
+
+        def add(handler: Handler) -> Handler:
+            name, summary = handler.__name__, (handler.__doc__ or "").strip().removesuffix(".")
+            self.append(Route(method, path, handler, roles, name=name, summary=summary, **described))
+            return handler
+
+        return add
