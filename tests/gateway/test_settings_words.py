@@ -105,24 +105,30 @@ def test_the_example_has_no_mistakes_with_or_without_what_is_behind_a_sign() -> 
 
 def test_what_is_declared_is_said_without_passwords() -> None:
     text = "\n".join(said(read_text(WHOLE, BASE)))
-    for part in (
-        "data Listening events: Plays",
-        "2 files",
-        "epsilon 0.3, delta 1e-06 for one user on one day; 20 % of it is kept from analysts",
-        "artist, (country, artist), genre",
-        "country (6), minutes (any)",
-        "minutes (at most 60.5)",
-        "minutes (-0.5 to 600)",
-        "each month by at, Europe/Berlin from 2026-01 on",
-        "0.5 s after the question or later, once an owner agrees; at most 50 items",
-        "a copy, looked after every 5 minutes",
-        "a PostgreSQL database, table public.rows",
-        "owner of base, Listening events, quota epsilon 0.333333333333333, delta 0 in each; signs in by token",
-        "https://ask.example.org:8443/dp",
-        "X-User is believed from 10.0.0.0/8, fd00::1",
-        "email of tokens by https://login.example.org for gate",
+    for name, value in (
+        ("source", f"{BASE / 'a.csv'}, {BASE / 'sub' / 'b.csv'}"),
+        ("promise", "epsilon 0.3, delta 1e-06"),
+        ("unit", "one user on one day"),
+        ("keep", "0.2"),
+        ("items", "artist, (country, artist), genre"),
+        ("filters", "country (Germany, 1, true, 2.50, 2027-12-31, 2027-12-31 10:00:00), minutes (any)"),
+        ("weights", "minutes (at_most 60.5, unit 0.5)"),
+        ("values", "minutes (low -0.5, high 600, step 0.1)"),
+        ("since", "2026-01"),
+        ("max_k", "50"),
+        ("approve", "true"),
+        ("source", "a database"),
+        ("table", "public.rows"),
+        ("split", "' '"),
+        ("max_k", "1000"),  # of the data that do not say it
+        ("data", "base, Listening events"),
+        ("quota", "epsilon 0.333333333333333, delta 0"),
+        ("token", "there is one"),
+        ("url", "https://ask.example.org:8443/dp"),
+        ("proxy", "addresses 10.0.0.0/8, fd00::1, header X-User"),
     ):
-        assert part in text
+        assert f"\n  {name:<20} {value}\n" in text, name
+    assert "ab" * 32 not in text
     assert "secret" not in text
     assert "pa%20ss" not in text
     assert "a.csv" in "\n".join(said(read_text(WHOLE.replace('["a.csv", "sub/b.csv"]', '"a.csv"'), BASE)))

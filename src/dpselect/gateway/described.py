@@ -3,61 +3,29 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from fractions import Fraction
 
-from dpselect._ground.keys import key_of, text_of
-from dpselect._ground.parameters import shown
 from dpselect._ground.periods import periods_of
-from dpselect.gateway.settings.values import DataSettings, Key, Person, Scalar
-from dpselect.ledger.account import usual_unit
-from dpselect.release import formatting
+from dpselect.gateway.settings.kinds import ANY
+from dpselect.gateway.settings.values import DataSettings, Person
+from dpselect.gateway.web.replies import Data
 from dpselect.release.formatting import Json
 
 MOST_PERIODS = 60
 
 
 def data(settings: DataSettings, late: int = 0) -> dict[str, Json]:
-    """One data set, whose tick has doubled so often."""
+    """One data set, whose tick has doubled so often. Of what is declared, that is shown which the description names."""
+    found = settings.model_dump(mode="json", include=set(Data.__annotations__))
     return {
-        "name": settings.name,
+        **found,
         "title": settings.title or settings.name,
-        "about": settings.about,
-        "unit": settings.unit or _unit(settings),
-        "items": [_key(one) for one in settings.items],
-        "groups": [*settings.groups],
-        "filters": {name: "any" if values is None else _list(values) for name, values in settings.filters.items()},
-        "weights": {
-            name: {"at_most": shown(one.at_most), "unit": _number(one.unit)} for name, one in settings.weights.items()
-        },
-        "values": {
-            name: {
-                "low": shown(one.low),
-                "high": shown(one.high),
-                "step": None if one.step is None else shown(one.step),
-            }
-            for name, one in settings.values.items()
-        },
-        "domains": {name: _list(values) for name, values in settings.domains.items()},
-        "sizes": {
-            "users": settings.sizes.users,
-            "items": settings.sizes.items,
-            "items_per_user": shown(settings.sizes.items_per_user),
-            "skew": shown(settings.sizes.skew),
-            "groups": settings.sizes.groups,
-            "rows": settings.sizes.all_rows,
-            "bytes": settings.sizes.all_bytes,
-        },
-        "time": settings.time,
-        "period": settings.period,
+        "unit": settings.whom,
+        "filters": {name: ANY if values is None else values for name, values in found["filters"].items()},
+        "sizes": {**found["sizes"], "rows": settings.sizes.all_rows, "bytes": settings.sizes.all_bytes},
         "timezone": settings.timezone if settings.period is not None else None,
         "periods": [*periods(settings, datetime.now(UTC))],
-        "max_k": settings.max_k,
-        "max_items_per_user": settings.max_items_per_user,
         "tick": float(settings.tick) * 2**late,
         "slips": late,
-        "longest": float(settings.longest),
-        "approve": settings.approve,
-        "promise": {"epsilon": shown(settings.promise.epsilon), "delta": shown(settings.promise.delta)},
     }
 
 
@@ -80,20 +48,3 @@ def periods(settings: DataSettings, now: datetime) -> list[str]:
     )
     found = periods_of(settings.time, settings.period, f"{settings.since}..{name}", settings.timezone).names
     return [*reversed(found)][:MOST_PERIODS]
-
-
-def _unit(settings: DataSettings) -> str:
-    user = None if settings.user is None else text_of(key_of("user", settings.user))
-    return usual_unit(user, settings.period)
-
-
-def _number(number: Fraction | None) -> Json:
-    return None if number is None else shown(number)
-
-
-def _key(key: Key) -> Json:
-    return list(key) if isinstance(key, tuple) else key
-
-
-def _list(values: tuple[Scalar, ...]) -> list[Json]:
-    return [formatting.plain(one) for one in values]

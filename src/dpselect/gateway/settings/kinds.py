@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, ValidationInfo, WrapValidator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationInfo,
+    WrapValidator,
+)
 
 from dpselect._ground import parameters
 from dpselect._ground.keys import apart, key_of
@@ -121,9 +129,12 @@ Zone = Annotated[str, PlainValidator(zone_of)]
 Sort = Annotated[str, _one_of(SORTS)]
 OneRole = Annotated[Role, _one_of(Role)]
 
-Number = Annotated[Fraction, PlainValidator(lambda value: parameters.rational("value", value, "be a finite number"))]
-Epsilon = Annotated[Fraction, PlainValidator(lambda value: parameters.epsilon("value", value))]
-Delta = Annotated[Fraction, PlainValidator(lambda value: parameters.probability("value", value, zero=True))]
+Shown = PlainSerializer(parameters.shown, when_used="json")
+Number = Annotated[
+    Fraction, PlainValidator(lambda value: parameters.rational("value", value, "be a finite number")), Shown
+]
+Epsilon = Annotated[Fraction, PlainValidator(lambda value: parameters.epsilon("value", value)), Shown]
+Delta = Annotated[Fraction, PlainValidator(lambda value: parameters.probability("value", value, zero=True)), Shown]
 Seconds = Annotated[Number, Field(gt=0, le=LATEST)]
 Share = Annotated[
     Fraction,
@@ -159,7 +170,7 @@ def _allowed(value: object, read: Callable[[object], Any]) -> Any:
     return read(value)
 
 
-AKey = Annotated[Key, PlainValidator(_key)]
+AKey = Annotated[Key, PlainValidator(_key), PlainSerializer(lambda key: key)]
 Some = Field(strict=False, min_length=1)  # TOML has lists only
 Keys = Annotated[tuple[AKey, ...], Some, AfterValidator(_once)]
 Columns = Annotated[tuple[Column, ...], Some, AfterValidator(_once)]

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from dpselect._ground.keys import names
+from dpselect._ground.keys import names, text_of
 from dpselect._ground.parameters import MOST_LISTED, near
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
@@ -29,6 +29,7 @@ from dpselect.engines.sources.files import kind_of, prepared_folder
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
 from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, around
+from dpselect.ledger.account import usual_unit
 
 __all__ = ["BYTES_OF_A_ROW", "LATEST", "Key", "Role", "Scalar"]
 
@@ -163,6 +164,11 @@ class DataSettings(Named):
     max_rows_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)  # of them in the prepared copy
     refresh: int = Field(default=60, ge=1, le=7 * 24 * 60)  # minutes between two looks whether the source has changed
     snapshot: kinds.Text | None = None  # names the state of a source that is no file
+
+    @property
+    def whom(self) -> str:
+        """Whom the promise is about, in words."""
+        return self.unit or usual_unit(None if self.user is None else text_of(self.user), self.period)
 
     @field_validator("source")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool as threaded
@@ -21,13 +21,12 @@ from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.bodies import body_of
 from dpselect.gateway.web.desk import desk_of, thinking
-from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, OWNER, Routes
+from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes
 from dpselect.gateway.web.waiting import LONGEST, Bell, changed, ended, is_final
 from dpselect.release.formatting import Json
 
 ROUTES = Routes()
 SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
-READ = ("content", "parameter")
 
 
 def _in_query(name: str, said: str, **schema: Any) -> dict[str, Any]:
@@ -68,6 +67,12 @@ def written(value: Json, status: int = 200, headers: dict[str, str] | None = Non
     return Response(content, status, headers=headers, media_type="application/json")
 
 
+async def of_person(request: Request, what: Callable[..., Any], *given: object, under: str = "") -> Response:
+    """What the gateway says to the person who asks, worked out in a thread; a list has a name in the JSON."""
+    found = await threaded(what, gateway_of(request), person_of(request), *given)
+    return written({under: [*found]} if under else found)
+
+
 def _number(request: Request, name: str, default: int, least: int, most: int) -> int:
     """A whole number of the query string."""
     text = request.query_params.get(name)
@@ -81,26 +86,26 @@ def _number(request: Request, name: str, default: int, least: int, most: int) ->
 # ---- who and what -------------------------------------------------------------------------------------------
 
 
-@ROUTES.at("GET", "/v1/me", EVERYBODY, tag="people", returns=replies.Me)
+@ROUTES.at("GET", "/v1/me", EVERYBODY, replies.Me)
 async def me(request: Request) -> Response:
     """Who is signed in."""
-    return written(gateway_of(request).me(person_of(request)))
+    return await of_person(request, Gateway.me)
 
 
-@ROUTES.at("GET", "/v1/data", EVERYBODY, tag="data", returns=replies.DataList)
+@ROUTES.at("GET", "/v1/data", EVERYBODY, replies.DataList)
 async def data(request: Request) -> Response:
     """The data sets that may be asked, as declared."""
-    return written({"data": [*gateway_of(request).described(person_of(request))]})
+    return await of_person(request, Gateway.described, under="data")
 
 
-@ROUTES.at("POST", "/v1/plan", OWNER | ANALYST, tag="questions", takes="Question", returns=replies.Plan, refused=READ)
+@ROUTES.at("POST", "/v1/plan", OWNER | ANALYST, replies.Plan, takes="Question")
 async def plan(request: Request) -> Response:
     """What would come back, how sure, and what it costs: free, and without data."""
     body, _ = await body_of(request)
     return written(await thinking(request, gateway_of(request).forecast, person_of(request), body))
 
 
-@ROUTES.at("POST", "/v1/price", OWNER | ANALYST, tag="questions", takes="Question", returns=replies.Price, refused=READ)
+@ROUTES.at("POST", "/v1/price", OWNER | ANALYST, replies.Price, takes="Question")
 async def price(request: Request) -> Response:
     """What a question costs: free, and without data."""
     body, _ = await body_of(request)
@@ -114,12 +119,11 @@ async def price(request: Request) -> Response:
     "POST",
     "/v1/questions",
     ANALYST,
-    tag="questions",
+    replies.Job,
     takes="Question",
     given=(AGAIN,),
     status=202,
-    returns=replies.Job,
-    refused=(*READ, "budget", "key", "busy"),
+    refused=("budget", "key", "busy"),
 )
 async def ask(request: Request) -> Response:
     """Ask. The answer is waited for at the address in Location."""
@@ -144,27 +148,17 @@ async def looked(request: Request) -> dict[str, Json]:
     "GET",
     "/v1/questions",
     OWNER | ANALYST,
-    tag="questions",
+    replies.QuestionList,
     given=(AFTER, LIMIT),
-    returns=replies.QuestionList,
     refused=("not-found", "parameter"),
 )
 async def questions(request: Request) -> Response:
     """Your questions, newest first; an owner also sees those that wait for approval."""
     after, limit = request.query_params.get("after"), _number(request, "limit", 50, 1, 500)
-    found = await threaded(gateway_of(request).jobs, person_of(request), after, limit)
-    return written({"questions": [*found]})
+    return await of_person(request, Gateway.jobs, after, limit, under="questions")
 
 
-@ROUTES.at(
-    "GET",
-    "/v1/questions/{id}",
-    OWNER | ANALYST,
-    tag="questions",
-    given=(WAIT,),
-    returns=replies.Job,
-    refused=("not-found", "parameter"),
-)
+@ROUTES.at("GET", "/v1/questions/{id}", OWNER | ANALYST, replies.Job, given=(WAIT,), refused=("parameter",))
 async def question(request: Request) -> Response:
     """How far a question has come."""
     wait = _number(request, "wait", 0, 0, math.floor(LONGEST))
@@ -175,12 +169,10 @@ async def question(request: Request) -> Response:
         return written(await ended(bell, str(request.path_params["id"]), lambda: looked(request), wait))
 
 
-@ROUTES.at(
-    "DELETE", "/v1/questions/{id}", ANALYST, tag="questions", returns=replies.Job, refused=("not-found", "state")
-)
+@ROUTES.at("DELETE", "/v1/questions/{id}", ANALYST, replies.Job, refused=("state",))
 async def cancel(request: Request) -> Response:
     """Cancel a question of which no row has been read."""
-    return written(await threaded(gateway_of(request).cancel, person_of(request), str(request.path_params["id"])))
+    return await of_person(request, Gateway.cancel, request.path_params["id"])
 
 
 class HeldEvents(StreamingResponse):
@@ -196,15 +188,7 @@ class HeldEvents(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-@ROUTES.at(
-    "GET",
-    "/v1/questions/{id}/events",
-    OWNER | ANALYST,
-    tag="questions",
-    returns=replies.Event,
-    media="text/event-stream",
-    refused=("not-found",),
-)
+@ROUTES.at("GET", "/v1/questions/{id}/events", OWNER | ANALYST, replies.Event, media="text/event-stream")
 async def events(request: Request) -> Response:
     """Every change of state, as server-sent events, up to the last."""
     bell: Bell = request.app.state.bell
@@ -228,34 +212,28 @@ async def events(request: Request) -> Response:
     return HeldEvents(told(), held)
 
 
-@ROUTES.at(
-    "POST", "/v1/questions/{id}/approve", OWNER, tag="questions", returns=replies.Job, refused=("not-found", "state")
-)
+@ROUTES.at("POST", "/v1/questions/{id}/approve", OWNER, replies.Job, refused=("state",))
 async def approve(request: Request) -> Response:
     """Agree to a question."""
-    found = await threaded(gateway_of(request).decide, person_of(request), str(request.path_params["id"]), True)
-    return written(found)
+    return await of_person(request, Gateway.decide, request.path_params["id"], True)
 
 
-@ROUTES.at(
-    "POST", "/v1/questions/{id}/reject", OWNER, tag="questions", returns=replies.Job, refused=("not-found", "state")
-)
+@ROUTES.at("POST", "/v1/questions/{id}/reject", OWNER, replies.Job, refused=("state",))
 async def reject(request: Request) -> Response:
     """Refuse a question."""
-    found = await threaded(gateway_of(request).decide, person_of(request), str(request.path_params["id"]), False)
-    return written(found)
+    return await of_person(request, Gateway.decide, request.path_params["id"], False)
 
 
 # ---- answers ------------------------------------------------------------------------------------------------
 
 
-@ROUTES.at("GET", "/v1/answers", EVERYBODY, tag="answers", returns=replies.AnswerList)
+@ROUTES.at("GET", "/v1/answers", EVERYBODY, replies.AnswerList)
 async def answers(request: Request) -> Response:
     """The answers that may be read: all are free."""
-    return written({"answers": [*await threaded(gateway_of(request).answers, person_of(request))]})
+    return await of_person(request, Gateway.answers, under="answers")
 
 
-@ROUTES.at("GET", "/v1/answers/{id}", EVERYBODY, tag="answers", returns=replies.Release, refused=("not-found",))
+@ROUTES.at("GET", "/v1/answers/{id}", EVERYBODY, replies.Release)
 async def answer(request: Request) -> Response:
     """An answer."""
     gateway = gateway_of(request)
@@ -281,50 +259,47 @@ async def answer(request: Request) -> Response:
 # ---- budgets and the record ---------------------------------------------------------------------------------
 
 
-@ROUTES.at("GET", "/v1/budget", EVERYBODY, tag="budgets", returns=replies.BudgetList)
+@ROUTES.at("GET", "/v1/budget", EVERYBODY, replies.BudgetList)
 async def budget(request: Request) -> Response:
     """What is left: of your quotas; owners and auditors see all."""
-    return written({"budgets": [*await threaded(gateway_of(request).budget, person_of(request))]})
+    return await of_person(request, Gateway.budget, under="budgets")
 
 
-@ROUTES.at(
-    "POST", "/v1/grants", OWNER, tag="budgets", takes="Grant", returns=replies.Granted, refused=(*READ, "not-found")
-)
+@ROUTES.at("POST", "/v1/grants", OWNER, replies.Granted, takes="Grant", refused=("not-found",))
 async def grant(request: Request) -> Response:
     """Grant an analyst a quota."""
     body, _ = await body_of(request)
-    return written(await threaded(gateway_of(request).grant, person_of(request), body))
+    return await of_person(request, Gateway.grant, body)
 
 
-@ROUTES.at("GET", "/v1/people", OWNER, tag="people", returns=replies.PersonList)
+@ROUTES.at("GET", "/v1/people", OWNER, replies.PersonList)
 async def people(request: Request) -> Response:
     """Who may sign in."""
-    return written({"people": [*await threaded(gateway_of(request).people, person_of(request))]})
+    return await of_person(request, Gateway.people, under="people")
 
 
-@ROUTES.at("GET", "/v1/record/{data}", OWNER | AUDITOR, tag="record", returns=replies.Record, refused=("not-found",))
+@ROUTES.at("GET", "/v1/record/{data}", OWNER | AUDITOR, replies.Record)
 async def record(request: Request) -> Response:
     """The record of one data set."""
-    return written(await threaded(gateway_of(request).record, person_of(request), str(request.path_params["data"])))
+    return await of_person(request, Gateway.record, request.path_params["data"])
 
 
-@ROUTES.at("GET", "/v1/verification", OWNER | AUDITOR, tag="record", given=(HEAD,), returns=replies.Verification)
+@ROUTES.at("GET", "/v1/verification", OWNER | AUDITOR, replies.Verification, given=(HEAD,))
 async def verification(request: Request) -> Response:
     """Does the record agree with itself?"""
-    head: Any = request.query_params.get("head")
-    return written(await threaded(gateway_of(request).verification, person_of(request), head))
+    return await of_person(request, Gateway.verification, request.query_params.get("head"))
 
 
 # ---- of the server itself -----------------------------------------------------------------------------------
 
 
-@ROUTES.at("GET", "/healthz", tag="server", returns=replies.Health)
+@ROUTES.at("GET", "/healthz", NOBODY, replies.Health)
 async def health(request: Request) -> Response:  # noqa: ARG001 - this process answers
     """Does the process live?"""
     return written({"status": "ok"})
 
 
-@ROUTES.at("GET", "/readyz", tag="server", returns=replies.Health, refused=("unavailable",))
+@ROUTES.at("GET", "/readyz", NOBODY, replies.Health, refused=("unavailable",))
 async def ready(request: Request) -> Response:
     """Can questions be answered?"""
     if not await threaded(gateway_of(request).ready):
@@ -332,14 +307,14 @@ async def ready(request: Request) -> Response:
     return written({"status": "ok"})
 
 
-@ROUTES.at("GET", "/metrics", OWNER | AUDITOR, tag="server", returns=str, media="text/plain")
+@ROUTES.at("GET", "/metrics", OWNER | AUDITOR, str, media="text/plain")
 async def metrics(request: Request) -> Response:
     """Counters for monitoring."""
     text = await threaded(gateway_of(request).numbers, person_of(request))
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
-@ROUTES.at("GET", "/v1/openapi.json", tag="server", returns=replies.Open)
+@ROUTES.at("GET", "/v1/openapi.json", NOBODY, replies.Open)
 async def openapi(request: Request) -> Response:
     """This description."""
     return written(request.app.state.document)

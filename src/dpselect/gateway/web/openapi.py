@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 PROBLEM = "application/problem+json"
 GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
 SIGNED = ("sign-in", "role", "unavailable")
+READ = ("content", "parameter")  # where there is a body
 FORMS_IN_WORDS = {
     "json": "as JSON",
     "csv": "as CSV, without formulas",
@@ -36,14 +37,17 @@ FORMS_IN_WORDS = {
     "html": "as a page",
 }
 IN_PATH = re.compile(r"{(\w+)}")
-TAGS = {
-    "questions": "Plan, price and ask; an answer is waited for.",
-    "answers": "What came back, free for everybody who may use the data.",
-    "data": "What may be asked, as the owner declared it.",
-    "budgets": "What is left of the promise and of quotas.",
-    "record": "What was asked and charged, and whether the record agrees with itself.",
-    "people": "Who may sign in.",
-    "server": "How the gateway is.",
+TAGS = {  # how their addresses begin, and what they are about
+    "questions": ("/v1/(plan|price|questions)", "Plan, price and ask; an answer is waited for."),
+    "answers": ("/v1/answers", "What came back, free for everybody who may use the data."),
+    "data": ("/v1/data", "What may be asked, as the owner declared it."),
+    "budgets": ("/v1/(budget|grants)", "What is left of the promise and of quotas."),
+    "record": (
+        "/v1/(record|verification)",
+        "What was asked and charged, and whether the record agrees with itself.",
+    ),
+    "people": ("/v1/(me|people)", "Who may sign in."),
+    "server": ("/", "How the gateway is."),
 }
 ABOUT = """\
 Many analysts ask, one promise pays: every answer is differentially private, and the budget of the data pays for it
@@ -100,7 +104,7 @@ def document(settings: Settings | None = None) -> dict[str, Any]:
         "info": {"title": "dpselect gateway", "version": "1", "description": ABOUT},
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "servers": [{"url": url}],
-        "tags": [{"name": name, "description": said} for name, said in TAGS.items()],
+        "tags": [{"name": name, "description": said} for name, (_, said) in TAGS.items()],
         "paths": paths,
         "components": {
             "schemas": {**defined["$defs"], **questions()},
@@ -123,7 +127,7 @@ def roles_of(one: Route) -> tuple[str, ...]:
 def _operation(one: Route, returns: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "operationId": one.name,
-        "tags": [one.tag],
+        "tags": [next(tag for tag, (first, _) in TAGS.items() if re.match(first, one.path))],
         "summary": one.summary,
         "parameters": [*_in_path(one.path), *one.given],
         "responses": {str(one.status): _success(one, returns), **_refusals(one)},
@@ -160,7 +164,8 @@ def _success(one: Route, returns: dict[str, Any]) -> dict[str, Any]:
 
 def _refusals(one: Route) -> dict[str, Any]:
     """One answer for each status, which may stand for several kinds of problems."""
-    kinds = [*GUARDS, *(() if one.method == "GET" else ("cross-site",)), *(SIGNED if one.roles else ()), *one.refused]
+    kinds = [*GUARDS, *(() if one.method == "GET" else ("cross-site",)), *(SIGNED if one.roles else ())]
+    kinds += [*(READ if one.takes else ()), *(("not-found",) if "{" in one.path else ()), *one.refused]
     statuses: dict[int, list[str]] = {}
     for kind in dict.fromkeys(kinds):
         statuses.setdefault(KINDS[kind].status, []).append(kind)

@@ -15,6 +15,7 @@ Handler = Callable[[Request], Awaitable[Response]]
 JSON = "application/json"
 OWNER, ANALYST, AUDITOR = (frozenset([role]) for role in Role)
 EVERYBODY = OWNER | ANALYST | AUDITOR
+NOBODY = frozenset[Role]()  # needs to sign in
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,6 @@ class Route:
     roles: frozenset[Role] = frozenset()
     page: bool = False  # what goes wrong is told as a page
     # what follows is in the description alone
-    tag: str = ""
     name: str = ""
     summary: str = ""
     returns: Any = None  # the type of what comes back, by which type of content
@@ -42,13 +42,13 @@ class Routes(list[Route]):
     """Every address of the API. Roles are enforced from here and nowhere else."""
 
     def at(
-        self, method: str, path: str, roles: frozenset[Role] = frozenset(), **described: Any
+        self, method: str, path: str, roles: frozenset[Role], returns: Any, **described: Any
     ) -> Callable[[Handler], Handler]:
         """The function below answers at this address; its docstring is the summary of the description."""
 
         def add(handler: Handler) -> Handler:
             name, summary = handler.__name__, (handler.__doc__ or "").strip().removesuffix(".")
-            self.append(Route(method, path, handler, roles, name=name, summary=summary, **described))
+            self.append(Route(method, path, handler, roles, False, name, summary, returns, **described))
             return handler
 
         return add
