@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from dpselect.gateway import renewal
+from dpselect.gateway import people as watched
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read
@@ -234,7 +234,7 @@ def running(settings: Settings, folder: Path, file: Path | None = None) -> Itera
     """The gateway of these settings, as long as the block runs; people are read again when their file is written."""
     log = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(renewal, "LOOK", 0.05)
+        patch.setattr(watched, "LOOK", 0.05)
         gateway = Gateway(settings, Log(log), file=file)
         with TestClient(application(settings, gateway), base_url=ADDRESS) as http:
             served = Served(http, gateway, folder, log)

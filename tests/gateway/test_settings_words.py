@@ -12,9 +12,8 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from dpselect.gateway.settings.cautions import warnings
 from dpselect.gateway.settings.reading import read_text
-from dpselect.gateway.settings.said import said
+from dpselect.gateway.settings.said import said, warnings
 from dpselect.gateway.settings.tokens import digest, example, fresh_token
 from dpselect.gateway.settings.values import (
     Amount,

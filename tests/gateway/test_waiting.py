@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from dpselect.gateway.web import waiting
-from dpselect.gateway.web.waiting import Bell, changed, ended
+from dpselect.gateway.web import desk
+from dpselect.gateway.web.desk import Bell, changed, ended
 
 STATES = ("queued", "queued", "running", "running", "answered")
 
@@ -23,7 +23,7 @@ class Still:
 
 @pytest.mark.parametrize(("which", "state"), [("end", "answered"), ("change", "running")])
 def test_a_change_is_told_before_the_end(which: str, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "LOOK", 0.01)
+    monkeypatch.setattr(desk, "LOOK", 0.01)
     states: Iterator[str] = iter(STATES)
 
     async def look() -> dict[str, Any]:

@@ -46,9 +46,8 @@ def run(args: argparse.Namespace) -> None:
 
 def check(args: argparse.Namespace) -> None:
     """What is declared; SettingsError where something is wrong with it."""
-    from dpselect.gateway.settings.cautions import warnings
     from dpselect.gateway.settings.reading import read
-    from dpselect.gateway.settings.said import said
+    from dpselect.gateway.settings.said import said, warnings
 
     settings = read(args.file)
     found = said(settings)

@@ -12,24 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import described, oidc
+from dpselect.gateway import described
 from dpselect.gateway.answering import Answering
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.gateway.books import Books
 from dpselect.gateway.intake import Intake, open_to
 from dpselect.gateway.jobs import Job, JobState, moment
-from dpselect.gateway.log import Log
-from dpselect.gateway.metrics import Metrics
+from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.only_one import OnlyOne
-from dpselect.gateway.people import People
+from dpselect.gateway.people import People, Renewal
 from dpselect.gateway.problems import REJECTED, Refused, problem
 from dpselect.gateway.recent import Recent
-from dpselect.gateway.renewal import Renewal
 from dpselect.gateway.repeats import Repeats
 from dpselect.gateway.runner import Runner, cost
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
 from dpselect.gateway.sources import Sources
 from dpselect.gateway.store import Jobs
+from dpselect.gateway.web.identity import check_installed
 from dpselect.ledger import Account, Ledger
 from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
@@ -74,7 +73,7 @@ class Gateway:
         self.metrics: Metrics = Metrics()
         server = settings.server
         if server.oidc is not None:
-            oidc.check_installed()
+            check_installed()
         server.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._alone = OnlyOne(server.folder) if server.jobs is None else None
         self._books = Books(server.ledger)

@@ -15,7 +15,7 @@ from dpselect.gateway import forecasts, work
 from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, JobState
-from dpselect.gateway.metrics import Metrics
+from dpselect.gateway.log import Metrics
 from dpselect.gateway.problems import CLOSED, Refused
 from dpselect.gateway.recent import PLANNED, Recent
 from dpselect.gateway.repeats import Repeats

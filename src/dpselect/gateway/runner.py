@@ -17,8 +17,7 @@ from dpselect.errors import BudgetError, LedgerError, ParameterError, SourceErro
 from dpselect.gateway import turn as turns
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, JobState
-from dpselect.gateway.log import Log
-from dpselect.gateway.metrics import Metrics
+from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, of_error, problem
 from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.store import Jobs

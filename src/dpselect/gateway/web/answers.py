@@ -12,9 +12,10 @@ from dpselect.gateway.pages.words import asked, came_back
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """A form of an answer: its media type, and how it is written."""
+    """A form of an answer: its media type, what it is in words, and how it is written."""
 
     media: str
+    said: str
     write: Callable[[Answer], bytes]
     download: bool = False
 
@@ -58,10 +59,10 @@ def _html(answer: Answer) -> bytes:
 
 
 FORMS = {
-    "json": AnswerForm("application/json", _json),
-    "csv": AnswerForm("text/csv; charset=utf-8", _csv, download=True),
-    "plain-csv": AnswerForm("text/csv; charset=utf-8", _plain_csv, download=True),
-    "parquet": AnswerForm("application/vnd.apache.parquet", _parquet, download=True),
-    "svg": AnswerForm("image/svg+xml", _svg),
-    "html": AnswerForm("text/html; charset=utf-8", _html),
+    "json": AnswerForm("application/json", "as JSON", _json),
+    "csv": AnswerForm("text/csv; charset=utf-8", "as CSV, without formulas", _csv, download=True),
+    "plain-csv": AnswerForm("text/csv; charset=utf-8", "as CSV, with labels as they are", _plain_csv, download=True),
+    "parquet": AnswerForm("application/vnd.apache.parquet", "as Parquet", _parquet, download=True),
+    "svg": AnswerForm("image/svg+xml", "as a picture", _svg),
+    "html": AnswerForm("text/html; charset=utf-8", "as a page", _html),
 }

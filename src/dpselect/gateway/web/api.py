@@ -20,9 +20,8 @@ from dpselect.gateway.settings.values import Person
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.bodies import body_of
-from dpselect.gateway.web.desk import desk_of, thinking
+from dpselect.gateway.web.desk import LONGEST, Bell, changed, desk_of, ended, is_final, thinking
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes
-from dpselect.gateway.web.waiting import LONGEST, Bell, changed, ended, is_final
 from dpselect.release.formatting import Json
 
 ROUTES = Routes()

@@ -22,11 +22,10 @@ from dpselect.gateway.pages.routes import routes as page_routes
 from dpselect.gateway.problems import Refused, problem
 from dpselect.gateway.settings.values import Person, Settings
 from dpselect.gateway.web.api import ROUTES, SIGN_IN, written
-from dpselect.gateway.web.desk import Desk
+from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
 from dpselect.gateway.web.identity import Identity
 from dpselect.gateway.web.routes import Route
-from dpselect.gateway.web.waiting import Bell
 from dpselect.release.formatting import Json
 
 UNCOUNTED = {("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/sign-in")}

@@ -1,11 +1,12 @@
-"""What one person may keep busy: threads that compute, and connections that wait. The rest is for everybody else."""
+"""What one person may keep busy, threads that compute and connections that wait; and how a question is waited for."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
-from collections.abc import Callable, Iterator
+import time
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -13,8 +14,11 @@ from weakref import WeakValueDictionary
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 
+from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.jobs import FINAL
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.work import THREADS
+from dpselect.release.formatting import Json
 
 EACH = 1  # thread that reads and prices questions, for one person: a price may take seconds
 LINE = 100  # requests of one person that wait for a thread
@@ -81,3 +85,68 @@ def desk_of(request: Request) -> Desk:
 async def thinking(request: Request, call: Callable[..., V], *given: object, **more: object) -> V:
     """What takes a processor for long, for whoever is signed in."""
     return await desk_of(request).run(request.state.person.name, call, *given, **more)
+
+
+# ---- waiting for a question ------------------------------------------------------------------------------------------
+
+
+LOOK = 0.5  # seconds between two looks, for questions that another process runs
+LONGEST = 30.0
+Look = Callable[[], Awaitable[dict[str, Json]]]
+_FINAL = frozenset(map(str, FINAL))
+
+
+class Bell:
+    """Wakes whoever waits for a question that has changed."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._waiting: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._loop = asyncio.get_running_loop()
+        gateway.watch(self._changed)
+
+    def _changed(self, number: str) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._ring, number)
+
+    def _ring(self, number: str) -> None:
+        for event in self._waiting.get(number, ()):
+            event.set()
+
+    async def change(self, number: str, seconds: float) -> None:
+        """Until the question changes, for so long at most."""
+        event = asyncio.Event()
+        self._waiting[number].add(event)
+        try:
+            await asyncio.wait_for(event.wait(), seconds)
+        except TimeoutError:
+            return
+        finally:
+            self._waiting[number].discard(event)
+            if not self._waiting[number]:
+                del self._waiting[number]
+
+
+def is_final(job: dict[str, Json]) -> bool:
+    """Will it never change again?"""
+    return job["state"] in _FINAL
+
+
+async def ended(bell: Bell, number: str, look: Look, seconds: float) -> dict[str, Json]:
+    """The job when it has ended, or as it is after so many seconds."""
+    return await _once(is_final, bell, number, look, seconds)
+
+
+async def changed(bell: Bell, number: str, look: Look, seconds: float, before: dict[str, Json]) -> dict[str, Json]:
+    """The job when it is not as before any more, or as it is after so many seconds."""
+    return await _once(lambda job: job != before, bell, number, look, seconds)
+
+
+async def _once(
+    enough: Callable[[dict[str, Json]], bool], bell: Bell, number: str, look: Look, seconds: float
+) -> dict[str, Json]:
+    until = time.monotonic() + min(seconds, LONGEST)
+    job = await look()
+    while not enough(job) and (left := until - time.monotonic()) > 0:
+        await bell.change(number, min(left, LOOK))
+        job = await look()
+    return job

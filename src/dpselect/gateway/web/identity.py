@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from dpselect.errors import ParameterError
 from dpselect.gateway.people import People
-from dpselect.gateway.settings.values import Person, Proxy, ServerSettings
-
-if TYPE_CHECKING:
-    from dpselect.gateway.settings.values import Oidc
+from dpselect.gateway.settings.values import Oidc, Person, Proxy, ServerSettings
 
 COOKIE = "dpselect"
 
@@ -48,8 +49,6 @@ class Identity:
         return address
 
     def _of_provider(self, token: str, oidc: Oidc) -> Person | None:
-        from dpselect.gateway.oidc import subject_of
-
         subject = subject_of(token, oidc)
         return None if subject is None else self._people.of_subject(subject)
 
@@ -72,3 +71,48 @@ def _is_trusted(address: str, proxy: Proxy) -> bool:
         return False
     found = getattr(found, "ipv4_mapped", None) or found
     return any(found in ipaddress.ip_network(one, strict=False) for one in proxy.addresses)
+
+
+# ---- tokens of an identity provider: signed, for us, and not too old -------------------------------------------------
+
+
+ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures by a key pair only
+LONGEST = 10_000  # characters of a token
+
+
+def check_installed() -> None:
+    """Refuse to begin without what reads such tokens."""
+    try:
+        import joserfc  # noqa: F401 - is it there?
+    except ImportError:
+        hint = "pip install 'dpselect[oidc]'"
+        raise ParameterError("oidc", "have joserfc installed", "an installation without", hint) from None
+
+
+def subject_of(token: str, oidc: Oidc) -> str | None:
+    """What the provider calls whoever the token is of; None where the token is not to be believed."""
+    if not 0 < len(token) <= LONGEST:
+        return None
+    from joserfc import jwt
+    from joserfc.errors import JoseError
+
+    try:
+        decoded = jwt.decode(token, _keys(oidc.jwks, oidc.jwks.stat().st_mtime_ns), algorithms=ALGORITHMS)
+        rules = jwt.JWTClaimsRegistry(
+            iss={"essential": True, "values": [oidc.issuer, f"{oidc.issuer}/"]},
+            aud={"essential": True, "value": oidc.audience},
+            exp={"essential": True},
+        )
+        rules.validate(decoded.claims)
+    except (JoseError, ValueError, KeyError, TypeError, OSError):
+        return None
+    found = decoded.claims.get(oidc.claim)
+    return found if isinstance(found, str) and found else None
+
+
+@lru_cache(maxsize=4)
+def _keys(path: Path, _written: int) -> Any:
+    """The public keys; read again once the file is written anew."""
+    from joserfc.jwk import KeySet
+
+    return KeySet.import_key_set(json.loads(path.read_text("utf-8")))

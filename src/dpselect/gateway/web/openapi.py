@@ -28,14 +28,6 @@ PROBLEM = "application/problem+json"
 GUARDS = ("malformed", "too-large", "host", "too-many", "unexpected")  # whatever is asked for
 SIGNED = ("sign-in", "role", "unavailable")
 READ = ("content", "parameter")  # where there is a body
-FORMS_IN_WORDS = {
-    "json": "as JSON",
-    "csv": "as CSV, without formulas",
-    "plain-csv": "as CSV, with labels as they are",
-    "parquet": "as Parquet",
-    "svg": "as a picture",
-    "html": "as a page",
-}
 IN_PATH = re.compile(r"{(\w+)}")
 TAGS = {  # how their addresses begin, and what they are about
     "questions": ("/v1/(plan|price|questions)", "Plan, price and ask; an answer is waited for."),
@@ -71,7 +63,7 @@ def _form(name: str) -> Route:
     media = FORMS[name].media.partition(";")[0]
     returns = replies.Release if media == JSON else str if media.startswith("text/") else None
     refused = (*of_answer.refused, "parameter") if name == "svg" else of_answer.refused  # nothing to draw
-    called, summary = f"answer_{name.replace('-', '_')}", f"An answer {FORMS_IN_WORDS[name]}"
+    called, summary = f"answer_{name.replace('-', '_')}", f"An answer {FORMS[name].said}"
     return replace(
         of_answer,
         path=f"{of_answer.path}.{name}",
