@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,16 @@ def test_check_names_every_mistake(path: Path, capsys: Captured) -> None:
         "  hint: only a folder of prepared data says itself who its users are\n"
         f"{path}: [data.plays] promise.epsilon must be a positive, finite number, got 0\n"
         f"{path}: [data.plays] usr is not known here\n  hint: did you mean user?\n"
+    )
+
+
+def test_check_says_what_must_be_installed(path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pydantic" else found(name))
+    assert main(["gateway", "check", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        "dpselect: gateway check must have pydantic installed, got an installation without\n"
+        "hint: pip install 'dpselect[gateway]'\n"
     )
 
 

@@ -236,7 +236,7 @@ def test_prepared_data_need_no_user(tmp_path: Path) -> None:
 CASES = {
     **{name: ("[server]\n", f"[server]\n{new}\n", f"[server] {said}") for name, (new, said) in OF_SERVER.items()},
     **{name: ("promise", f"{new}\npromise", f"[data.plays] {said}") for name, (new, said) in OF_DATA.items()},
-    **{name: ("role", f"{new}\nrole", f"[people.ann] {said}") for name, (new, said) in OF_PERSON.items()},
+    **{name: ("role", f"{new}\nrole", f"[people{said}") for name, (new, said) in OF_PERSON.items()},
     **REPLACED,
 }
 

@@ -28,6 +28,15 @@ OF_SERVER = {  # lines put below [server]
         'jobs = "jobs.sqlite"',
         "jobs must be an address postgresql://HOST/DATABASE, got 'jobs.sqlite'",
     ),
+    "a password in words": (
+        'jobs = "host=h password=canary"',
+        "jobs must be an address postgresql://HOST/DATABASE, got a text that is not shown",
+    ),
+    "a port in quotes": ('port = "8080"', "port must be a whole number, got '8080'"),
+    "no key of a proxy": (
+        "proxy.adresses = ['::1']\nproxy.addresses = ['::1']",
+        "proxy.adresses is not known here|did you mean addresses?",
+    ),
     "port too large": ("port = 70000", "port must be less than or equal to 65535, got 70000"),
     "url with a password": ('url = "https://u:canary@x"', "url must be an address"),
     "url with a broken host": ('url = "https://[x"', "url must be an address"),
@@ -105,15 +114,18 @@ OF_DATA = {  # lines put into [data.plays]
 }
 
 OF_PERSON = {  # lines put into [people.ann]
-    "no such data": ('data = [\n"plais"]', "data must name data sets, got 'plais'|did you mean plays?"),
-    "data twice": ('data = ["plays", "plays"]', "data must have each once"),
+    "a name in the table": ('name = "eve"', ".ann] name is not known here"),
+    "a key without a name": ('"" = "canary"', "] must not have a key without a name"),
+    "until is a time": ("until = 2027-12-31T10:00:00", ".ann] until must be a date without quotes"),
+    "no such data": ('data = [\n"plais"]', ".ann] data must name data sets, got 'plais'|did you mean plays?"),
+    "data twice": ('data = ["plays", "plays"]', ".ann] data must have each once"),
     "quota of nothing": (
         "quota = { epsilon = 0, delta = 0.1 }",
-        "quota.epsilon must be a positive, finite number, got 0",
+        ".ann] quota.epsilon must be a positive, finite number, got 0",
     ),
     "until is a text": (
         'until = "2027-12-31"',
-        "until must be a date without quotes, such as 2027-12-31, got '2027-12-31'",
+        ".ann] until must be a date without quotes, such as 2027-12-31, got '2027-12-31'",
     ),
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpselect.command.parser import subcommand
+from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -44,8 +45,19 @@ def run(args: argparse.Namespace) -> None:
     actions[args.action](args)
 
 
+def check_parts(what: str, *packages: str) -> None:
+    """What a gateway needs, named before anything is made."""
+    from importlib.util import find_spec
+
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        hint = "pip install 'dpselect[gateway]'"
+        raise ParameterError(what, f"have {', '.join(missing)} installed", "an installation without", hint)
+
+
 def check(args: argparse.Namespace) -> None:
     """What is declared; SettingsError where something is wrong with it."""
+    check_parts("gateway check", "pydantic")
     from dpselect.gateway.settings.reading import read
     from dpselect.gateway.settings.said import said, warnings
 

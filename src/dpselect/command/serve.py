@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpselect.command import asking, shared
+from dpselect.command.gateway import check_parts
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
         if getattr(args, name) is not None and not args.demo:
             raise ParameterError(f"--{name}", "be given with --demo only", getattr(args, name))
     _check_port(args.port)
-    _check_parts()
+    check_parts("serve", "starlette", "uvicorn", "jinja2", "pydantic")
     tokens: dict[str, str] = {}
     path = Path(args.file or "")
     if args.demo:
@@ -67,16 +68,6 @@ def run(args: argparse.Namespace) -> None:
 def _check_port(port: int | None) -> None:
     if port is not None and not 0 <= port < 65536:
         raise ParameterError("--port", "be from 1 to 65535, or 0 for any that is free", port)
-
-
-def _check_parts() -> None:
-    """What a server needs, named before anything is made."""
-    from importlib.util import find_spec
-
-    missing = [name for name in ("starlette", "uvicorn", "jinja2", "pydantic") if find_spec(name) is None]
-    if missing:
-        hint = "pip install 'dpselect[gateway]'"
-        raise ParameterError("serve", f"have {', '.join(missing)} installed", "an installation without", hint)
 
 
 def _with(settings: Settings, args: argparse.Namespace) -> Settings:

@@ -364,13 +364,15 @@ class ServerSettings(Table):
 
 def _named(found: object, read: ValidatorFunctionWrapHandler) -> Any:
     """Each knows its own name; no two have one that looks the same."""
-    if isinstance(found, dict) and not found:
+    if not isinstance(found, dict):
+        return read(found)
+    if not found:
         raise WrongError("must have at least one")
-    if isinstance(found, dict) and len({normalize("NFC", name) for name in found}) < len(found):
+    if len({normalize("NFC", name) for name in found}) < len(found):
         raise WrongError("must not have two names that look the same")
-    if isinstance(found, dict):
-        found = {name: {**one, "": name} if isinstance(one, dict) else one for name, one in found.items()}
-    return read(found)
+    if any(isinstance(one, dict) and "" in one for one in found.values()):
+        raise WrongError("must not have a key without a name")
+    return read({name: {**one, "": name} if isinstance(one, dict) else one for name, one in found.items()})
 
 
 class Settings(Table):
