@@ -110,7 +110,7 @@ OF_DATA = {  # lines put into [data.plays]
     "split of nothing": ('split = ""', "split must be the text that stands between items"),
     "a table of a file": ('table = "x"', "table must be left out where the source is files"),
     "a snapshot of a file": ('snapshot = "x"', "snapshot must be left out where the source is files"),
-    "refresh what is not prepared": ("refresh = 5", "refresh must be left out without prepare = true"),
+    "refresh what is not prepared": ("refresh = 5", "refresh must be left out without prepare"),
 }
 
 OF_PERSON = {  # lines put into [people.ann]

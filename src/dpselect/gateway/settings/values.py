@@ -229,13 +229,6 @@ class DataSettings(Named):
             raise WrongError("must be left out where the source is a database, or prepared data")
         return found
 
-    @field_validator("refresh", "max_rows_per_user")
-    @classmethod
-    def _goes_with_prepare(cls, found: int | None, info: ValidationInfo) -> int | None:
-        if found is not None and not info.data.get("prepare", True):
-            raise WrongError("must be left out without prepare = true")
-        return found
-
     @field_validator("split")
     @classmethod
     def _splits_one_column(cls, found: str | None, info: ValidationInfo) -> str | None:
@@ -243,15 +236,19 @@ class DataSettings(Named):
             raise WrongError("must be left out where an item is several columns")
         return found
 
-    @field_validator("period", "timezone", "since")
+    @field_validator("period")
     @classmethod
-    def _goes_with_time(cls, found: str | None, info: ValidationInfo) -> str | None:
-        """A time and a period go together; all else of time goes with them."""
-        if info.field_name == "period":
-            if "time" in info.data and (found is None) != (info.data["time"] is None):
-                raise WrongError("must be given with time, and time with period")
-        elif found is not None and info.data.get("period", "") is None:
-            raise WrongError("must be given with period")
+    def _goes_with_time(cls, period: str | None, info: ValidationInfo) -> str | None:
+        if "time" in info.data and (period is None) != (info.data["time"] is None):
+            raise WrongError("must be given with time, and time with period")
+        return period
+
+    @field_validator("timezone", "since", "refresh", "max_rows_per_user")
+    @classmethod
+    def _goes_with_another(cls, found: Any, info: ValidationInfo) -> Any:
+        other = "period" if info.field_name in ("timezone", "since") else "prepare"
+        if found is not None and not info.data.get(other, True):
+            raise WrongError(f"must be left out without {other}")
         return found
 
     @field_validator("since")

@@ -313,7 +313,7 @@ async def metrics(request: Request) -> Response:
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
-@ROUTES.at("GET", "/v1/openapi.json", NOBODY, replies.Open)
+@ROUTES.at("GET", "/v1/openapi.json", NOBODY, dict[str, Any])
 async def openapi(request: Request) -> Response:
     """This description."""
     return written(request.app.state.document)

@@ -80,15 +80,15 @@ OPERATIONS = (*ROUTES, *map(_form, FORMS))
 
 def document(settings: Settings | None = None) -> dict[str, Any]:
     """The whole description."""
-    types = {one.name: one.returns for one in OPERATIONS if one.returns is not None} | {"problem": replies.Problem}
+    kinds = dict.fromkeys([*(one.returns for one in OPERATIONS if one.returns is not None), replies.Problem])
     returned, defined = TypeAdapter.json_schemas(
-        [(name, "serialization", TypeAdapter[Any](one)) for name, one in types.items()],
+        [(one, "serialization", TypeAdapter[Any](one)) for one in kinds],
         ref_template="#/components/schemas/{model}",
         schema_generator=_Untitled,
     )
     paths: dict[str, dict[str, Any]] = {}
     for one in OPERATIONS:
-        schema = returned.get((one.name, "serialization"), {})
+        schema = returned.get((one.returns, "serialization"), {})
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schema)
     url = "/" if settings is None or settings.server.url is None else settings.server.url
     return {
