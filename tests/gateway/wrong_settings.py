@@ -144,6 +144,11 @@ REPLACED: dict[str, tuple[str, str, str]] = {  # by something else
         f"{DATA[: DATA.index('promise')]}\n".replace("plays]", "plays]"),
         "[data.plays] promise must be given",
     ),
+    "ledger is a table": (
+        '"ledger.sqlite"',
+        "{ path = 'canary' }",
+        "[server] ledger must be a text of one line, of 1 to 1,000 characters that can be seen, got a table",
+    ),
     "ledger of another sort": (
         'ledger.sqlite"',
         'mysql://u:canary@h/d"',

@@ -55,11 +55,11 @@ class Role(StrEnum):
 
 
 class WrongError(ValueError):
-    """What is wrong with a value, where the value itself need not be repeated."""
+    """What is wrong with a value, where the value itself need not be repeated; or with one key of a table."""
 
-    def __init__(self, text: str, hint: str | None = None) -> None:
+    def __init__(self, text: str, hint: str | None = None, key: str | None = None) -> None:
         super().__init__(text)
-        self.hint = hint
+        self.hint, self.key = hint, key
 
 
 @dataclass

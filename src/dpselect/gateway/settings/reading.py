@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from dpselect._ground.parameters import near
 from dpselect.errors import DpselectError, ParameterError, came, cut
-from dpselect.gateway.settings.kinds import Around
+from dpselect.gateway.settings.kinds import Around, WrongError
 from dpselect.gateway.settings.values import Settings
 
 if TYPE_CHECKING:
@@ -128,10 +128,9 @@ def _mistakes(found: Sequence[ErrorDetails]) -> Iterator[Mistake]:
         hint = getattr(error, "hint", None)
         if isinstance(error, ParameterError):
             told = f"must {error.must}, got {_came(error, one['input'])}"
-            if isinstance(one["input"], dict):  # of several keys together
-                place = (*place, error.parameter)
-        elif error is not None:
+        elif isinstance(error, WrongError):
             told = str(error)
+            place = place if error.key is None else (*place, error.key)
         else:
             told = _MUST.get(one["type"]) or f"must {one['msg'].partition(' should ')[2]}"
             if one["type"] == "extra_forbidden":

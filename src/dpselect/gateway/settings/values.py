@@ -76,8 +76,8 @@ class WeightColumn(Table):
         try:
             Totals.of("column", self.at_most, self.unit)
         except ParameterError as error:
-            name = {"weight_unit": "unit"}.get(error.parameter, error.parameter)
-            raise ParameterError(name, error.must, error.came, error.hint) from None
+            key = {"weight_unit": "unit"}.get(error.parameter, error.parameter)
+            raise WrongError(f"must {error.must}, got {error.came}", error.hint, key) from None
         return self
 
 
@@ -91,8 +91,11 @@ class Bounds(Table):
     @model_validator(mode="after")
     def _can_be_cut(self) -> Self:
         if self.low >= self.high:
-            raise ParameterError("high", "be above low", came(self.high))
-        Grid.of((self.low, self.high), self.step)
+            raise WrongError(f"must be above low, got {came(self.high)}", key="high")
+        try:
+            Grid.of((self.low, self.high), self.step)
+        except ParameterError as error:
+            raise WrongError(f"must {error.must}, got {error.came}", error.hint, "step") from None
         return self
 
 
