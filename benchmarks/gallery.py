@@ -27,21 +27,20 @@ DAYS = 12
 INTRODUCTION = """\
 # Gallery
 
-What dpselect draws, of the data of `dpselect demo`: each picture with the call that makes it.
-`./dev bench gallery` makes this page and its pictures anew; the draws are private, so the numbers differ each time.
+Every picture that dpselect draws, with its call, of the data of `dpselect demo`.
+`./dev bench gallery` makes this page; draws are private, so numbers differ each time.
 
-Every method `plot` returns a picture, which needs no other package:
+`plot` returns a picture and needs no other package.
 
-- a notebook shows it by itself, in the colours of its page;
-- `picture.save("top.svg")` writes an SVG, which loads nothing and holds its text as text.
-  It is light or dark as the reader's system prefers; `save("top.svg", theme="dark")` is dark everywhere;
-- `picture.alt` says in words what it shows: an SVG has it as its description, and a notebook as the text of the image.
+- A notebook shows it in the colours of its page.
+- `picture.save("top.svg")` writes an SVG that loads nothing and follows the reader's light or dark theme;
+  `theme="dark"` fixes it.
+- `picture.alt` describes it in words.
 
-A picture shows what was released, and nothing else: it costs no budget, and may be published with the release.
-A whisker is the interval from `low` to `high` ([how good an answer is](accuracy.md)).
-A [gateway](gateway.md) shows the same pictures.
+A picture shows only what was released, so it costs nothing and may be published.
+Whiskers are the interval from `low` to `high` ([accuracy](accuracy.md)).
 
-For a figure of your own, or a PNG or PDF, pass Matplotlib's axes (`pip install 'dpselect[plots]'`), one for each panel:
+For a PNG or PDF, pass Matplotlib's axes (`pip install 'dpselect[plots]'`), one for each panel:
 
 ```py
 figure, ax = plt.subplots()
@@ -49,7 +48,7 @@ artists.top_k(10, epsilon=1, counts=True).plot(ax=ax)
 figure.savefig("top.pdf", bbox_inches="tight")
 ```
 
-In the calls, `artists`, `three`, `minutes` and `countries` are data sets of the same events:
+The calls below use
 
 ```py
 artists = dps.Dataset("events.parquet", user="user", item="artist")
@@ -85,33 +84,31 @@ PICTURES = (
     Picture(
         "ranks",
         "The top k, without counts",
-        "Only ranks came back, and one bound holds for all of them.\nThe dot is the item of its row, and the "
-        "mark at the right is how many users more an item below it, or one that is left out, has at most.",
+        "The mark at the right is how many users more an item below, or one left out, has at most.",
         "artists.top_k(5, epsilon=1).plot()",
     ),
     Picture(
         "groups",
         "The top k of every group",
-        "A panel for each group, each with a scale of its own; of more than 12 groups the first are drawn.",
+        "A panel for each of the first 12 groups, each with its own scale.",
         'artists.top_k(5, epsilon=1, by=dps.By("country", groups=["France", "Germany", "Japan"]), counts=True).plot()',
     ),
     Picture(
         "sums",
         "The largest sums",
-        "Items by the minutes that their users played, at most 60 of each user: bars are noisy sums.",
+        "Items by the minutes that their users played, at most 60 of each user.",
         'artists.top_k(8, epsilon=1, score=dps.Total("minutes", at_most=60), counts=True).plot()',
     ),
     Picture(
         "histogram",
         "A histogram",
-        "The counts of a whole domain are in its own order; the whiskers hold all at once.",
+        "In the domain's order; the whiskers hold all at once.",
         'countries.histogram(domain=COUNTRIES, epsilon="0.05").plot()',
     ),
     Picture(
         "union",
         "A set, with counts",
-        "A set has no ranks; its counts may still be drawn.\n"
-        "Of more than 50 items the first are drawn, and it says so.",
+        "A set has no ranks; the first 50 items are drawn.",
         'three.union(epsilon="0.1", counts=True).plot()',
     ),
     Picture(
@@ -123,9 +120,8 @@ PICTURES = (
     Picture(
         "distribution",
         "Many quantiles: a distribution",
-        "From nine quantiles on, steps of the share of users up to each value, and bars of the shares between round "
-        "numbers.\nThe users between two quantiles are spread evenly in the bars.\n"
-        "How far a step may be off is said in users: a band would need their number, which is private.",
+        "From nine quantiles on: steps of the share of users up to each value, and bars between round numbers, in "
+        "which users between two quantiles are spread evenly.\nA step's error is given in users, as their number is private.",
         "minutes.quantile([place / 20 for place in range(1, 20)], bounds=(0, 60), step=1, epsilon=1).plot()",
     ),
     Picture(
@@ -138,15 +134,15 @@ PICTURES = (
     Picture(
         "forecast",
         "A forecast",
-        "What each method may be expected to answer at each epsilon: no data is read, and no budget is spent.",
+        "What to expect of each method at each epsilon, without data or budget.",
         "people = dps.Population(5_000, items=1_000)\n"
         'dps.TopK(10).forecast(people, max_items_per_user=10, epsilon=["0.1", "0.3", 1]).plot()',
     ),
     Picture(
         "ledger",
         "The spending of a ledger",
-        "After each entry: how much of each budget is used.\n`dpselect ledger show --plot` draws the same.\n"
-        "A line falls where an answer cost less than the question had reserved.",
+        "How much of each budget is used after each entry, as by `dpselect ledger show --plot`.\n"
+        "A line falls where an answer cost less than was reserved.",
         "ledger.plot()",
     ),
 )
@@ -185,8 +181,8 @@ def draw() -> None:
 
 
 def alt(file: Path) -> str:
-    """What an SVG says of itself."""
-    return ElementTree.parse(file).getroot().findtext(f"{SVG}desc", "")
+    """The first sentence of what an SVG says of itself; the numbers after it are those of one draw."""
+    return ElementTree.parse(file).getroot().findtext(f"{SVG}desc", "").partition(". ")[0].removesuffix(".") + "."
 
 
 def page() -> str:
