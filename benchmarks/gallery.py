@@ -121,7 +121,8 @@ PICTURES = (
         "distribution",
         "Many quantiles: a distribution",
         "From nine quantiles on: steps of the share of users up to each value, and bars between round numbers, in "
-        "which users between two quantiles are spread evenly.\nA step's error is given in users, as their number is private.",
+        "which users between two quantiles are spread evenly.\n"
+        "A step's error is given in users, as their number is private.",
         "minutes.quantile([place / 20 for place in range(1, 20)], bounds=(0, 60), step=1, epsilon=1).plot()",
     ),
     Picture(
