@@ -71,6 +71,8 @@ class Parser(argparse.ArgumentParser):
     `fill` adds the options. Until then a command has a name and a summary, and its file is not imported.
     """
 
+    epilog: str | None
+
     def __init__(self, *args: Any, fill: Callable[[Parser], None] | None = None, **settings: Any) -> None:
         # A script written today must not change its meaning when an option is added: no abbreviations.
         plain = {"allow_abbrev": False, "formatter_class": Lines, "add_help": False}

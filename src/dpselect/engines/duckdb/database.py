@@ -42,16 +42,17 @@ class DuckDBDatabase(Database):
     holds = True
 
     def __init__(self, source: object, table: str | None, asked: Asked, *, newlines_in_values: bool = False) -> None:
-        self.workspace = Workspace()
+        self.workspace: Workspace = Workspace()
         self._asked = asked
         try:
             self._scan = open_scan(self.workspace, source, table, newlines_in_values=newlines_in_values)
-            self.fixed, self.state = self._scan.fixed, self._scan.state
+            self.fixed: bool = self._scan.fixed
+            self.state: str | None = self._scan.state
             self._schema()
         except BaseException:
             self.workspace.close()
             raise
-        self.source = _name()
+        self.source: str = _name()
         self._counted: dict[str, tuple[str, Counting]] = {}  # what stands for counts, and what asks for them
         self._ordered: dict[tuple[str, str], str] = {}
 
@@ -69,7 +70,9 @@ class DuckDBDatabase(Database):
         self._types = scan.types(self.workspace, self._columns)
         for name in asked.items:
             item_form(quoted(name), self._types[name])
-        self.types = {name: counted_type(one, untyped=scan.untyped) for name, one in self._types.items()}
+        self.types: Mapping[str, SqlType] = {
+            name: counted_type(one, untyped=scan.untyped) for name, one in self._types.items()
+        }
         if scan.user_code is not None:
             times = [] if asked.periods is None else [asked.periods.column]
             others = {*asked.items, *asked.by, *times, *(name for _, name in asked.numbers), *self._filtered}

@@ -31,7 +31,9 @@ class PostgresDatabase(DatabaseElsewhere):
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
         try:
-            self.source, self.types = columns_of(self._workspace, table, asked)
+            found = columns_of(self._workspace, table, asked)
+            self.source: str = found[0]
+            self.types: Mapping[str, SqlType] = found[1]
         except BaseException:
             self._workspace.close()
             raise

@@ -52,8 +52,8 @@ class SparkDatabase(DatabaseElsewhere):
         self._names = LookedUpNames(self._work)
         try:
             frame = frame_of(self._work, source, table)
-            self.types = columns_of(self._work, frame, asked)
-            self.source = view_of(self._work, frame, list(self.types))
+            self.types: Mapping[str, SqlType] = columns_of(self._work, frame, asked)
+            self.source: str = view_of(self._work, frame, list(self.types))
             self._kept[self.source] = None
         except BaseException:
             self.close()

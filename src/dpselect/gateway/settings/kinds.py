@@ -59,7 +59,8 @@ class WrongError(ValueError):
 
     def __init__(self, text: str, hint: str | None = None, key: str | None = None) -> None:
         super().__init__(text)
-        self.hint, self.key = hint, key
+        self.hint: str | None = hint
+        self.key: str | None = key
 
 
 @dataclass
@@ -129,7 +130,7 @@ Zone = Annotated[str, PlainValidator(zone_of)]
 Sort = Annotated[str, _one_of(SORTS)]
 OneRole = Annotated[Role, _one_of(Role)]
 
-Shown = PlainSerializer(parameters.shown, when_used="json")
+Shown: PlainSerializer = PlainSerializer(parameters.shown, when_used="json")
 Number = Annotated[
     Fraction, PlainValidator(lambda value: parameters.rational("value", value, "be a finite number")), Shown
 ]
@@ -171,7 +172,7 @@ def _allowed(value: object, read: Callable[[object], Any]) -> Any:
 
 
 AKey = Annotated[Key, PlainValidator(_key), PlainSerializer(lambda key: key)]
-Some = Field(strict=False, min_length=1)  # TOML has lists only
+Some: Any = Field(strict=False, min_length=1)  # TOML has lists only
 Keys = Annotated[tuple[AKey, ...], Some, AfterValidator(_once)]
 Columns = Annotated[tuple[Column, ...], Some, AfterValidator(_once)]
 Scalars = Annotated[tuple[Annotated[Scalar, PlainValidator(_scalar)], ...], Some, AfterValidator(_once)]

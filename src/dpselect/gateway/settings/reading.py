@@ -55,7 +55,7 @@ class SettingsError(DpselectError):
     """The settings of a gateway cannot be read, or are not what they must be. It names every mistake."""
 
     def __init__(self, file: str, mistakes: Sequence[Mistake]) -> None:
-        self.mistakes = tuple(mistakes)
+        self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
         many = len(self.mistakes)
         told = [f"{many} mistakes in {file}" if many > 1 else f"a mistake in {file}"]
         for one in self.mistakes:

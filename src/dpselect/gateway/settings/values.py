@@ -6,7 +6,7 @@ import datetime
 import os
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 from unicodedata import normalize
 
 from pydantic import (
@@ -42,7 +42,7 @@ MOST_ROWS = 2**31  # of one user
 class Table(BaseModel):
     """A table of the file: its keys, what each must be, and what it is unless given."""
 
-    model_config = ConfigDict(
+    model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True,
         extra="forbid",
         strict=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from dpselect._ground.privacy import Neighbors
@@ -90,17 +90,17 @@ class Statement(TypedDict):
     statement: list[str]
 
 
+@with_config(ConfigDict(extra="allow"))
 class CountOf(TypedDict):
     """What was counted."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     what: str
 
 
+@with_config(ConfigDict(extra="allow"))
 class Accuracy(TypedDict):
     """How good an answer is."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
     times_of_100: float
     statement: list[str]
 
