@@ -69,6 +69,15 @@ def test_several_values_stand_between_commas_or_one_after_the_other(words: str, 
     assert {name: getattr(found, name) for name in read} == read
 
 
+@pytest.mark.parametrize("option", ["--by", "--domain", "--exclude"])
+@pytest.mark.parametrize("text", ["tea\nmilk", '"tea,milk', '"tea"s'])
+def test_values_that_are_no_line_of_csv_are_refused(option: str, text: str, dpselect: Command) -> None:
+    """Several lines, as those of a file, and a quote that stays open, which would make one item of two."""
+    ended = dpselect("top", "x.csv", "--user", "u", "--item", "i", "-k", "1", "--epsilon", "1", option, text)
+    assert ended.status == 2
+    assert "must be values between commas, as one line of CSV has them" in ended.err
+
+
 @pytest.mark.parametrize("words", ["--bounds -5 10", "--bounds -5,10", "--bounds=-5 10", "--bounds -5 --bounds 10"])
 def test_numbers_below_zero_are_values(words: str) -> None:
     assert parser().parse_args(["quantile", "x.csv", *words.split()]).bounds == ["-5", "10"]
