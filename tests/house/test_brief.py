@@ -255,8 +255,8 @@ def test_a_table_for_a_readme() -> None:
 
 
 def test_what_a_name_holds_does_nothing_in_markdown() -> None:
-    nasty = "a|b\n# c\\ `d` *e* [f](http://g) <h> @i"
+    nasty = "a|b\n# c\\ `d` *e* [f](http://g) <h> @i www.j.org"
     row = release([nasty]).to_markdown().splitlines()[2]
     cells = re.split(r"(?<!\\)\|", row)
     assert len(cells) == 4
-    assert cells[2].strip() == r"a\|b\\n\# c\\ \`d\` \*e\* \[f\](http\://g) \<h\> \@i"
+    assert cells[2].strip() == r"a\|b\\n\# c\\ \`d\` \*e\* \[f\](http\://g) \<h\> \@i www\.j.org"
