@@ -132,13 +132,20 @@ def _rounded(answer: Answer, table: TextTable) -> TextTable:
 
 
 def _values(answer: Answer) -> list[object]:
-    """Quantiles: multiples of a step that is not tiny as they are, others in about four digits."""
+    """Quantiles: multiples of a step that is not tiny as they are, others in four digits or more."""
     found: list[object] = [item.item for item in answer.items]
     used = answer.privacy.parameters
     if "bounds" not in used:
         return [float(f"{one:.{DIGITS}g}") if isinstance(one, float) else one for one in found]
     digits = _digits(used["bounds"], used.get("step"))
-    return found if digits is None else [round(one, digits) if isinstance(one, float) else one for one in found]
+    return found if digits is None else [_about(one, digits) if isinstance(one, float) else one for one in found]
+
+
+def _about(value: float, digits: int) -> float:
+    """A value in so many decimals, or in as many digits of its own where it is small beside the bounds."""
+    if not value or not math.isfinite(value):
+        return value
+    return round(value, max(digits, DIGITS - 1 - math.floor(math.log10(abs(value)))))
 
 
 def _digits(bounds: object, step: object) -> int | None:
