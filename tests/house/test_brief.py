@@ -111,7 +111,7 @@ SAYS = {
     "histogram": "95 times of 100, all rows at once: the counted users are from low to high. Each user counts for ",
     "union": "95 times of 100 each: a row's counted users are from low to high; a missing item may exist. Each user ",
     "quantile": "95 times of 100, no answer is over {gap} users from the counted quantile, at any distance "
-    "in value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10. ",
+    "in value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10, in steps of 0.5. ",
     "empty": "0 of at most 3 items: none could be told, which does not mean that there are none. ",
     "paid": "order and choice of items are off by at most {gap} users. charged: ",
     "by group": " in each group alone, order and choice of items are off by at most {gap} counted users. Each user ",

@@ -293,13 +293,16 @@ def who(answer: Answer) -> str:
 
 
 def _values_counted(answer: Answer) -> str:
-    """Of quantiles: which value of a user, and where values beyond the bounds are moved."""
+    """Of quantiles: which value of a user, and where values are moved; of steps, where they are not tiny."""
     told = (said for said in answer.accuracy.sentences if OF_VALUES in said)
     value = next((said.partition(OF_VALUES)[2].partition("), no more than")[0] for said in told), "")
-    bounds = answer.privacy.parameters.get("bounds")
+    bounds, step = answer.privacy.parameters.get("bounds"), answer.privacy.parameters.get("step")
     if isinstance(bounds, tuple):
         ends = [formatting.of_column(one) for one in bounds if isinstance(one, Fraction) and abs(one) <= LARGEST]
-        value = value.replace("into the bounds, in steps", f"into {' to '.join(ends)}")
+        steps = ""
+        if isinstance(step, Fraction) and 0 < step <= LARGEST and _digits(bounds, step) is None:
+            steps = f", in steps of {formatting.of_column(step)}"
+        value = value.replace("into the bounds, in steps", f"into {' to '.join(ends)}{steps}")
     return f"Counted: {value}" if value else ""
 
 
