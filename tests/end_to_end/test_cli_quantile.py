@@ -13,7 +13,7 @@ import pytest
 
 from tests.end_to_end.conftest import Command, process
 
-ONE_VALUE = "Counted: one of each user's distinct values, chosen at random, moved into 0 to 2000."
+ONE_VALUE = "Counted: one of each user's distinct values, chosen at random, moved into 0 to 2000, in steps of 1."
 
 SECRET = "canary-4711"
 

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,28 @@ def test_help_fits_a_screen_and_leaves_out_what_is_rare(
 def test_several_values_stand_between_commas_or_one_after_the_other(words: str, read: dict[str, object]) -> None:
     found = parser().parse_args(["top", *words.split()])
     assert {name: getattr(found, name) for name in read} == read
+
+
+def test_a_file_is_no_value_of_a_list(dpselect: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows would be left out of the question, and the answer paid for all the same."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("january.csv", "february.csv"):
+        (tmp_path / name).write_text("user,item\nann,tea\n")
+    words = ["--user", "user", "--item", "item", "--epsilon", "1", "--exclude", "milk"]
+    ended = dpselect("top", "january.csv", *words, "february.csv")
+    assert ended.status == 2
+    assert "february.csv is a file, and would be a value of --exclude: name all files before it" in ended.err
+    assert dpselect("top", *words, "february.csv").status == 0
+    assert dpselect("top", "january.csv", *words, "--exclude", "february.csv").status == 0
+
+
+@pytest.mark.parametrize("option", ["--by", "--domain", "--exclude"])
+@pytest.mark.parametrize("text", ["tea\nmilk", '"tea,milk', '"tea"s'])
+def test_values_that_are_no_line_of_csv_are_refused(option: str, text: str, dpselect: Command) -> None:
+    """Several lines, as those of a file, and a quote that stays open, which would make one item of two."""
+    ended = dpselect("top", "x.csv", "--user", "u", "--item", "i", "-k", "1", "--epsilon", "1", option, text)
+    assert ended.status == 2
+    assert "must be values between commas, as one line of CSV has them" in ended.err
 
 
 @pytest.mark.parametrize("words", ["--bounds -5 10", "--bounds -5,10", "--bounds=-5 10", "--bounds -5 --bounds 10"])

@@ -224,6 +224,15 @@ def test_every_group_of_a_user_is_as_likely_to_stay():
     assert max(abs(found - users * share)) < 6 * (users * share * (1 - share)) ** 0.5
 
 
+def test_which_items_a_user_keeps_is_not_told_by_which_group(hold):
+    """Of users with each item in each group, the names of both the same, few would keep an item of another name."""
+    pairs = [(user, group, item) for user in range(200) for group in "AB" for item in "AB"]
+    users, groups, items = zip(*pairs, strict=True)
+    held = hold(pa.table({"user": users, "group": groups, "item": items}))
+    found = top(held, groups=1, max_items_per_user=1)[0]
+    assert all(len(kept) == 2 and min(number for _, number in kept) > 10 for kept in found.values())
+
+
 def test_a_column_that_is_not_there():
     with pytest.raises(ParameterError, match="by must be a column of the source"):
         DuckDBEngine(ROWS, user="user", item="item", by=("grup",), key=b"key")

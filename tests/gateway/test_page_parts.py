@@ -122,6 +122,13 @@ def test_a_number_below_zero_is_explained() -> None:
         assert (words.below_zero(replace(release, items=items)) is not None) is said
 
 
+def test_numbers_of_users_are_of_groups_and_not_of_items() -> None:
+    data = dps.Dataset({"user": [1, 2], "country": ["DE", "SE"]}, user="user")
+    release = data.users(by=dps.By("country", groups=["DE", "SE"]), epsilon=1)
+    body = {"verb": "users", "by": ["country"], "groups": ["DE", "SE"]}
+    assert words.came_back(release, body) == ["The numbers of all 2 countries came back."]
+
+
 def test_titles_say_what_was_asked() -> None:
     assert words.asked({"verb": "top_k", "k": 1, "item": "artist"}) == "Top artist by number of users"
     body = {"verb": "top_k", "k": 5, "item": ["country", "artist"], "by": ["city"], "during": ["2026-10", "2026-11"]}

@@ -102,6 +102,17 @@ def test_the_example_has_no_mistakes_with_or_without_what_is_behind_a_sign() -> 
 # ---- what is said of them -----------------------------------------------------------------------------------
 
 
+def test_no_repr_of_settings_holds_a_secret() -> None:
+    """A tool that shows the variables of a traceback would show it."""
+    secret = "postgresql://u:canary@db/x"
+    text = ALL_WELL.replace('"ledger.sqlite"', f'"{secret}"\njobs = "{secret}"')
+    settings = read_text(text, BASE)
+    person = next(one for one in settings.people.values() if one.token is not None)
+    assert settings.server.ledger == settings.server.jobs == secret
+    assert "canary" not in repr(settings)
+    assert str(person.token) not in repr(settings)
+
+
 def test_what_is_declared_is_said_without_passwords() -> None:
     text = "\n".join(said(read_text(WHOLE, BASE)))
     for name, value in (

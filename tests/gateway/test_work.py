@@ -83,6 +83,14 @@ def test_groups_whose_users_are_counted_are_counted_once() -> None:
     assert many - more == pytest.approx(more - few)
 
 
+def test_groups_of_several_columns_whose_users_are_counted_are_items_of_as_many() -> None:
+    """The same statement runs as for a histogram of such items, of which a user keeps one."""
+    groups, price = [["tuple", ["DE", "tea"]]], {"epsilon": 1}
+    users = Plan.from_dict({"verb": "users", "by": ["country", "item"], "groups": groups, **price})
+    items = Plan.from_dict({"verb": "histogram", "domain": groups, "max_items_per_user": 1, **price})
+    assert work.bound(users, None, (), DATA) == work.bound(items, None, ("country", "item"), DATA)
+
+
 def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
     def median(groups: int, points: int = 1) -> float:
         q = "1/2" if points == 1 else [f"{one}/{points + 1}" for one in range(1, points + 1)]

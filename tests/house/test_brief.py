@@ -111,7 +111,7 @@ SAYS = {
     "histogram": "95 times of 100, all rows at once: the counted users are from low to high. Each user counts for ",
     "union": "95 times of 100 each: a row's counted users are from low to high; a missing item may exist. Each user ",
     "quantile": "95 times of 100, no answer is over {gap} users from the counted quantile, at any distance "
-    "in value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10. ",
+    "in value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10, in steps of 0.5. ",
     "empty": "0 of at most 3 items: none could be told, which does not mean that there are none. ",
     "paid": "order and choice of items are off by at most {gap} users. charged: ",
     "by group": " in each group alone, order and choice of items are off by at most {gap} counted users. Each user ",
@@ -201,6 +201,7 @@ def quantile(value: object, **used: object) -> str:
 
 
 FINE = Fraction(1, 10**8)
+WIDE = (Fraction(0), Fraction(10**9))  # beside which most values are small
 SIXTY = (Fraction(0), Fraction(60))
 MEDIANS = {
     "The median is about 2.297.": (2.2973328, {"bounds": SIXTY, "step": FINE}),
@@ -208,13 +209,16 @@ MEDIANS = {
     "The median is 2.25.": (2.25, {"bounds": SIXTY, "step": Fraction(1, 4)}),
     "The median is 2.2973328.": (2.2973328, {"bounds": SIXTY, "step": Fraction(1, 100)}),  # what was asked for
     "The median is 1984.": (1984, {"bounds": (Fraction(1900), Fraction(2030)), "step": Fraction(1)}),
+    "The median is about 52310.0.": (52309.87, {"bounds": WIDE, "step": FINE}),
+    "The median is about 26.12.": (26.1234, {"bounds": WIDE, "step": FINE}),
+    "The median is 0.0.": (0.0, {"bounds": WIDE, "step": FINE}),
     "The median is about 2.884.": (2.88369, {"digits": 6, "step": Fraction(1, 10**12)}),
 }
 
 
 @pytest.mark.parametrize("bounds", [("a", "b"), (Fraction(0), Fraction(10**4000)), (Fraction(1),), (), 7, (1.0, 2.0)])
 def test_whatever_a_file_says_of_bounds_a_print_comes(bounds: object) -> None:
-    assert re.fullmatch(r"The median is (about 0\.0|2\.2973328)\.", quantile(2.2973328, bounds=bounds, step=FINE))
+    assert re.fullmatch(r"The median is (about 2\.297|2\.2973328)\.", quantile(2.2973328, bounds=bounds, step=FINE))
 
 
 @pytest.mark.parametrize(("said", "given"), MEDIANS.items(), ids=list(MEDIANS))
@@ -255,8 +259,8 @@ def test_a_table_for_a_readme() -> None:
 
 
 def test_what_a_name_holds_does_nothing_in_markdown() -> None:
-    nasty = "a|b\n# c\\ `d` *e* [f](http://g) <h> @i"
+    nasty = "a|b\n# c\\ `d` *e* [f](http://g) <h> @i www.j.org"
     row = release([nasty]).to_markdown().splitlines()[2]
     cells = re.split(r"(?<!\\)\|", row)
     assert len(cells) == 4
-    assert cells[2].strip() == r"a\|b\\n\# c\\ \`d\` \*e\* \[f\](http\://g) \<h\> \@i"
+    assert cells[2].strip() == r"a\|b\\n\# c\\ \`d\` \*e\* \[f\](http\://g) \<h\> \@i www\.j.org"

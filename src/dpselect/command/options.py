@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from typing import TYPE_CHECKING, Any
 
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, ParameterError, came
 from dpselect.questions.kinds import OneOf
 from dpselect.questions.value import plain
 
@@ -47,6 +47,7 @@ SEVERAL = {
     "ITEMS": "A,B,...",
     "DOMAIN": "A,B,...",
 }
+LINE = "be values between commas, as one line of CSV has them"  # what an option of several values takes
 OTHERWISE = {"from": "FILE:COLUMN", "range": "START..STOP", "size": "N"}  # a domain may be said by, too
 
 
@@ -149,7 +150,7 @@ def items(args: argparse.Namespace, name: str, *, several: bool) -> Domain | Non
     flag = f"--{name.replace('_', '-')}"
     texts, place, ends, size = (getattr(args, f"{name}{way}", None) for way in ("", "_from", "_range", "_size"))
     if texts is not None:
-        parts = [tuples(flag, text) if several else between_commas(text, spaces=True) for text in texts]
+        parts = [tuples(flag, text) if several else texts_of(flag, text) for text in texts]
         return domain.Listed(tuple(item for part in parts for item in part))
     if place is not None:
         source, colon, column = place.rpartition(":")
@@ -161,9 +162,25 @@ def items(args: argparse.Namespace, name: str, *, several: bool) -> Domain | Non
     return None if size is None else domain.Size(size)
 
 
-def between_commas(text: str, *, spaces: bool = False) -> list[str]:
-    """Names between commas, as a line of CSV has them; `spaces` before one are its own."""
-    return next(csv.reader([text], skipinitialspace=not spaces), [])
+def between_commas(text: str) -> list[str]:
+    """Names between commas, as a line of CSV has them."""
+    try:
+        return _line(text, spaces=False)
+    except csv.Error:
+        raise argparse.ArgumentTypeError(f"must {LINE}, got {came(text)}") from None
+
+
+def texts_of(flag: str, text: str) -> list[str]:
+    """Items of one column, in the same way; spaces before one are its own."""
+    try:
+        return _line(text, spaces=True)
+    except csv.Error:
+        hint = f"{flag}-from FILE:COLUMN reads the items of a public file"
+        raise ParameterError(flag, LINE, came(text), hint) from None
+
+
+def _line(text: str, *, spaces: bool) -> list[str]:
+    return next(csv.reader([text], skipinitialspace=not spaces, strict=True), [])
 
 
 def tuples(flag: str, text: str) -> tuple[tuple[object, ...], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,7 +106,8 @@ class Parser(argparse.ArgumentParser):
     def apart(self, words: Sequence[str]) -> Iterator[str]:
         """The words; an option of several values stands before each of them: `--q .1 .9` is `--q .1 --q .9`.
 
-        Where a FILE has still to come, a word that follows the first value is that.
+        Where a FILE has still to come, a word that follows the first value is that. A file that follows one of more
+        is refused: it would be a value, and its rows would not be asked.
         """
         many = (argparse._AppendAction, argparse._ExtendAction)
         missing = any(not one.option_strings and one.nargs == "+" for one in self._actions)
@@ -122,6 +124,8 @@ class Parser(argparse.ArgumentParser):
             elif taking:
                 taking -= 1
             elif option and not missing:
+                if os.path.isfile(word):
+                    self.error(f"{word} is a file, and would be a value of {option}: name all files before it")
                 yield option
             else:
                 missing, option = False, ""

@@ -132,13 +132,20 @@ def _rounded(answer: Answer, table: TextTable) -> TextTable:
 
 
 def _values(answer: Answer) -> list[object]:
-    """Quantiles: multiples of a step that is not tiny as they are, others in about four digits."""
+    """Quantiles: multiples of a step that is not tiny as they are, others in four digits or more."""
     found: list[object] = [item.item for item in answer.items]
     used = answer.privacy.parameters
     if "bounds" not in used:
         return [float(f"{one:.{DIGITS}g}") if isinstance(one, float) else one for one in found]
     digits = _digits(used["bounds"], used.get("step"))
-    return found if digits is None else [round(one, digits) if isinstance(one, float) else one for one in found]
+    return found if digits is None else [_about(one, digits) if isinstance(one, float) else one for one in found]
+
+
+def _about(value: float, digits: int) -> float:
+    """A value in so many decimals, or in as many digits of its own where it is small beside the bounds."""
+    if not value or not math.isfinite(value):
+        return value
+    return round(value, max(digits, DIGITS - 1 - math.floor(math.log10(abs(value)))))
 
 
 def _digits(bounds: object, step: object) -> int | None:
@@ -286,13 +293,16 @@ def who(answer: Answer) -> str:
 
 
 def _values_counted(answer: Answer) -> str:
-    """Of quantiles: which value of a user, and where values beyond the bounds are moved."""
+    """Of quantiles: which value of a user, and where values are moved; of steps, where they are not tiny."""
     told = (said for said in answer.accuracy.sentences if OF_VALUES in said)
     value = next((said.partition(OF_VALUES)[2].partition("), no more than")[0] for said in told), "")
-    bounds = answer.privacy.parameters.get("bounds")
+    bounds, step = answer.privacy.parameters.get("bounds"), answer.privacy.parameters.get("step")
     if isinstance(bounds, tuple):
         ends = [formatting.of_column(one) for one in bounds if isinstance(one, Fraction) and abs(one) <= LARGEST]
-        value = value.replace("into the bounds, in steps", f"into {' to '.join(ends)}")
+        steps = ""
+        if isinstance(step, Fraction) and 0 < step <= LARGEST and _digits(bounds, step) is None:
+            steps = f", in steps of {formatting.of_column(step)}"
+        value = value.replace("into the bounds, in steps", f"into {' to '.join(ends)}{steps}")
     return f"Counted: {value}" if value else ""
 
 

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 HEAD = 20  # rows of a long table that are shown
 LONG = 30  # rows; a table up to here is shown whole
 WIDEST, NARROWEST = 100, 40  # columns of a terminal that text is broken at
-MARKS = re.compile(r"[\\`*_\[\]<>|~&#$@]|:(?=\S)")  # what Markdown, or GitHub's, may read as more than itself
+MARKS = re.compile(
+    r"[\\`*_\[\]<>|~&#$@]|:(?=\S)|(?<=www)\.", re.IGNORECASE
+)  # what Markdown, or GitHub's, may read as more than itself
 WIDEST_ITEM = 60  # a longer one is shown whole; it only does not push the counts of the others to the right
 
 

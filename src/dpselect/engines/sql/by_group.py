@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBounds:
-    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by a hash with a key."""
+    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by a hash with a key.
+
+    Items have a key of their own: with one for both, a user who keeps the group A would keep an item A of it.
+    """
 
     groups: int
     items: int | None
     key: str
+    item_key: str
     dialect: Dialect
 
     def kept(self, had: str, columns: str) -> str:
@@ -35,7 +39,8 @@ class GroupBounds:
         kept = f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
         if self.items is None:
             return kept
-        place = f"row_number() OVER (PARTITION BY u, g ORDER BY {self.dialect.keyed(self.key, 'u', 'i')}, i) AS place"
+        order = f"{self.dialect.keyed(self.item_key, 'u', 'i')}, i"
+        place = f"row_number() OVER (PARTITION BY u, g ORDER BY {order}) AS place"
         placed = f"SELECT {columns}, {place} FROM {kept} AS k"
         return f"(SELECT {columns} FROM ({placed}) AS m WHERE place <= {self.items})"
 

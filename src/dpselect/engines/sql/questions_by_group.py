@@ -191,7 +191,8 @@ class QuestionsByGroup(ABC):
     def _bounds(self, groups: int, items: int | None) -> GroupBounds:
         from dpselect.engines.sql.by_group import GroupBounds
 
-        return GroupBounds(groups=groups, items=items, key=self._database.secret(self._key), dialect=self._dialect)
+        key, item_key = map(self._database.secret, (self._key, value_key(self._key)))
+        return GroupBounds(groups=groups, items=items, key=key, item_key=item_key, dialect=self._dialect)
 
     def _kept(self, most: int, listed: str | None, items: int | None, progress: Progress | None) -> str:
         """u, g and i, and the units s where there are weights, in the groups that users keep."""
@@ -215,7 +216,7 @@ class QuestionsByGroup(ABC):
 
 
 def value_key(key: bytes) -> bytes:
-    """A second secret key: which value a user takes part with is told apart from which groups.
+    """A second secret key: which items a user keeps, or which value, is told apart from which groups.
 
     With one key for both, a user of the groups 1 and 2 who has the values 1 and 2 would keep the same of each.
     """

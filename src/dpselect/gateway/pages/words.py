@@ -133,7 +133,8 @@ def came_back(release: Release, body: Mapping[str, Any]) -> list[str]:
         return [f"{said[:1].upper()}{said[1:]}."]
     if release.kind is Kind.VALUES:
         return [_value(one.item, q) for one, q in zip(release.items, _asked(release), strict=True)]
-    what, wanted = things(body.get("item") or "item"), release.privacy.parameters.get("k")
+    counted = body.get("by") if body.get("verb") == "users" else body.get("item")
+    what, wanted = things(counted or "item"), release.privacy.parameters.get("k")
     users = "users" if release.weight is None else "weight"
     if not release.items:
         hint = "A larger part of the budget, or a wider filter, may show some."

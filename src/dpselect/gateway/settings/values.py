@@ -138,7 +138,7 @@ class DataSettings(Named):
     The name is also that of its account in the ledger. A key is checked against those that stand before it here.
     """
 
-    source: kinds.Source  # paths are absolute; or an address of a database
+    source: kinds.Source = Field(repr=False)  # paths are absolute; or an address of a database
     user: kinds.AKey | None = Field(default=None, validate_default=True)  # None: prepared data say it themselves
     items: kinds.Keys  # what may be counted; the first where a question names none
     promise: Amount
@@ -286,7 +286,7 @@ class Person(Named):
     role: kinds.OneRole
     data: kinds.Names | None = None  # the data sets they may use; None: all
     quota: Amount | None = None  # granted in each of them when the gateway first starts
-    token: kinds.Digest | None = None  # the SHA-256 of a token, in hexadecimal
+    token: kinds.Digest | None = Field(default=None, repr=False)  # the SHA-256 of a token, in hexadecimal
     until: datetime.date | None = None  # the last day on which they may sign in
     subject: kinds.Text | None = None  # what a trusted proxy or an identity provider calls them
 
@@ -330,9 +330,9 @@ class Oidc(Table):
 class ServerSettings(Table):
     """How the server runs."""
 
-    ledger: kinds.Ledger  # a file, or a postgresql:// address
+    ledger: kinds.Ledger = Field(repr=False)  # a file, or a postgresql:// address
     folder: kinds.Folder  # questions, prepared copies, the secret of sign-ins: readable by this user only
-    jobs: kinds.Postgres | None = None  # for the questions, so that several processes can serve
+    jobs: kinds.Postgres | None = Field(default=None, repr=False)  # for the questions, where several processes serve
     host: kinds.Host = "127.0.0.1"
     port: int = Field(default=8080, ge=0, le=65_535)
     url: kinds.Url | None = None  # how people reach it, where that is not host and port
