@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.texts.text import Text
 
-FLAT = ("user", "item", "where", "max_items_per_user", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")
-ROWS = (*FLAT[:2], "where", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")
+ROWS = ("user", "item", "where", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")  # by flat names
 
 NO_COLUMN = "\uffff"  # which no column is called
 
@@ -40,7 +39,7 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
     """The rows on this computer that a command means."""
     from dpselect.dataset import dataset_of
 
-    said = {name: getattr(args, name) for name in options.given(args, FLAT)}
+    said = {name: getattr(args, name) for name in options.given(args, (*ROWS, "max_items_per_user"))}
     text = text_of(args)
     if text is not None:
         if args.item is not None:

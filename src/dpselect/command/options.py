@@ -60,6 +60,11 @@ def add(group: Group, fields: Fields) -> None:
         _add(group, name, one)
 
 
+def some(fields: Fields, names: Iterable[str]) -> Fields:
+    """The parameters of these names."""
+    return {name: fields[name] for name in names}
+
+
 def option(group: Group, *names: str, help: str, rare: bool = False, **settings: Any) -> Any:
     """An option that is no parameter of a question or its data. What is rare stands in the longer help only."""
     action = group.add_argument(*names, help=help.replace("%", "%%"), **settings)

@@ -7,12 +7,11 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpselect.command import shared
-from dpselect.command.options import Fields, add, given, option, read, several
+from dpselect.command.options import add, given, option, read, several, some
 from dpselect.command.parser import COMMANDS, subcommand
 from dpselect.errors import DataError, OutputError, ParameterError, came
 from dpselect.forecast.population import Population
@@ -65,14 +64,14 @@ def options(command: argparse.ArgumentParser) -> None:
     questions = command.add_subparsers(dest="question", metavar="QUESTION", title="questions", required=True)
     for name, (kind, of_question, of_users, near) in ASKED.items():
         question = subcommand(questions, name, COMMANDS[name])
-        add(question.add_argument_group("the question"), _some(kind.flat_fields(), of_question))
-        add(question.add_argument_group("imagined users"), _some(Population.flat_fields(), of_users))
+        add(question.add_argument_group("the question"), some(kind.flat_fields(), of_question))
+        add(question.add_argument_group("imagined users"), some(Population.flat_fields(), of_users))
         like = "counts of an earlier release instead: its JSON, or a CSV file with a column count"
         option(question, "--like", metavar="FILE", help=like)
-        add(question, _some(Facts.flat_fields(), ("max_items_per_user",)))
+        add(question, some(Facts.flat_fields(), ("max_items_per_user",)))
         price = question.add_argument_group("the price")
         several(price, "--epsilon", shown="E,...", help="the budgets (default 0.1,0.3,1,3)")
-        add(price, _some(Payment.flat_fields(), (near, "delta")))
+        add(price, some(Payment.flat_fields(), (near, "delta")))
         several(price, "--methods", shown="NAME,...", help="only these mechanisms (default: all that apply)")
         known = "table, csv, json; else what -o says, or a table"
         option(question, "--format", choices=("table", "csv", "json"), metavar="NAME", help=known)
@@ -138,14 +137,10 @@ def _like(args: argparse.Namespace) -> Population | list[int]:
 def _question(args: argparse.Namespace) -> Question:
     """The question; of a population of groups, by a column that stands for any."""
     kind, of_question, _, _ = ASKED[args.question]
-    said = read(args, _some(kind.flat_fields(), of_question), {})
+    said = read(args, some(kind.flat_fields(), of_question), {})
     if given(args, ("groups", "max_groups_per_user")):
         said["by"] = "group"
     return kind.from_flat(said)
-
-
-def _some(fields: Fields, names: Sequence[str]) -> Fields:
-    return {name: fields[name] for name in names}
 
 
 def rendered(found: Forecast, form: str) -> bytes:

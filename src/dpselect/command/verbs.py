@@ -38,7 +38,7 @@ class Verb:
     @property
     def fields(self) -> options.Fields:
         """The parameters of the question and of its price."""
-        return {**self.question.flat_fields(), **_some(Payment.flat_fields(), self.price)}
+        return {**self.question.flat_fields(), **options.some(Payment.flat_fields(), self.price)}
 
 
 BOUND = "max_items_per_user"
@@ -59,10 +59,6 @@ VERBS = {
 SCORES = ("sensitivity", "monotonic", "neighbors")  # of candidates, which `choose` takes in place of events
 
 
-def _some(fields: options.Fields, names: tuple[str, ...]) -> options.Fields:
-    return {name: fields[name] for name in names}
-
-
 def add(name: str, command: argparse.ArgumentParser) -> None:
     """The options of one of them."""
     one = VERBS[name]
@@ -73,7 +69,7 @@ def add(name: str, command: argparse.ArgumentParser) -> None:
     shared.files(data, scored)
     shared.rows(
         data,
-        _some(Facts.flat_fields(), one.facts),
+        options.some(Facts.flat_fields(), one.facts),
         text=name == "union",
         item=one.items,
         split=one.items and name != "quantile",
@@ -84,12 +80,12 @@ def add(name: str, command: argparse.ArgumentParser) -> None:
         if action.dest == "method":
             names = method_names(one.verb)
             action.words, action.help = names, f"{action.help}: {', '.join(names)}"  # type: ignore[attr-defined]
-    options.add(command.add_argument_group("the price"), _some(Payment.flat_fields(), one.price))
+    options.add(command.add_argument_group("the price"), options.some(Payment.flat_fields(), one.price))
     if name == "choose":
         scores = command.add_argument_group("or a choice among candidates, each with a score")
         options.option(scores, "--label", metavar="COLUMN", help="the candidates; each must occur once")
         options.option(scores, "--score", metavar="COLUMN", help="their scores, computed from private data")
-        options.add(scores, _some(Scores.flat_fields(), SCORES))
+        options.add(scores, options.some(Scores.flat_fields(), SCORES))
     shared.budget(command)
     shared.gateway(command)
     shared.result(command, lines=name == "union")
