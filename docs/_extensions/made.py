@@ -19,6 +19,9 @@ from sphinx.errors import SphinxError
 LINE = re.compile(r"^<!-- made: ([\w-]+)(?: (.+?))? -->$", re.MULTILINE)
 MAKERS = {
     "api": "made_api:api",
+    "audit": "made_audit:files",
+    "audit-others": "made_audit:others",
+    "audit-rooms": "made_audit:rooms",
     "commands": "made_commands:commands",
     "engines": "made_methods:engines",
     "errors": "made_errors:errors",

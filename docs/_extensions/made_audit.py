@@ -1,0 +1,118 @@
+"""The trusted base as an auditor reads it: every file with its code lines, what it does, its proof, tests and twins."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+
+from made_methods import table
+from repository import DOCS, ROOT
+
+sys.path.insert(0, str(ROOT))  # the rules of the architecture are the tests'
+from tests.house.rules import FILES, PACKAGE, file_of, imports_of, package_of, room_of
+from tests.house.trusted import BASE, MAY_NAME
+
+SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+MOST_TESTS = 3
+
+
+def rooms(_page: str, _argument: str) -> str:
+    """The rooms of the base in reading order: their size, and what became of faults planted in them."""
+    with (ROOT / "benchmarks" / "results" / "mutants.csv").open(encoding="utf-8") as lines:
+        planted = {row["room"]: row for row in csv.DictReader(lines)}
+    found = []
+    for room in BASE:
+        files = [file for file in FILES if room_of(file) == room]
+        row = planted.get(room)
+        noticed = "none planted" if row is None else f"{row['killed']} of {row['mutants']}; {row['survived']} were not"
+        found.append([f"`{room}`", str(len(files)), f"{sum(map(_lines, files)):,}", noticed])
+    total = [file for file in FILES if room_of(file) in BASE]
+    found.append(["all", str(len(total)), f"{sum(map(_lines, total)):,}", ""])
+    return table(["room", "files", "code lines", "planted faults that quick tests noticed"], found)
+
+
+def files(_page: str, folders: str) -> str:
+    """The files of some folders."""
+    found = [file for folder in folders.split() for file in FILES if file.rpartition("/")[0] == folder and _lines(file)]
+    return table(["file", "lines", "what it does", "tests and twins that name it"], map(_row, found))
+
+
+def others(_page: str, _argument: str) -> str:
+    """What each room outside the base may name of the rooms that hold rows, counts and coins."""
+    guarded = sorted({room_of(file) for file in FILES} - {*BASE, "testing", "dpselect"})
+    names = {room: ", ".join(f"`{name}`" for name in MAY_NAME.get(room, ())) or "nothing" for room in guarded}
+    return table(["room", "may name"], ([f"`{room}`", said] for room, said in names.items()))
+
+
+def _row(file: str) -> list[str]:
+    text = _text(file)
+    said = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0].replace("|", "\\|")
+    tests, twins = [], []
+    for path, names in _named().items():
+        if file in names:
+            (twins if path.startswith("tests/twins/") else tests).append(path)
+    most = sorted(tests, key=lambda path: (len(_named()[path]), path))[:MOST_TESTS]
+    shown = [f"`{path.removeprefix('tests/')}`" for path in (*most, *twins[:MOST_TESTS])]
+    more = len(tests) + len(twins) - len(shown)
+    words = [*shown, f"{more} more"] if more else shown
+    return [f"`{file}`{_proof(text)}", str(_lines(file)), said, ", ".join(words)]
+
+
+def _proof(text: str) -> str:
+    """A link to the page on which a class of this file is proved."""
+    for name in re.findall(r"^class (\w+)", text, re.MULTILINE):
+        for path in sorted((DOCS / "mechanisms").glob("*.md")):
+            if f"`{name}`" in path.read_text("utf-8"):
+                return f" ([proof](../mechanisms/{path.name}))"
+    return ""
+
+
+@cache
+def _named() -> dict[str, set[str]]:
+    """For every file of tests the files of the package that it imports, through the rooms that re-export names."""
+    found = {}
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        names = set(_defined(path.read_text("utf-8")))
+        if names:
+            found[path.relative_to(ROOT).as_posix()] = names
+    return found
+
+
+def _defined(text: str) -> Iterator[str]:
+    for one in imports_of(text, "tests"):
+        file = file_of(one.name, FILES)
+        if file is None:
+            continue
+        again = [name for name in imports_of(_text(file), package_of(file)) if file.endswith("__init__.py")]
+        last = one.name.rpartition(".")[2]
+        homes = [file_of(name.name, FILES) for name in again if name.name.rpartition(".")[2] == last]
+        yield next((home for home in homes if home), file)
+
+
+@cache
+def _text(file: str) -> str:
+    return (PACKAGE / file).read_text("utf-8")
+
+
+@cache
+def _lines(file: str) -> int:
+    """Lines that hold code: no docstring, no comment, no blank line."""
+    text, held = _text(file), set[int]()
+    for node in ast.walk(ast.parse(text)):
+        first = node.body[0] if isinstance(node, DOCUMENTED) and node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            held |= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    lines = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in SILENT
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    return len(lines - held)
