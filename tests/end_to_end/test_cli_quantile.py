@@ -98,7 +98,7 @@ def test_csv_and_parquet(people: Path, tmp_path: Path, dpselect: Command) -> Non
 REFUSED = {
     "bounds in words": (["--bounds", "low", "high"], 2, "bounds must be two numbers"),
     "one bound": (["--bounds", 9], 2, "bounds must be two numbers"),
-    "no q": (["--q", ""], 2, "q must"),
+    "no q": (["--q", ""], 2, "argument --q: must be values between commas"),
 }
 
 

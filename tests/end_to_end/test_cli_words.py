@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpselect import __version__
+from dpselect.command.options import texts_of
 from dpselect.command.parser import ASKING, COMMANDS, EXAMPLES, parser
 from tests.end_to_end.conftest import Command
 
@@ -84,12 +85,16 @@ def test_a_file_is_no_value_of_a_list(dpselect: Command, tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("option", ["--by", "--domain", "--exclude"])
-@pytest.mark.parametrize("text", ["tea\nmilk", '"tea,milk', '"tea"s'])
+@pytest.mark.parametrize("text", ["tea\nmilk", '"tea,milk', '"tea"s', ""])
 def test_values_that_are_no_line_of_csv_are_refused(option: str, text: str, dpselect: Command) -> None:
-    """Several lines, as those of a file, and a quote that stays open, which would make one item of two."""
+    """Several lines, as those of a file, a quote that stays open, which would make one item of two, and nothing."""
     ended = dpselect("top", "x.csv", "--user", "u", "--item", "i", "-k", "1", "--epsilon", "1", option, text)
     assert ended.status == 2
     assert "must be values between commas, as one line of CSV has them" in ended.err
+
+
+def test_a_space_after_a_comma_is_of_no_item() -> None:
+    assert texts_of("--domain", 'tea, milk," rum"') == ["tea", "milk", " rum"]
 
 
 @pytest.mark.parametrize("words", ["--bounds -5 10", "--bounds -5,10", "--bounds=-5 10", "--bounds -5 --bounds 10"])

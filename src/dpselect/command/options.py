@@ -169,29 +169,33 @@ def items(args: argparse.Namespace, name: str, *, several: bool) -> Domain | Non
 
 def between_commas(text: str) -> list[str]:
     """Names between commas, as a line of CSV has them."""
-    try:
-        return _line(text, spaces=False)
-    except csv.Error:
-        raise argparse.ArgumentTypeError(f"must {LINE}, got {came(text)}") from None
+    found = _line(text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"must {LINE}, got {came(text)}")
+    return found
 
 
 def texts_of(flag: str, text: str) -> list[str]:
-    """Items of one column, in the same way; spaces before one are its own."""
-    try:
-        return _line(text, spaces=True)
-    except csv.Error:
+    """Items of one column, in the same way."""
+    found = _line(text)
+    if not found:
         hint = f"{flag}-from FILE:COLUMN reads the items of a public file"
-        raise ParameterError(flag, LINE, came(text), hint) from None
+        raise ParameterError(flag, LINE, came(text), hint)
+    return found
 
 
-def _line(text: str, *, spaces: bool) -> list[str]:
-    return next(csv.reader([text], skipinitialspace=not spaces, strict=True), [])
+def _line(text: str) -> list[str]:
+    """The values between commas, where there are any; a space after a comma belongs to one within quotes only."""
+    try:
+        return next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        return []
 
 
 def tuples(flag: str, text: str) -> tuple[tuple[object, ...], ...]:
     """Items of several columns, as lists in JSON."""
     found = _json_list(text)
-    if found is None or not all(isinstance(item, list) for item in found):
+    if not found or not all(isinstance(item, list) for item in found):
         must = "be a list of lists in JSON where items have several columns"
         raise ParameterError(flag, must, text, '[["DE", "tea"], ["SE", "milk"]]')
     return tuple(tuple(item) for item in found if isinstance(item, list))

@@ -170,7 +170,8 @@ def deliver(release: Release, form: str, place: Destination, *, explain: bool = 
             ) from None
         _to(sys.stderr, rescue)
         raise OutputError(f"the output could not be written: {reason}\nhint: the result is above, as JSON") from None
-    if form in ("lines", "csv", "plain-csv", "parquet"):  # which have no room for the statement
+    short = form == "markdown" and explain
+    if short or form in ("lines", "csv", "plain-csv", "parquet"):  # which have no room for the statement
         told = release.notes if explain else release.summary
         _to(sys.stderr, ("\n".join(told) + "\n").encode("utf-8", "backslashreplace"))
 
