@@ -13,7 +13,13 @@ BASE = (
 # What other rooms name of the rooms that hold rows, counts and coins. Each is a declaration, a secret name or a door
 # through which a source goes in and nothing comes out but a release or the owner's own view of the owner's own data.
 DECLARED = ("aggregates.measures", "aggregates.totals", "aggregates.value_counts.Grid")
-WORDS = ("engines.identity", "engines.postgres.address", "engines.spark.source", "engines.sources.files")
+WORDS = (
+    "engines.identity",
+    "engines.postgres.address",
+    "engines.spark.source",
+    "engines.sources.files",
+    "engines.sources.tables",
+)
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")
 OWNERS = ("engines.inspection", "engines.preparation", "engines.prepared.reading.current")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpselect.command import options, shared
+from dpselect.command.standard_input import is_input, kept
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -109,8 +110,10 @@ def account_of(args: argparse.Namespace) -> Account:
 
 
 def source_of(args: argparse.Namespace) -> str | list[str]:
-    """One file as itself, several as a list."""
+    """One file as itself, several as a list; standard input as the file that holds it."""
     files: list[str] = args.files
+    if is_input(files):
+        return kept(files[0])
     return files[0] if len(files) == 1 else files
 
 
@@ -159,9 +162,6 @@ def answer(
     """
     from dpselect.command.output import BY_EXTENSION, SETS_BY_EXTENSION, deliver, destination, format_of
     from dpselect.command.progress import Progress
-    from dpselect.engines.postgres.address import is_postgres
-    from dpselect.engines.sources.files import find
-    from dpselect.engines.spark.source import is_spark
 
     if args.gateway is not None or args.token_file is not None:
         from dpselect.command import from_gateway
@@ -174,9 +174,7 @@ def answer(
         raise ParameterError("--by", "be left out where the answer is lines of items", "--by", "csv has the groups")
     if form == "lines" and args.counts:
         raise ParameterError("--counts", "be left out where the answer is lines of items", "--counts", "csv has both")
-    source = source_of(args)
-    here = path is not None and args.gateway is None and not is_postgres(source) and not is_spark(source)
-    place = destination(path, find(args.files).paths if here else ())
+    place = destination(path, () if path is None or args.gateway is not None else _files(args.files))
     try:
         if before is not None:
             before()
@@ -192,3 +190,16 @@ def tell(args: argparse.Namespace, text: str) -> None:
     """A word to whoever waits, unless nobody wants it."""
     if not args.quiet:
         print(text, file=sys.stderr, flush=True)
+
+
+def _files(files: list[str]) -> tuple[str, ...]:
+    """The files that are read, over which no answer may be written."""
+    from dpselect.engines.postgres.address import is_postgres
+    from dpselect.engines.sources.files import find
+    from dpselect.engines.sources.tables import is_lake
+    from dpselect.engines.spark.source import is_spark
+
+    one = files[0]
+    if is_input(files) or is_postgres(one) or is_spark(one):
+        return ()
+    return (one,) if is_lake(one) else find(files).paths

@@ -12,14 +12,18 @@ from __future__ import annotations
 import os
 import sys
 import weakref
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import PREPARED, Files, find
 from dpselect.engines.sources.narwhals_frames import native
+from dpselect.engines.sources.tables import is_lake, is_remote, state
+from dpselect.engines.sources.tables import place as place_of_table
 from dpselect.engines.spark.source import is_spark, place
 from dpselect.errors import ParameterError
 
@@ -34,7 +38,7 @@ def shown(source: object) -> str:
     if is_spark(source):
         return repr(place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
     if isinstance(source, (str, os.PathLike)):
-        return repr(os.fsdecode(source))
+        return repr(place_of_table(os.fsdecode(source)) if is_remote(source) else os.fsdecode(source))
     if isinstance(source, (list, tuple)):
         return f"<{len(source)} files>"
     return f"<{type(source).__module__.partition('.')[0]} {type(source).__name__}>"
@@ -54,6 +58,8 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
 
         if is_ibis(native(source)):
             return called(native(source)), False
+    if is_remote(source):
+        return place_of_table(str(source)), False
     found = _fingerprint(source)
     if found is not None:
         return found, True
@@ -69,7 +75,16 @@ def is_fixed(source: object) -> bool:
 
 
 def _fingerprint(source: object) -> Json:
-    """[path, inode, last write, last change] of every file; None for what is no file, or is gone. None is opened."""
+    """[path, inode, last write, last change] of every file; None for what is no file, or is gone. None is opened.
+
+    A file in a temporary folder of ours is known to nobody: it holds what came from standard input, this time.
+    """
+    if isinstance(source, str) and PREFIX in source:
+        return None
+    if is_lake(source):
+        with suppress(OSError):
+            return [_stamp(path) for path in state(source)] or None
+        return None
     files = _files(source)
     if files is None:
         return None

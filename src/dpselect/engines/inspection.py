@@ -10,6 +10,7 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.port import Engine
 from dpselect.engines.sources.files import find
+from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import DataError, ParameterError
 
 WARNING = "NOT PRIVATE: this reads every row, and what it says is for the owner of the data only"
@@ -37,7 +38,7 @@ def inspect(source: object, engine: Engine | None = None, *, newlines_in_values:
 
 def _files(source: object, newlines_in_values: bool) -> Iterator[str]:
     """Nothing where the source is no file, or where its lines are no records."""
-    if isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source):
+    if isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source) and not is_lake(source):
         files = find(source)
         if newlines_in_values and files.kind in ("csv", "tsv"):
             yield "the lines are not looked at one by one: newlines_in_values says that records run over them"

@@ -34,18 +34,24 @@ def file_scan(workspace: Workspace, files: Files, *, newlines_in_values: bool) -
     return JsonScan((), files.paths, untyped=True, fixed=True)
 
 
-def parquet_rows(paths: Sequence[str], *, text: str = "replace", more: str = "") -> str:
+def parquet_rows(
+    paths: Sequence[str], *, text: str = "replace", more: str = "", declared: Sequence[tuple[str, str]] = ()
+) -> str:
     """What stands after FROM for Parquet files. Text that is not UTF-8 has a ? in place of what cannot be read.
 
     A NaN is greater than every number: the statistics of a part of the file do not count it, and would skip it unless a
-    larger number of another row stands there.
+    larger number of another row stands there. What names of folders say (`country=DE/`) is text, or what a table
+    declares: its type must not hang on what all of them say.
     """
     how = f"union_by_name = {len(paths) > 1}, utf8_validation = '{text}', can_have_nan = true"
+    how += ", hive_types_autocast = false"
+    if declared:
+        how += f", hive_types = {{{', '.join(f'{literal(name)}: {literal(sort)}' for name, sort in declared)}}}"
     return f"read_parquet({_paths(paths)}, {how}{more})"
 
 
 def _parquet(workspace: Workspace, files: Files) -> Scan:
-    rows = parquet_rows(files.paths)
+    rows = parquet_rows(files.paths, declared=files.declared)
     types: dict[str, str] = {}
     with contextlib.suppress(DataError):
         types = described(workspace, f"SELECT * FROM {rows}")

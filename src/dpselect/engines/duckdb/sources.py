@@ -12,6 +12,7 @@ from dpselect.engines.duckdb.workspace import Row, Workspace
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import find
 from dpselect.engines.sources.narwhals_frames import at_home
+from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import SourceError, came
 
 __all__ = ["Scan", "open_scan"]
@@ -28,6 +29,12 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
     if given is not source and is_postgres(source):  # whatever is said of an address, its password is not
         must = "be a table of Ibis over DuckDB or polars, where PostgreSQL does not count"
         raise SourceError("source", must, "one over PostgreSQL")
+    if is_lake(source):
+        from dpselect.engines.duckdb.frame_scan import FrameScan
+        from dpselect.engines.sources.lake import open_lake
+
+        lake = open_lake(source, table)
+        return FrameScan(lake.names, lake, untyped=lake.untyped, fixed=True)
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
         if newlines_in_values and files.kind not in ("csv", "tsv"):

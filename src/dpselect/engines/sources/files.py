@@ -7,7 +7,8 @@ import os
 from dataclasses import dataclass
 
 from dpselect._ground.parameters import near
-from dpselect.errors import SourceError
+from dpselect.engines.sources.tables import is_delta, is_lake, is_table, needed, place
+from dpselect.errors import DataError, SourceError
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -24,10 +25,14 @@ PREPARED = "prepared.dpselect"  # the file that makes a folder one of prepared d
 
 @dataclass(frozen=True)
 class Files:
-    """Files of one kind, in an order that depends on their names only."""
+    """Files of one kind, in an order that depends on their names only.
+
+    `declared` are the types of columns that names of folders hold (`day=2026-10-01/`), where a table says them.
+    """
 
     kind: str
     paths: tuple[str, ...]
+    declared: tuple[tuple[str, str], ...] = ()
 
 
 def find(source: object) -> Files:
@@ -35,6 +40,10 @@ def find(source: object) -> Files:
     given = source if isinstance(source, (list, tuple)) else [source]
     if not given:
         raise SourceError("source", "name at least one file", "an empty list")
+    if len(given) == 1 and isinstance(given[0], (str, os.PathLike)):
+        folder = os.path.expanduser(os.fsdecode(given[0]))
+        if is_delta(folder):
+            return _delta(folder)
     found = [path for one in given for path in _expanded(one)]
     if any(map(is_prepared, found)):
         if len(found) > 1:
@@ -80,11 +89,15 @@ def kind_of(path: str) -> str:
 def _expanded(one: object) -> list[str]:
     if not isinstance(one, (str, os.PathLike)):
         raise SourceError("source", "be a list of paths", f"an element of type {type(one).__name__}")
+    if is_lake(one):
+        raise SourceError("source", "name a table or an address alone", f"{place(os.fsdecode(one))!r} among files")
     path = os.path.expanduser(os.fsdecode(one))
     if "://" in path:
         hint = "read it yourself and give the data frame, or a DuckDB relation"
         start = path.partition("://")[0]  # the rest may hold a password
-        raise SourceError("source", "be a file on this machine", f"an address that starts with {start}://", hint)
+        raise SourceError(
+            "source", "be a file, or at s3://, gs:// or https://", f"an address that starts with {start}://", hint
+        )
     if os.path.isdir(path):
         return [path] if is_prepared(path) else _inside(path)
     if os.path.exists(path):
@@ -113,6 +126,9 @@ def _inside(folder: str) -> list[str]:
     """All files of a known kind in a folder and below, hidden ones and databases left out."""
     found: list[str] = []
     for at, folders, names in os.walk(folder):
+        if is_table(at):
+            hint = "some of its files may be of an older state; name it alone"
+            raise SourceError("source", "hold no Delta or Iceberg table", repr(at), hint)
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         shown = [name for name in names if not name.startswith((".", "_"))]
         found += [os.path.join(at, name) for name in shown if _is_data(name)]
@@ -124,3 +140,32 @@ def _inside(folder: str) -> list[str]:
 def _is_data(name: str) -> bool:
     endings = [ending for ending, kind in KINDS.items() if kind != "duckdb"]
     return name.lower().endswith((*endings, *UNCLEAR))
+
+
+# Of Delta's features those that leave each file as it is: a row is in it, and called as it is there.
+_PLAIN = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_TYPES = {
+    "byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT", "float": "FLOAT",
+    "double": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE",
+}  # fmt: skip
+
+
+def _delta(folder: str) -> Files:
+    """The files that a Delta table has now."""
+    with needed("lake"):
+        from deltalake import DeltaTable
+    try:
+        table = DeltaTable(folder)
+        features, version = set(table.protocol().reader_features or ()), table.protocol().min_reader_version
+        paths, fields = sorted(table.file_uris()), {field.name: field.type for field in table.schema().fields}
+        parts = table.metadata().partition_columns
+    except Exception as error:  # whatever it is: its text may quote statistics of rows
+        raise DataError(f"{folder} cannot be read as a Delta table ({type(error).__name__})") from None
+    if features - _PLAIN or (version > 1 and not features):
+        came = ", ".join(sorted(features - _PLAIN)) or f"version {version} of its readers"
+        hint = "some rows of its files may be deleted, or have other names: write it anew, or prepare it from Spark"
+        raise SourceError("source", "be a Delta table whose files are whole", came, hint)
+    if not paths:
+        raise SourceError("source", "be a Delta table that has files", repr(folder))
+    types = {name: getattr(fields[name], "type", "") for name in parts}
+    return Files("parquet", tuple(paths), tuple((name, _TYPES.get(sort, "VARCHAR")) for name, sort in types.items()))

@@ -26,6 +26,7 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines.sources.files import kind_of, prepared_folder
+from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
 from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, around
@@ -185,6 +186,9 @@ class DataSettings(Named):
         ]
         if inside:
             raise WrongError(f"must not hold what the gateway writes: {' and '.join(inside)} of [server]")
+        if is_lake(source):
+            hint = "dpselect prepare reads it once; its own reader has no time that rows and bytes fix"
+            raise WrongError("must be files, a Delta table, a database or prepared data", hint)
         return source
 
     @field_validator("user")

@@ -1,0 +1,46 @@
+"""Standard input as a file: its bytes are kept in a private folder, which is removed when the command ends.
+
+The name says what they are, as the ending of a file does: `-` is CSV, `jsonl:-` JSON lines, `parquet:-` Parquet.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpselect.errors import OutputError, SourceError
+
+if TYPE_CHECKING:
+    from dpselect._ground.temporary import Folder
+
+NAME = re.compile(r"(?:([\w.]+):)?-")
+
+
+def is_input(files: list[str]) -> bool:
+    """Is it standard input that is meant? A file of that name is ./-"""
+    return len(files) == 1 and NAME.fullmatch(files[0]) is not None
+
+
+@cache
+def kept(name: str) -> str:
+    """The file that holds it. It is read to its end by the first who asks, and lives as long as the process."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise SourceError("FILE", "have a pipe or a file before -", "a terminal", "cat plays.csv | dpselect top -")
+    path = Path(_folder().path) / f"standard-input.{name.rpartition(':')[0] or 'csv'}"
+    try:
+        with path.open("xb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    except OSError as error:
+        raise OutputError(f"standard input cannot be kept: {error.strerror}", "TMPDIR says where") from None
+    return str(path)
+
+
+@cache
+def _folder() -> Folder:
+    from dpselect._ground.temporary import Folder
+
+    return Folder()

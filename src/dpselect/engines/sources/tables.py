@@ -1,0 +1,80 @@
+"""Tables that others keep: how they are named, and what tells their state. No row of them is read here."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TypeGuard
+
+from dpselect.errors import SourceError
+
+SQLITE = (".sqlite", ".sqlite3")
+FIRST = b"SQLite format 3\0"
+REMOTE = ("s3://", "gs://", "https://", "http://")
+
+
+def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Is it Parquet at an address, an Iceberg table, or SQLite?"""
+    if not isinstance(source, (str, os.PathLike)):
+        return False
+    return is_remote(source) or is_sqlite(_path(source)) or bool(metadata(_path(source)))
+
+
+def is_sqlite(path: str) -> bool:
+    """Is it a file of SQLite? Of one called .db its first bytes say so, which stand before all rows."""
+    if not path.lower().endswith(".db"):
+        return path.lower().endswith(SQLITE)
+    with suppress(OSError), open(path, "rb") as file:
+        return file.read(len(FIRST)) == FIRST
+    return False
+
+
+def is_delta(folder: str) -> bool:
+    """Is it the folder of a Delta table?"""
+    return os.path.isdir(os.path.join(folder, "_delta_log"))
+
+
+def is_table(folder: str) -> bool:
+    """Is it the folder of a Delta or Iceberg table? Some of its files may be of an older state."""
+    return is_delta(folder) or bool(metadata(folder))
+
+
+def is_remote(source: object) -> bool:
+    """Is it at an address?"""
+    return isinstance(source, str) and source.startswith(REMOTE)
+
+
+def place(address: str) -> str:
+    """An address without what may be a secret."""
+    return re.sub("//[^/]*@", "//", address.partition("?")[0].partition("#")[0])
+
+
+def state(source: str | os.PathLike[str]) -> list[str]:
+    """The files whose last write tells which state of a table this is; none at an address."""
+    path = _path(source)
+    if is_remote(source):
+        return []
+    return metadata(path) or [path, *filter(os.path.exists, (f"{path}-wal", f"{path}-journal"))]
+
+
+def metadata(folder: str) -> list[str]:
+    """The newest description of an Iceberg table, by the number in its name."""
+    found = glob.glob(os.path.join(glob.escape(folder), "metadata", "*.metadata.json"))
+    return sorted(found, key=lambda path: [int(n) for n in re.findall(r"\d+", os.path.basename(path))[:1]])[-1:]
+
+
+def _path(source: str | os.PathLike[str]) -> str:
+    return os.path.expanduser(os.fsdecode(source))
+
+
+@contextmanager
+def needed(extra: str) -> Iterator[None]:
+    """Around the import of a package that such a table needs."""
+    try:
+        yield
+    except ImportError as error:
+        came, hint = f"no package {error.name}", f'pip install "dpselect[{extra}]"'
+        raise SourceError("source", "be a table that can be read here", came, hint) from None

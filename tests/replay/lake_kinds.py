@@ -1,0 +1,96 @@
+"""Tables that others keep: Delta, Iceberg, Parquet in S3, SQLite; each written by its own writer."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from functools import cache
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tests.replay.frame_kinds import arrow_table
+from tests.replay.kinds import ANY, kind
+from tests.replay.sorts import Rows
+
+_DELTA = ("text", "whole", "real", "decimal", "truth", "bytes", "day", "moment us", "moment in a zone")
+_CANNOT = "surrogate, invalid, special decimal, far beyond"
+
+
+@kind("Delta", _DELTA, cannot=_CANNOT, like="Parquet")
+def _delta(rows: Rows, folder: Path) -> object:
+    import deltalake
+
+    deltalake.write_deltalake(folder / "rows", arrow_table(rows))
+    return str(folder / "rows")
+
+
+# Its writer refuses days beyond those of Python: they are no rows of such a table.
+@kind("Iceberg", _DELTA, cannot=f"{_CANNOT}, beyond", like="pyarrow")
+def _iceberg(rows: Rows, folder: Path) -> object:
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    found = arrow_table(rows)
+    catalog = SqlCatalog("tests", uri="sqlite://", warehouse=folder.as_uri())
+    catalog.create_namespace("events")
+    table = catalog.create_table("events.rows", schema=found.schema)
+    table.append(found)
+    return table.location().removeprefix("file://")
+
+
+@cache
+def address() -> str:
+    """Where S3 is: a server of this process, as long as that lives."""
+    from moto.server import ThreadedMotoServer
+
+    os.environ.update(AWS_ACCESS_KEY_ID="tests", AWS_SECRET_ACCESS_KEY="tests", AWS_DEFAULT_REGION="us-east-1")
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    return f"{host}:{port}"
+
+
+def stored(path: Path, bucket: str) -> str:
+    """The file, put into a bucket; its address."""
+    from pyarrow import fs
+
+    found, _ = fs.FileSystem.from_uri(f"s3://{bucket}?{AT.format(address())}")
+    found.create_dir(bucket)
+    with found.open_output_stream(f"{bucket}/{path.name}") as file:
+        file.write(path.read_bytes())
+    return f"s3://{bucket}/{path.name}?{AT.format(address())}"
+
+
+AT = "endpoint_override={}&scheme=http&allow_bucket_creation=true"
+
+
+@kind(
+    "Parquet in S3",
+    ("text", "whole", "real", "day", "moment us"),
+    cannot="surrogate, special decimal, beyond the day",
+    like="pyarrow",
+)
+def _s3(rows: Rows, folder: Path) -> object:
+    path = folder / "rows.parquet"
+    pq.write_table(arrow_table(rows), path)
+    return stored(path, f"of-{folder.name.lower().replace('_', '-')}")
+
+
+@kind("SQLite", ("text", *ANY), cannot="surrogate, object")
+def _sqlite(rows: Rows, folder: Path) -> object:
+    """A column of no type holds anything; a text that is no UTF-8 is one of its values."""
+    path = folder / "rows.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE events ({', '.join(rows)})")
+        values = zip(*(map(_value, column.values) for column in rows.values()), strict=True)
+        forms = ", ".join("CAST(? AS TEXT)" if column.sort == "text" else "?" for column in rows.values())
+        connection.executemany(f"INSERT INTO events VALUES ({forms})", values)
+    connection.close()
+    return str(path), "events"
+
+
+def _value(value: object) -> object:
+    """Lists and mappings as their texts, and numbers beyond 64 bits as real ones: SQLite has neither."""
+    if isinstance(value, (list, dict)):
+        return str(value)
+    return float(value) if isinstance(value, int) and abs(value) >= 2**63 else value
