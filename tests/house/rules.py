@@ -34,7 +34,7 @@ TESTING_SEES_UP_TO = "mechanisms"
 AT_RUN_TIME = "(a name computed at run time)"
 GATEWAY_ONLY = {"starlette", "uvicorn", "jinja2", "anyio", "joserfc", "pydantic", "pydantic_core"}
 LAZY = {"ibis", "pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark", "shtab"}
-LAZY |= {"deltalake", "pyiceberg", "fsspec"}
+LAZY |= {"deltalake", "fsspec", "pyiceberg"}
 # Who imports one of these asks for the package, by its name.
 ASKED_FOR = {"pandas.py": "pandas", "polars.py": "polars"}
 # Of engines' parameters those that a question or a call says, and no source: all that they say was said by the caller.

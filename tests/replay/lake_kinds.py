@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import queue
 import sqlite3
+import tempfile
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -40,28 +44,32 @@ def _iceberg(rows: Rows, folder: Path) -> object:
 
 @cache
 def address() -> str:
-    """Where S3 is: a server of this process, as long as that lives."""
-    from moto.server import ThreadedMotoServer
-
-    os.environ.update(AWS_ACCESS_KEY_ID="tests", AWS_SECRET_ACCESS_KEY="tests", AWS_DEFAULT_REGION="us-east-1")
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    return f"{host}:{port}"
+    """Where a server is that answers for files of temporary folders, as S3 does for objects."""
+    started: queue.Queue[int] = queue.Queue()
+    threading.Thread(target=asyncio.run, args=(_serve(started),), daemon=True).start()
+    return f"127.0.0.1:{started.get(timeout=60)}"
 
 
-def stored(path: Path, bucket: str) -> str:
-    """The file, put into a bucket; its address."""
-    from pyarrow import fs
+async def _serve(started: queue.Queue[int]) -> None:
+    from aiohttp import web
 
-    found, _ = fs.FileSystem.from_uri(f"s3://{bucket}?{AT.format(address())}")
-    found.create_dir(bucket)
-    with found.open_output_stream(f"{bucket}/{path.name}") as file:
-        file.write(path.read_bytes())
-    return f"s3://{bucket}/{path.name}?{AT.format(address())}"
+    app = web.Application()
+    app.router.add_static("/", tempfile.gettempdir())
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    started.put(runner.addresses[0][1])
+    await asyncio.Event().wait()
 
 
-AT = "endpoint_override={}&scheme=http&allow_bucket_creation=true"
+def stored(path: Path, scheme: str = "s3") -> str:
+    """The address of a file: its first folder is the bucket."""
+    name = path.relative_to(tempfile.gettempdir()).as_posix()
+    return f"http://{address()}/{name}" if scheme == "http" else f"s3://{name}?{AT}={address()}&scheme=http"
+
+
+AT = "endpoint_override"
 
 
 @kind(
@@ -71,9 +79,10 @@ AT = "endpoint_override={}&scheme=http&allow_bucket_creation=true"
     like="pyarrow",
 )
 def _s3(rows: Rows, folder: Path) -> object:
+    os.environ.update(AWS_ACCESS_KEY_ID="tests", AWS_SECRET_ACCESS_KEY="tests")  # or PyArrow looks for them elsewhere
     path = folder / "rows.parquet"
     pq.write_table(arrow_table(rows), path)
-    return stored(path, f"of-{folder.name.lower().replace('_', '-')}")
+    return stored(path)
 
 
 @kind("SQLite", ("text", *ANY), cannot="surrogate, object")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpselect.command import options, shared
-from dpselect.command.standard_input import is_input, kept
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ROWS = ("user", "item", "where", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")  # by flat names
 
+INPUT = re.compile(r"(?:[\w.]+:)?-")  # standard input, and what it is; a file of that name is ./-
 NO_COLUMN = "\uffff"  # which no column is called
 
 Ask = Callable[[Callable[[float | None], None]], "Release"]
@@ -112,7 +113,9 @@ def account_of(args: argparse.Namespace) -> Account:
 def source_of(args: argparse.Namespace) -> str | list[str]:
     """One file as itself, several as a list; standard input as the file that holds it."""
     files: list[str] = args.files
-    if is_input(files):
+    if _is_input(files):
+        from dpselect.command.standard_input import kept
+
         return kept(files[0])
     return files[0] if len(files) == 1 else files
 
@@ -200,6 +203,10 @@ def _files(files: list[str]) -> tuple[str, ...]:
     from dpselect.engines.spark.source import is_spark
 
     one = files[0]
-    if is_input(files) or is_postgres(one) or is_spark(one):
+    if _is_input(files) or is_postgres(one) or is_spark(one):
         return ()
     return (one,) if is_lake(one) else find(files).paths
+
+
+def _is_input(files: list[str]) -> bool:
+    return len(files) == 1 and INPUT.fullmatch(files[0]) is not None

@@ -5,7 +5,6 @@ The name says what they are, as the ending of a file does: `-` is CSV, `jsonl:-`
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from functools import cache
@@ -16,13 +15,6 @@ from dpselect.errors import OutputError, SourceError
 
 if TYPE_CHECKING:
     from dpselect._ground.temporary import Folder
-
-NAME = re.compile(r"(?:([\w.]+):)?-")
-
-
-def is_input(files: list[str]) -> bool:
-    """Is it standard input that is meant? A file of that name is ./-"""
-    return len(files) == 1 and NAME.fullmatch(files[0]) is not None
 
 
 @cache
