@@ -22,7 +22,7 @@ author = METADATA["authors"][0]["name"]
 release = version = METADATA["version"]
 copyright = f"{author}, Apache-2.0"
 
-extensions = ["myst_nb", "sphinx_copybutton", "made", "repository", "everybody"]
+extensions = ["myst_nb", "sphinx_copybutton", "made", "repository", "everybody", "plain"]
 extensions += ["notebooks"] if (HERE / "_extensions" / "notebooks.py").exists() else []
 exclude_patterns = ["_extensions"]
 

@@ -137,6 +137,17 @@ def test_every_public_name_command_and_operation_has_an_entry(site: Path) -> Non
     assert [one.path for one in OPERATIONS if one.path not in http] == []
 
 
+def test_every_page_is_there_as_text_and_in_the_list_of_them(site: Path) -> None:
+    listed = re.findall(r"\]\((.+)\)$", (site / "llms.txt").read_text("utf-8"), re.MULTILINE)
+    texts = {path.relative_to(site).as_posix() for path in site.rglob("*.md")}
+    assert set(listed) | {"index.md"} == texts
+    assert len(listed) == len(set(listed)) > 80
+    for name in texts:
+        text = (site / name).read_text("utf-8")
+        assert "<!-- made" not in text, name
+        assert "repository.invalid" not in text, name
+
+
 # ---- in a browser -----------------------------------------------------------------------------------------
 
 AXE_PAGES = ["index", "learn/first-answer", "data", "reference/budgets", "reference/methods", "search"]
@@ -224,6 +235,18 @@ def test_nothing_is_wider_than_a_telephone(site: Path, opened, name: str) -> Non
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto((site / f"{name}.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_no_block_of_code_is_wider_than_its_place(site: Path, opened) -> None:
+    page, _ = opened
+    page.set_viewport_size({"width": 1440, "height": 900})
+    wide = "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    found = {}
+    for path in pages(site):
+        if "files" not in path.relative_to(site).parts:  # whose lines have numbers
+            page.goto(path.as_uri(), wait_until="domcontentloaded")
+            found[path.name] = page.evaluate(wide)
+    assert {name: number for name, number in found.items() if number} == {}
 
 
 # ---- what makes pages ---------------------------------------------------------------------------------------
