@@ -23,7 +23,7 @@ from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
 from dpselect.errors import BudgetError, LedgerError, ParameterError, came
 from dpselect.ledger import ZERO, Account, Charge, Ledger
-from dpselect.ledger.account import OneUnit, check_unit
+from dpselect.ledger.account import OneUnit
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Fingerprint
@@ -438,12 +438,12 @@ class LedgerBudget(Budget):
     def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
         with self.ledger() as ledger:
             data = ledger.data_account(self.account.dataset)
-            check_unit(stated.unit, data.unit)
             order, text = data.promise.order, stated.text(self.account.analyst)
             price, meant = stated.price_at(order), _during(data, during)
-            reservation = ledger.reserve(self.account, price, text, order=order, user=data.user, during=meant)
+            reservation = ledger.reserve(
+                self.account, price, text, order=order, user=data.user, during=meant, unit=stated.unit
+            )
             try:
-                check_unit(stated.unit, ledger.data_account(data.dataset).unit)  # which cannot change from here on
                 ledger.start(reservation)
             except BaseException:
                 ledger.abandon(reservation)

@@ -27,9 +27,9 @@ class Stated:
 
     @classmethod
     def of(cls, epsilon: Number, delta: Number, unit: str, note: str) -> Self:
-        """Checked, but for the unit, which the account knows."""
+        """Checked, but for whether the unit is that of the account."""
         price = parameters.epsilon("epsilon", epsilon), parameters.probability("delta", delta, zero=True)
-        return cls(*price, unit, clean_name("note", note))
+        return cls(*price, clean_name("unit", unit), clean_name("note", note))
 
     def price_at(self, order: int | None) -> Price:
         """One step: all of delta may fail, and what does not fail is no worse than randomised response."""
