@@ -51,6 +51,14 @@ clean.
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 
+STATED = {
+    "epsilon": "the price, for everything that comes out",
+    "delta": "the same; all of it counts as a failure",
+    "unit": "whom the price is about, as the account says it, such as 'one user'",
+    "neighbors": "must be add-remove: one such unit comes or goes",
+    "note": "what it is for, as the record shall say",
+}
+
 # ---- what it understands ------------------------------------------------------------------------------------
 
 
@@ -88,13 +96,7 @@ def options(command: argparse.ArgumentParser) -> None:
     pay = action("pay", "charge a price that you state for what another library does, and run it")
     pay.add_argument("data", metavar="NAME", help="what the ledger calls the data")
     pay.add_argument("--analyst", metavar="NAME", help="whose budget (default: this computer's user)")
-    for name, said in (
-        ("epsilon", "the price, for everything that comes out"),
-        ("delta", "the same; all of it counts as a failure"),
-        ("unit", "whom the price is about, as the account says it, such as 'one user'"),
-        ("neighbors", "must be add-remove: one such unit comes or goes"),
-        ("note", "what it is for, as the record shall say"),
-    ):
+    for name, said in STATED.items():
         pay.add_argument(f"--{name}", required=True, metavar=name.upper(), help=said)
     pay.add_argument("--during", metavar="PERIODS", help="all periods whose rows are read, where the data have some")
     pay.add_argument("--run", dest="program", nargs=argparse.REMAINDER, metavar="COMMAND", help="run this; comes last")
@@ -194,8 +196,7 @@ def pay(args: argparse.Namespace) -> None:
     if args.program and shutil.which(args.program[0]) is None:
         raise ParameterError("--run", "begin with a program that can be run", args.program[0])
     budget = Budget.open(args.file, data=args.data, analyst=args.analyst)
-    said = {name: getattr(args, name) for name in ("epsilon", "delta", "unit", "neighbors", "note", "during")}
-    with budget.spend(**said):
+    with budget.spend(during=args.during, **{name: getattr(args, name) for name in STATED}):
         status = subprocess.run(args.program, check=False).returncode if args.program else 0
     print(f"paid what {budget.account.analyst} stated; {percent(budget.left)} of the budget is left", file=sys.stderr)
     if status:
