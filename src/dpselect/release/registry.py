@@ -7,27 +7,28 @@ says whether it has moved. `registry.yaml` is the draft, into which goes what a 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
 from string import Template
+from typing import Any
 
-import dpselect
 from dpselect.errors import ParameterError
-from dpselect.release.release import Release
 
 
-def record(release: Release) -> str:
-    """All that a release knows of itself, as YAML. A release that was made with draws for tests is refused."""
-    if not release.secure:
+def record(release: Mapping[str, Any]) -> str:
+    """All that a release knows of itself, which `Release.to_dict` gives, as YAML. One for tests is refused."""
+    if not release["secure"]:
         raise ParameterError("release", "be made with draws of the system", "one that was made with draws for tests")
-    said = release.privacy.to_dict()
+    said = release["privacy"]
     texts = {name: str(said[name]) for name in ("unit", "neighbors", "mechanism", "bound")} | {
-        "question": json.dumps(release.question),
+        "question": json.dumps(release.get("question")),
         "parameters": json.dumps(said["parameters"]),
         "variant": "Approximate" if said["delta"] else "Pure",
-        "statement": " ".join(release.privacy.sentences),
-        "accuracy": " ".join(release.accuracy.sentences),
-        "version": dpselect.__version__,
+        "statement": " ".join(said["statement"]),
+        "accuracy": " ".join(release["accuracy"]["statement"]),
+        "version": version("dpselect"),
     }
     filled = {name: json.dumps(text, ensure_ascii=not text.isprintable())[1:-1] for name, text in texts.items()}
     price = [f"{name}: {Decimal(repr(said[name])):f}" for name in ("epsilon", "delta") if said[name]]

@@ -223,7 +223,7 @@ class Release(Tabular, Generic[Label_co]):
         """
         from dpselect.release import registry
 
-        return registry.record(self)
+        return registry.record(self.to_dict())
 
     # ---- for people ---------------------------------------------------------------------------------------
 
