@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import sqlite3
+import sys
 from fractions import Fraction
 
 import pytest
@@ -363,3 +364,39 @@ def test_the_command_as_a_process(events, book):
     assert (charged["epsilon"], charged["questions_left"]) == (30, 1)
     assert charged["left"] == pytest.approx(4 / 7, abs=1e-6)
     assert process("ledger", "verify", book).returncode == 0
+
+
+STATED = ["default", "--analyst", "ann", "--epsilon", "1", "--delta", "1e-7", "--unit", "one user"]
+STATED += ["--neighbors", "add-remove", "--note", "OpenDP mean"]
+
+
+def test_a_stated_price_is_paid_and_its_program_runs(dpselect, book, tmp_path):
+    assert dpselect("ledger", "pay", book, *STATED).status == 0
+    code = f"import sys; open({str(tmp_path / 'ran')!r}, 'w').write(sys.argv[1]); sys.exit(7)"
+    ran = process("ledger", "pay", str(book), *STATED, "--run", sys.executable, "-c", code, "--epsilon")
+    assert ran.returncode == 7
+    assert "paid what ann stated; " in ran.stderr
+    assert (tmp_path / "ran").read_text() == "--epsilon"
+    row = of_ann(dpselect, book)
+    assert (row["spent_epsilon"], row["spent_delta"], row["reserved_epsilon"]) == (2, 2e-7, 0)
+    told = dpselect("ledger", "history", book).out
+    assert told.count("price stated by ann: OpenDP mean, epsilon=1 delta=1e-07") == 6  # reserved, run, settled
+    assert dpselect("ledger", "verify", book).status == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "message"),
+    [
+        (["--run", "no-such-program"], 2, "--run must begin with a program that can be run, got no-such-program"),
+        (["--unit", "one row"], 2, "unit must be 'one user'"),
+        (["--neighbors", "replace-one"], 2, "neighbors must be add-remove"),
+        (["--delta", "2e-5"], 5, "has 1e-05 left for that"),
+        (["--rho", "1"], 2, "--rho"),
+        (["--analyst", "eve"], 6, "eve"),
+    ],
+)
+def test_a_stated_price_that_is_refused_costs_nothing_and_runs_nothing(dpselect, book, more, status, message):
+    found = dpselect("ledger", "pay", book, *STATED, *more)
+    assert found.status == status
+    assert message in found.err
+    assert of_ann(dpselect, book)["spent_epsilon"] == 0

@@ -12,11 +12,14 @@ examples:
       Is the release what its question is planned as?
   dpselect check top.json --budget budget.sqlite
       And did this ledger pay for exactly this release, and no less than it costs?
+  dpselect check top.json --registry top.yaml
+      If the promise follows, write a draft for the public register of deployments.
 
 RELEASE is the file that --format json or Release.to_json wrote. Nothing but it and the ledger is read.
 exit status: 0 the promise follows, and the ledger paid for it if one was given, 2 a parameter is wrong, 3 the file
-holds no release, 6 the ledger cannot be used, is not clean or does not bear the release out, 7 the promise does not
-follow, 8 it is stated and the release does not say what was asked, 130 interrupted, 1 anything else.
+holds no release, 4 the draft cannot be written, 6 the ledger cannot be used, is not clean or does not bear the release
+out, 7 the promise does not follow, 8 it is stated and the release does not say what was asked, 130 interrupted, 1
+anything else.
 """
 
 NOT_PAID, DOES_NOT_FOLLOW, NOT_PLANNED = 6, 7, 8
@@ -26,6 +29,9 @@ def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     command.add_argument("release", metavar="RELEASE", help="the JSON of a release")
     command.add_argument("--budget", metavar="FILE", help="the ledger that should have paid for it")
+    command.add_argument(
+        "--registry", metavar="DRAFT", help="if it follows, a record for the public register, as .yaml"
+    )
     command.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
@@ -43,3 +49,8 @@ def run(args: argparse.Namespace) -> None:
             raise SystemExit(status)
     if Verdict.STATED in verdicts:
         raise SystemExit(NOT_PLANNED)
+    if args.registry:
+        from dpselect.release import files
+        from dpselect.release.release import Release
+
+        files.save(args.registry, Release.from_json(args.release).to_registry())

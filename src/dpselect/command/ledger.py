@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -28,6 +30,9 @@ examples:
   dpselect top plays.parquet --user user --item artist -k 10 --epsilon 0.1 --budget budget.sqlite --data plays \
       --analyst ann
       Ask, and pay from it.
+  dpselect ledger pay budget.sqlite plays --analyst ann --epsilon 0.5 --delta 0 --unit "one user" \
+      --neighbors add-remove --note "OpenDP mean" --run python mean.py
+      Pay a price that ann states for what another library does, and run it.
   dpselect ledger show budget.sqlite
       What is promised, and how much of it is left to whom.
   dpselect ledger history budget.sqlite --analyst ann --plot spending.svg
@@ -45,6 +50,14 @@ clean.
 """
 
 PERIODS = ("day", "week", "month", "quarter", "year")
+
+STATED = {
+    "epsilon": "the price, for everything that comes out",
+    "delta": "the same; all of it counts as a failure",
+    "unit": "whom the price is about, as the account says it, such as 'one user'",
+    "neighbors": "must be add-remove: one such unit comes or goes",
+    "note": "what it is for, as the record shall say",
+}
 
 # ---- what it understands ------------------------------------------------------------------------------------
 
@@ -80,6 +93,13 @@ def options(command: argparse.ArgumentParser) -> None:
     grant.add_argument("--delta", required=True, metavar="D", help="how much delta, added to earlier grants")
     grant.add_argument("--total", action="store_true", help="not added: this is the new total")
     grant.add_argument("--every", choices=PERIODS, help="in each such period, which must be that of the data")
+    pay = action("pay", "charge a price that you state for what another library does, and run it")
+    pay.add_argument("data", metavar="NAME", help="what the ledger calls the data")
+    pay.add_argument("--analyst", metavar="NAME", help="whose budget (default: this computer's user)")
+    for name, said in STATED.items():
+        pay.add_argument(f"--{name}", required=True, metavar=name.upper(), help=said)
+    pay.add_argument("--during", metavar="PERIODS", help="all periods whose rows are read, where the data have some")
+    pay.add_argument("--run", dest="program", nargs=argparse.REMAINDER, metavar="COMMAND", help="run this; comes last")
     for name, summary in (
         ("show", "what is promised of all data, and how much every analyst was granted, has spent, and has left"),
         ("history", "every entry: who, when, what, for how much, and what was left then"),
@@ -122,6 +142,7 @@ def run(args: argparse.Namespace) -> None:
         "init": init,
         "data": data,
         "grant": grant,
+        "pay": pay,
         "show": show,
         "history": history,
         "pending": pending,
@@ -165,6 +186,21 @@ def grant(args: argparse.Namespace) -> None:
         balance = ledger.grant(account, args.epsilon, args.delta, total=args.total, every=args.every)
         data = ledger.data_account(account.dataset)
     print(ledger_rows.granted(balance, data))
+
+
+def pay(args: argparse.Namespace) -> None:
+    """A stated price, and the program that it pays for, whose exit status is that of the command."""
+    from dpselect._ground.parameters import percent
+    from dpselect.ledger.budget import Budget
+
+    if args.program and shutil.which(args.program[0]) is None:
+        raise ParameterError("--run", "begin with a program that can be run", args.program[0])
+    budget = Budget.open(args.file, data=args.data, analyst=args.analyst)
+    with budget.spend(during=args.during, **{name: getattr(args, name) for name in STATED}):
+        status = subprocess.run(args.program, check=False).returncode if args.program else 0
+    print(f"paid what {budget.account.analyst} stated; {percent(budget.left)} of the budget is left", file=sys.stderr)
+    if status:
+        raise SystemExit(status)
 
 
 def show(args: argparse.Namespace) -> None:

@@ -133,6 +133,12 @@ class OneUnit:
         self._known = False
         self._columns: tuple[str, ...] | None = None
 
+    def check_stated(self, unit: object) -> None:
+        """ParameterError for a stated price of another unit."""
+        with self._lock:
+            check_unit(unit, f"one {unit_of(self._columns or '')}")
+            self._known = True
+
     def check(self, user: str | None) -> None:
         """ParameterError for a question of another unit; `user` is the text of its column or columns."""
         columns = several(user)
@@ -143,6 +149,13 @@ class OneUnit:
                 return
             was = "one column" if self._columns is None else said(self._columns)
         raise ParameterError("user", f"be {was}, as in the first question to this budget", shown(user), HINT)
+
+
+def check_unit(unit: object, of: str) -> None:
+    """ParameterError where a price is stated for another unit than that of the budget."""
+    if unit != of:
+        hint = "many libraries count rows: bound those of each user, and state the price for all of them together"
+        raise ParameterError("unit", f"be {of!r}, which the budget is about", came(unit), hint)
 
 
 def several(user: str | None) -> tuple[str, ...] | None:

@@ -14,8 +14,9 @@ from typing import Any, NoReturn, Protocol, SupportsIndex
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, percent, rounded_down, rounded_up
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import Periods, periods_of
 from dpselect._ground.privacy import ApproxDP, Neighbors, Privacy
+from dpselect._ground.privacy import neighbors as relation
 from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.limits import Sharing, Taken
 from dpselect.accounting.prices import Price, Spent
@@ -26,7 +27,8 @@ from dpselect.ledger.account import OneUnit
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.standing import HOLDS_LESS, Standing, check_one_period, to_hold
+from dpselect.ledger.standing import HOLDS_LESS, DataAccount, Standing, check_one_period, to_hold
+from dpselect.ledger.stated import Spending, Stated
 from dpselect.release import formatting
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
@@ -35,6 +37,8 @@ DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta, for a question that need
 PARTS = 10**6
 LONGEST_PLACE = 1000  # characters of a path or an address, which messages repeat
 Where = str | os.PathLike[str] | Ledger
+NO_PERIODS = "be left out where data have no periods"
+During = str | Sequence[str] | None
 NOTHING = ApproxDP(Fraction(0), Fraction(0))
 
 
@@ -134,7 +138,7 @@ class Budget:
         promise = self._promise_for(plan)
         return float(promise.part(promise.charge(self._taken.settled, plan.price_at(promise.order))))
 
-    def _promise_for(self, asked: Priced) -> Promise:
+    def _promise_for(self, asked: Priced | Stated) -> Promise:
         """What is promised; before the first question, what will be if it is this one."""
         made = self._promise
         if self._settled or not made.apart:
@@ -175,11 +179,48 @@ class Budget:
         ceiling = self._take(asked)
         release = ask()
         spent = self._promise.settle(ceiling, asked.cost_at(release, self._promise.order))
+        self._settle(ceiling, spent)
+        self._store(question, release)
+        return replace(release, charged=self._receipt(asked, spent))
+
+    def spend(
+        self, *, epsilon: Number, delta: Number, unit: str, neighbors: str, note: str, during: During = None
+    ) -> Spending:
+        """Pay a stated price for what another library does in the block of a `with`.
+
+        Guarantee: that of the budget, if what the block releases is (epsilon, delta)-DP for the unit and neighbors
+            that are stated. The budget takes your word for it.
+        Neighbors: add-remove; `unit` is that of the budget, "one user" unless its data say more.
+        Source: docs/composing.md, "A price that is stated". All of delta counts as a failure. A price in rho must be
+            converted first.
+
+        The price is reserved when this is called, whether or not a block follows, and all of it is charged however the
+        block ends. `note` says what it is for; a ledger records it, and who stated the price. `during` names all
+        periods whose rows are read, where the account has periods. BudgetError where it does not fit, which says the
+        largest delta that is left.
+
+            >>> budget = Budget(epsilon=1)
+            >>> with budget.spend(epsilon="0.1", delta=0, unit="one user", neighbors="add-remove", note="a mean"):
+            ...     pass  # run the other library here
+            >>> budget
+            Budget(epsilon=1, delta=1e-06, 90 % left)
+        """
+        self.check(relation(neighbors))
+        return Spending(self._reserve(Stated.of(epsilon, delta, unit, note), during))
+
+    def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
+        """Reserve a stated price; what settles it."""
+        self._check_process()
+        if during is not None:
+            raise ParameterError("during", NO_PERIODS, came(during))
+        self._unit.check_stated(stated.unit)
+        ceiling = self._take(stated)
+        return lambda: self._settle(ceiling, ceiling)
+
+    def _settle(self, ceiling: Spent, spent: Spent) -> None:
         self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
         with self._lock:
             self._taken = self._taken.settling(ceiling, spent)
-        self._store(question, release)
-        return replace(release, charged=self._receipt(asked, spent))
 
     def _check_process(self) -> None:
         """Before the lock, which a fork may have copied locked."""
@@ -201,7 +242,7 @@ class Budget:
             with self._lock:
                 self._answers[question.text] = kept
 
-    def _take(self, asked: Priced) -> Spent:
+    def _take(self, asked: Priced | Stated) -> Spent:
         """The ceiling of a question, which is open from here on; BudgetError where it does not fit.
 
         The first one that fits settles the order and what is set apart, for good and before a row is read.
@@ -296,14 +337,14 @@ class LedgerBudget(Budget):
         """The part of the quota that is left, or of what the data promise if that is less; the ledger is asked."""
         return rounded_part(min(one.left for one in self._standings()))
 
-    def share_of(self, plan: Priced, *, during: str | Sequence[str] | None = None) -> float:
+    def share_of(self, plan: Priced, *, during: During = None) -> float:
         """Which part of the quota a question costs at most, or of what all may use if that is more, from 0 to 1."""
         plan = priced(plan)
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)
         return float(max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in standings))
 
-    def left_for(self, plan: Priced | Release, *, during: str | Sequence[str] | None = None) -> int:
+    def left_for(self, plan: Priced | Release, *, during: During = None) -> int:
         """How many more questions like this one can be asked at least, if nobody else asks; the ledger is asked.
 
         Of data that have periods: `during` those, or in each in which anything was asked. A release that this account
@@ -329,13 +370,10 @@ class LedgerBudget(Budget):
         one = next(iter(self._standings()))
         return Sharing(one.order, [limits for limits, _ in one.limits])
 
-    def _standings(self, during: str | Sequence[str] | None = None, plan: object = None) -> Collection[Standing]:
+    def _standings(self, during: During = None, plan: object = None) -> Collection[Standing]:
         """In the periods that are named, and in those with which a question compares them."""
         with self.ledger() as ledger:
-            data = ledger.data_account(self.account.dataset)
-            if during is not None and data.period is None:
-                raise ParameterError("during", "be left out where data have no periods", came(during))
-            meant = None if during is None else periods_of(data.time, data.period, during, data.timezone)
+            meant = _during(ledger.data_account(self.account.dataset), during)
             others = _others(plan)
             meant = meant.compared_with(others) if meant is not None and others else meant
             return ledger.standings(self.account, meant).values()
@@ -374,8 +412,8 @@ class LedgerBudget(Budget):
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
                     return replace(restored(stored), charged=_receipt(asked, ZERO, standings, repeated=True))
-            reservation = None
             order, during = next(iter(standings)).order, question.periods
+            reservation = None
             ceiling = asked.price_at(order)
             try:
                 reservation = ledger.reserve(
@@ -396,6 +434,33 @@ class LedgerBudget(Budget):
                     after = ledger.standings(self.account, during).values()
         spent = Ceiling.of(cost).held_as(reservation.ceiling)
         return replace(release, charged=_receipt(asked, spent, after))
+
+    def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
+        with self.ledger() as ledger:
+            data = ledger.data_account(self.account.dataset)
+            order, text = data.promise.order, stated.text(self.account.analyst)
+            price, meant = stated.price_at(order), _during(data, during)
+            reservation = ledger.reserve(
+                self.account, price, text, order=order, user=data.user, during=meant, unit=stated.unit
+            )
+            try:
+                ledger.start(reservation)
+            except BaseException:
+                ledger.abandon(reservation)
+                raise
+
+        def settle() -> None:
+            with self.ledger() as opened:
+                opened.settle(reservation, price, None)
+
+        return settle
+
+
+def _during(data: DataAccount, during: During) -> Periods | None:
+    """The periods that are named, in the words of the account."""
+    if during is not None and data.period is None:
+        raise ParameterError("during", NO_PERIODS, came(during))
+    return None if during is None else periods_of(data.time, data.period, during, data.timezone)
 
 
 def budget_of(given: object) -> Budget | None:

@@ -14,7 +14,7 @@ from dpselect._ground.periods import Periods
 from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit
 from dpselect.ledger.audit import audit
 from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
 from dpselect.ledger.declaration import Given
@@ -146,11 +146,13 @@ class Ledger:
         order: int | None = None,
         user: str | None = None,
         during: Periods | None = None,
+        unit: str | None = None,
     ) -> Reservation:
         """Set aside the most that a question may cost, or record that it was refused and raise BudgetError.
 
         It must fit into the analyst's quota and into the account of the data, in each period that it is about. A
-        `price` is one at the `order` of that account; an amount is one at every order. `user` is the column of users.
+        `price` is one at the `order` of that account; an amount is one at every order. `user` is the column of users;
+        `unit` is whom a stated price is about, which must be whom the account is about.
 
         No row may be read before `start`. So this entry need not be on the disk yet: it is, when `start` returns.
         """
@@ -160,7 +162,8 @@ class Ledger:
         try:
             with self._writing(durable=False) as (journal, end):
                 found = journal.standings(account, lambda data: charged_periods(data, during))
-                check_user(next(iter(found.values())).data, user)
+                check_user(data := next(iter(found.values())).data, user)
+                check_unit(data.unit if unit is None else unit, data.unit)
                 if isinstance(price, Price) and any(standing.order != order for standing in found.values()):
                     raise LedgerError(f"the account of {account.dataset!r} was changed meanwhile", "ask again")
                 added = offered.without_composition

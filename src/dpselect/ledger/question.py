@@ -17,6 +17,8 @@ from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 from dpselect.release.statement import PAID_AGAIN
 
+STATED = "stated"  # in the place of a verb, where another library did something at a price that somebody stated
+
 
 @dataclass(frozen=True)
 class Fingerprint:
@@ -93,6 +95,7 @@ def summary(text: str) -> str:
     except (ValueError, TypeError, KeyError, RecursionError):
         return _cut(text)
     names = ("k", "q", "epsilon", "delta")
+    verb = f"price stated by {asked.get('stated_by')}: {asked.get('note')}," if verb == STATED else verb
     said = [f"{name}={_short(asked[name])}" for name in names if asked.get(name) is not None]
     said += ["counts"] if asked.get("counts") is True else []
     columns = ("by_weight", "by", "compared_with")

@@ -215,6 +215,16 @@ class Release(Tabular, Generic[Label_co]):
         below = brief.lines(self, apart=bool(self._remark()))
         return "\n\n".join([self._table().markdown(), *map(escaped, below)]) + "\n"
 
+    def to_registry(self) -> str:
+        """A draft for the public register of deployments (opendp/deployments-registry-data), as YAML.
+
+        It says what the release knows of itself; what only its curator knows stands in brackets, to be filled in.
+        Nothing but the release is read. ParameterError for a release that was made with draws for tests.
+        """
+        from dpselect.release import registry
+
+        return registry.record(self.to_dict())
+
     # ---- for people ---------------------------------------------------------------------------------------
 
     def __str__(self) -> str:

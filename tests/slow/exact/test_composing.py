@@ -18,6 +18,7 @@ from dpselect.accounting.optimal_adaptive import adaptive_epsilon
 from dpselect.accounting.prices import Price, Spent, divergence
 from dpselect.accounting.promise import Promise
 from dpselect.accounting.renyi import renyi_budget
+from dpselect.ledger.stated import Stated
 from tests.exact.adversary import Account, Adversary, Call, laws, picks, reversed_law, simple, tell
 
 ROUNDING = 1e-9
@@ -274,3 +275,35 @@ def test_the_order_must_be_chosen_before():
     assert gain(Account(made), menu, "0.025", calls=50) <= 0.51
     found = gain(OrderAfterTheFact(made, range(8, 120, 4)), menu, "0.025", calls=50)
     assert found == pytest.approx(1.058, abs=0.001)
+
+
+# ---- prices that are stated ---------------------------------------------------------------------------------
+
+
+def stated(epsilon, delta, order, charged=1):
+    """What another library does at this price: a tell with all of delta, of which this part is charged."""
+    one = Stated(Fraction(epsilon), delta, "one user", "a mean")
+    price = one.price_at(order)
+    price = Price(price.epsilon, price.renyi, price.failure * Fraction(charged), price.composition)
+    return Call(PureDP(one.epsilon), 1, delta, lambda *_: price)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "unit"), [("1", "1e-6", "0.05"), ("3", "1e-5", "0.1")])
+@pytest.mark.parametrize("part", ["1/4", "1/20"])
+def test_a_stated_price_fails_with_all_of_its_delta(epsilon, delta, unit, part):
+    """Between our own picks; the twin puts half of delta, as composition by an even split would."""
+    made = promise(epsilon, delta)
+    picks_of_ours = [simple(one, made.order) for one in bounded(2 * Fraction(unit))]
+    for charged, holds in ((1, True), ("1/2", False)):
+        menu = [stated(unit, made.delta * Fraction(part), made.order, charged), *picks_of_ours]
+        found = gain(Account(made), menu, Fraction(unit) / 4, calls=35)
+        assert (found <= 1 + ROUNDING) is holds, found
+
+
+def test_what_is_stated_is_charged_no_less_than_randomised_response():
+    """The twin counts the divergence of a pick, which is about a quarter of it."""
+    made, e = promise(1, "1e-6"), Fraction(1, 20)
+    honest = stated(e, Fraction(0), made.order)
+    cheap = Call(PureDP(e), 1, Fraction(0), lambda *_: Price(e, divergence(BoundedRange(e), made.order)))
+    assert gain(Account(made), [honest, tell(made.delta / 2)], e, calls=60) <= 1 + ROUNDING
+    assert gain(Account(made), [cheap, tell(made.delta / 2)], e, calls=60) > 2

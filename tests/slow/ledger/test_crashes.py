@@ -8,11 +8,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dpselect.errors import LedgerError
 from dpselect.ledger import Account, EntryKind, Ledger
 from tests.ledger import crowd
 from tests.ledger.amounts import grant
@@ -90,3 +92,31 @@ def opened_entries(where: str) -> list[Any]:
     with Ledger(where) as ledger:
         assert ledger.balances()
         return list(ledger.entries())
+
+
+SPENDS = """
+import os, signal, sys
+import dpselect as dps
+where, dies = sys.argv[1:]
+budget = dps.Budget.open(where, data="plays", analyst="ann")
+with budget.spend(epsilon="1/4", delta="1e-9", unit="one user", neighbors="add-remove", note="a mean"):
+    if dies == "yes":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("dies", ["no", "yes"])
+def test_a_stated_price_is_charged_though_its_block_is_killed(where: str, ann: Account, dies: str) -> None:
+    with Ledger.create(where) as ledger:
+        grant(ledger, ann, 1, "1e-6")
+    done = subprocess.run([sys.executable, "-c", SPENDS, where, dies], check=False, timeout=120)
+    assert done.returncode == (-9 if dies == "yes" else 0)
+    with Ledger(where) as ledger:
+        dead = list(ledger.pending())
+        assert [one.may_have_read for one in dead] == [True] * (dies == "yes")
+        for one in dead:
+            with pytest.raises(LedgerError, match="rows may have been read"):
+                ledger.give_back(one)
+        used = ledger.balance(ann).used
+        assert (used.epsilon, used.delta) == (Fraction(1, 4), Fraction(1, 10**9))
+        assert ledger.verify() == []

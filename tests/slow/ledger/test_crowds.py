@@ -59,6 +59,37 @@ def test_twelve_processes(where: str) -> None:
         assert ledger.verify(ledger.head) == []
 
 
+SPENDS = """
+import sys
+import dpselect as dps
+budget = dps.Budget.open(sys.argv[1], data="plays", analyst="ann")
+ran = 0
+for _ in range(20):
+    try:
+        with budget.spend(epsilon="1/8", delta=0, unit="one user", neighbors="add-remove", note="a mean"):
+            ran += 1
+    except dps.BudgetError:
+        pass
+print(ran)
+"""
+
+
+def test_processes_that_state_prices(where: str, ann: Account) -> None:
+    """Four of them, twenty blocks each, of which forty are paid in all."""
+    with Ledger.create(where) as ledger:
+        ledger.data(ann.dataset, 5, 0)
+        ledger.grant(ann, 5, 0)
+    script = [sys.executable, "-c", SPENDS, where]
+    crowd_ = [subprocess.Popen(script, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    ran = [int(process.communicate(timeout=600)[0]) for process in crowd_]
+    assert sum(ran) == 40
+    with Ledger(where) as ledger:
+        assert (ledger.balance(ann).spent.epsilon, ledger.balance(ann).reserved) == (5, ZERO)
+        kinds = Counter(entry.kind for entry in ledger.entries())
+        assert (kinds[EntryKind.SETTLE], kinds[EntryKind.REFUSED]) == (40, 40)
+        assert ledger.verify() == []
+
+
 Meanwhile = tuple[threading.Event, threading.Event]
 """Told when a balance was read, and waited for before it is used."""
 

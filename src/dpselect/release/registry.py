@@ -1,0 +1,36 @@
+"""A release as a draft record for the public register of deployments of differential privacy.
+
+The register is the repository opendp/deployments-registry-data; `tests/house/registry.py` has the form that it had, and
+says whether it has moved. `registry.yaml` is the draft, into which goes what a release knows of itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from importlib.metadata import version
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from dpselect.errors import ParameterError
+
+
+def record(release: Mapping[str, Any]) -> str:
+    """All that a release knows of itself, which `Release.to_dict` gives, as YAML. One for tests is refused."""
+    if not release["secure"]:
+        raise ParameterError("release", "be made with draws of the system", "one that was made with draws for tests")
+    said = release["privacy"]
+    texts = {name: str(said[name]) for name in ("unit", "neighbors", "mechanism", "bound")} | {
+        "question": json.dumps(release.get("question")),
+        "parameters": json.dumps(said["parameters"]),
+        "variant": "Approximate" if said["delta"] else "Pure",
+        "statement": " ".join(said["statement"]),
+        "accuracy": " ".join(release["accuracy"]["statement"]),
+        "version": version("dpselect"),
+    }
+    filled = {name: json.dumps(text, ensure_ascii=not text.isprintable())[1:-1] for name, text in texts.items()}
+    price = [f"{name}: {Decimal(repr(said[name])):f}" for name in ("epsilon", "delta") if said[name]]
+    draft = Template(Path(__file__).with_name("registry.yaml").read_text("utf-8"))
+    return draft.substitute(filled, price=", ".join(price))
