@@ -80,7 +80,7 @@ def never_larger(steps: list[Steps], others: list[float | None]) -> None:
 
 
 def totals() -> None:
-    """The two tables of docs/accounting.md."""
+    """Totals for picks, of which docs/accounting.md has some rows, and for pure steps."""
     rows, pure_rows = [], []
     for k in PICKS:
         for epsilon in EPSILONS:

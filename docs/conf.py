@@ -22,11 +22,12 @@ author = METADATA["authors"][0]["name"]
 release = version = METADATA["version"]
 copyright = f"{author}, Apache-2.0"
 
-extensions = ["myst_nb", "sphinx_copybutton", "made", "repository", "everybody", "plain"]
+extensions = ["myst_nb", "sphinx_copybutton", "made", "mathml", "repository", "everybody", "plain"]
 extensions += ["notebooks"] if (HERE / "_extensions" / "notebooks.py").exists() else []
 exclude_patterns = ["_extensions"]
 
-myst_enable_extensions = ["deflist", "colon_fence", "attrs_inline", "attrs_block"]
+myst_enable_extensions = ["deflist", "colon_fence", "attrs_inline", "attrs_block", "dollarmath"]
+html_math_renderer = "mathml"
 myst_heading_anchors = 4
 myst_number_code_blocks: list[str] = []
 nb_execution_mode = "inline"  # so that prose can hold values of the run

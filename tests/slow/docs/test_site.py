@@ -150,7 +150,15 @@ def test_every_page_is_there_as_text_and_in_the_list_of_them(site: Path) -> None
 
 # ---- in a browser -----------------------------------------------------------------------------------------
 
-AXE_PAGES = ["index", "learn/first-answer", "data", "reference/budgets", "reference/methods", "search"]
+AXE_PAGES = [
+    "index",
+    "learn/first-answer",
+    "data",
+    "reference/budgets",
+    "reference/methods",
+    "mechanisms/limited-domain",
+    "search",
+]
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +237,7 @@ def test_a_page_is_for_everybody(site: Path, opened, name: str) -> None:
     assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in found] == []
 
 
-@pytest.mark.parametrize("name", ["index", "reference/methods", "reference/budgets", "learn/vocabulary"])
+@pytest.mark.parametrize("name", ["index", "reference/methods", "reference/budgets", "learn/vocabulary", "composing"])
 def test_nothing_is_wider_than_a_telephone(site: Path, opened, name: str) -> None:
     page, _ = opened
     page.set_viewport_size({"width": 360, "height": 740})
@@ -275,6 +283,20 @@ def test_a_line_that_nothing_makes_and_a_link_to_nowhere_are_errors() -> None:
         repository.led("[x](nowhere.md)", here, here)
     with pytest.raises(SphinxError, match="outside the repository"):
         repository.led("[x](../../../etc/passwd)", here, here)
+
+
+def test_a_formula_becomes_mathml_and_an_unknown_command_is_an_error() -> None:
+    import mathml
+    from sphinx.errors import SphinxError
+
+    shown = mathml.mathml(r"\frac{a}{b} < \ln c", block=True)
+    assert shown.startswith('<math alttext="\\frac{a}{b} &lt; \\ln c" ')
+    assert 'display="block"' in shown
+    assert "<mfrac>" in shown
+    assert ">ln</mo>" in shown
+    for unknown in (r"\nonsense{a}", r"\begin{nonsense} a &= b \end{nonsense}"):
+        with pytest.raises(SphinxError, match="not known"):
+            mathml.mathml(unknown)
 
 
 def test_links_are_led_and_code_is_left_alone() -> None:
