@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import threading
 from fractions import Fraction
@@ -113,6 +114,30 @@ def test_it_pays_for_one_block(budget: dps.Budget, durable: bool) -> None:
         raise AssertionError("it ran again")
     with pytest.raises(TypeError):
         paid(lambda: None)  # type: ignore[operator] # as a decorator it would pay once for many calls
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_no_child_copy_or_late_block_runs_for_it(where: str, ann: Account, durable: bool) -> None:
+    """Each would draw an answer of its own, for one price."""
+    with Ledger.create(where) as made:
+        made.data(ann.dataset, 1, "1e-6")
+        made.grant(ann, 1, "1e-6")
+    budget = dps.Budget.open(where, data=ann.dataset, analyst=ann.analyst) if durable else dps.Budget(epsilon=1)
+    paid = budget.spend(**PRICE)
+    ran: list[str] = []
+
+    def block() -> None:
+        with paid:
+            ran.append("it ran")
+            raise AssertionError("it ran in a child")
+
+    assert "belongs to the process that reserved it" in in_a_child(block)
+    with pytest.raises(dps.BudgetError, match="cannot be copied"):
+        copy.copy(paid)
+    paid.__exit__()
+    with pytest.raises(dps.BudgetError, match="pays for one block"):
+        block()
+    assert ran == []
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Self
+from typing import NoReturn, Self, SupportsIndex
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ApproxDP, Neighbors
+from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.prices import Price, divergence
 from dpselect.errors import BudgetError
 from dpselect.ledger.account import clean_name
@@ -45,14 +47,20 @@ class Stated:
 class Spending:
     """A price that is reserved; `with` runs what it pays for, once, and settles all of it however that ends."""
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self, protocol)
+
     def __init__(self, settle: Callable[[], object]) -> None:
         self._settle = settle
-        self._entered = False
+        self._once = threading.Lock()  # taken by the block for good: of two threads one runs it
+        self._home = here()
 
     def __enter__(self) -> None:
-        if self._entered:
+        if self._home != here():  # before the block, whose every child would draw an answer of its own
+            raise BudgetError("a stated price belongs to the process that reserved it", "call spend in this one")
+        if not self._once.acquire(blocking=False):
             raise BudgetError("a stated price pays for one block, which has run", "call spend again")
-        self._entered = True
 
     def __exit__(self, *_: object) -> None:
+        self._once.acquire(blocking=False)  # whoever settles it without a block has no block afterwards
         self._settle()
