@@ -9,6 +9,7 @@ change in place, have no name: a change that moved no row would tell so (docs/bu
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import weakref
@@ -22,7 +23,7 @@ from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import PREPARED, Files, find
 from dpselect.engines.sources.narwhals_frames import native
-from dpselect.engines.sources.tables import is_lake, is_remote, state
+from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, is_remote, state
 from dpselect.engines.sources.tables import place as place_of_table
 from dpselect.engines.spark.source import is_spark, place
 from dpselect.errors import ParameterError
@@ -38,7 +39,8 @@ def shown(source: object) -> str:
     if is_spark(source):
         return repr(place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
     if isinstance(source, (str, os.PathLike)):
-        return repr(place_of_table(os.fsdecode(source)) if is_remote(source) else os.fsdecode(source))
+        path = os.fsdecode(source)
+        return repr(place_of_table(path) if "://" in path else path)
     if isinstance(source, (list, tuple)):
         return f"<{len(source)} files>"
     return f"<{type(source).__module__.partition('.')[0]} {type(source).__name__}>"
@@ -59,7 +61,7 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
         if is_ibis(native(source)):
             return called(native(source)), False
     if is_remote(source):
-        return place_of_table(str(source)), False
+        return _address(str(source)), False
     found = _fingerprint(source)
     if found is not None:
         return found, True
@@ -77,13 +79,14 @@ def is_fixed(source: object) -> bool:
 def _fingerprint(source: object) -> Json:
     """[path, inode, last write, last change] of every file; None for what is no file, or is gone. None is opened.
 
-    A file in a temporary folder of ours is known to nobody: it holds what came from standard input, this time.
+    A file in a temporary folder of ours is known to nobody: it holds what came from standard input, this time. Whoever
+    reads SQLite with a log beside it changes the time of that log's last change, which says nothing therefore.
     """
     if isinstance(source, str) and PREFIX in source:
         return None
     if is_lake(source):
         with suppress(OSError):
-            return [_stamp(path) for path in state(source)] or None
+            return [_stamp(path)[: -1 if path.endswith(BESIDE) else None] for path in state(source)] or None
         return None
     files = _files(source)
     if files is None:
@@ -96,6 +99,18 @@ def _fingerprint(source: object) -> Json:
         return [_stamp(path) for path in (*files.paths, *filter(os.path.exists, beside))]
     except OSError:
         return None
+
+
+def _address(address: str) -> str:
+    """The place, and a digest of all where more is said than is shown: of a store these are options, and no secrets.
+
+    Elsewhere it may be a secret, or say which file it is: such an address is never known again.
+    """
+    shown = place_of_table(address)
+    if shown == address:
+        return shown
+    said = address.encode() if address.startswith(STORES) else fresh_key()
+    return f"{shown} {hashlib.sha256(said).hexdigest()}"
 
 
 def sizes_of(source: object) -> int:

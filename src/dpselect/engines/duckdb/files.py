@@ -34,42 +34,55 @@ def file_scan(workspace: Workspace, files: Files, *, newlines_in_values: bool) -
     return JsonScan((), files.paths, untyped=True, fixed=True)
 
 
-def parquet_rows(
-    paths: Sequence[str], *, text: str = "replace", more: str = "", declared: Sequence[tuple[str, str]] = ()
-) -> str:
+def parquet_rows(paths: Sequence[str], *, text: str = "replace", more: str = "", folders: bool | None = None) -> str:
     """What stands after FROM for Parquet files. Text that is not UTF-8 has a ? in place of what cannot be read.
 
     A NaN is greater than every number: the statistics of a part of the file do not count it, and would skip it unless a
-    larger number of another row stands there. What names of folders say (`country=DE/`) is text, or what a table
-    declares: its type must not hang on what all of them say.
+    larger number of another row stands there. What names of folders say (`country=DE/`) is text: its type must not hang
+    on what all of them say. `folders` says whether they say something, where the files do not show it.
     """
     how = f"union_by_name = {len(paths) > 1}, utf8_validation = '{text}', can_have_nan = true"
     how += ", hive_types_autocast = false"
-    if declared:
-        how += f", hive_types = {{{', '.join(f'{literal(name)}: {literal(sort)}' for name, sort in declared)}}}"
+    how += "" if folders is None else f", hive_partitioning = {folders}"
     return f"read_parquet({_paths(paths)}, {how}{more})"
 
 
 def _parquet(workspace: Workspace, files: Files) -> Scan:
-    rows = parquet_rows(files.paths, declared=files.declared)
+    rows = parquet_rows(files.paths, folders=None if files.parts is None else bool(files.parts))
+    if not files.paths:  # of a table, which has no row now
+        rows = "(SELECT 1 LIMIT 0)"
     types: dict[str, str] = {}
     with contextlib.suppress(DataError):
-        types = described(workspace, f"SELECT * FROM {rows}")
-    if not types:
+        types = described(workspace, f"SELECT * FROM {rows}") if files.paths else {}
+    if not types and files.paths:
         shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
         raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or of another kind")
+    forms = _forms(types, files)
     return SqlScan(
-        tuple(types),
-        lambda columns: f"(SELECT {_one_by_one(types, columns)} FROM {rows})",
+        tuple(forms),
+        lambda columns: f"(SELECT {', '.join(f'{forms[c]} AS {quoted(c)}' for c in columns)} FROM {rows})",
         fixed=True,
         parquet=files.paths,
     )
 
 
-def _one_by_one(types: Mapping[str, str], columns: Sequence[str]) -> str:
-    """The columns, texts behind TRY: the statistics of texts are of their bytes, and would skip those with marks."""
-    texts = {name for name, sql_type in types.items() if sql_type == "VARCHAR"}
-    return ", ".join(f"TRY({quoted(c)}) AS {quoted(c)}" if c in texts else quoted(c) for c in columns)
+def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:
+    """The SQL of every column. Texts stand behind TRY: their statistics are of their bytes, and would skip some.
+
+    A column of a table that none of its files has is there, and missing in every row: which files there are hangs on
+    rows. What a folder's name says may be no value of its type, such as a day of the year 10000: that is missing too.
+    """
+    forms = {name: f"TRY({quoted(name)})" if sort == "VARCHAR" else quoted(name) for name, sort in types.items()}
+    known = {name.lower(): name for name in types}
+    for name, sort in files.declared or ():
+        there = known.get(name.lower())
+        if there is None and files.paths and name in (files.parts or ()):
+            raise SourceError("source", "be a table whose folders are named by its parts", f"no {name}=... among them")
+        if there is None:
+            forms[name] = f"CAST(NULL AS {sort})"
+        elif name in (files.parts or ()):
+            forms[there] = f"TRY_CAST({quoted(there)} AS {sort})"
+    return forms
 
 
 def _paths(paths: Sequence[str]) -> str:

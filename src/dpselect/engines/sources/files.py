@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from dpselect._ground.parameters import near
 from dpselect.engines.sources.tables import is_delta, is_lake, is_table, needed, place
@@ -27,12 +28,14 @@ PREPARED = "prepared.dpselect"  # the file that makes a folder one of prepared d
 class Files:
     """Files of one kind, in an order that depends on their names only.
 
-    `declared` are the types of columns that names of folders hold (`day=2026-10-01/`), where a table says them.
+    `declared` are the columns of a table and their types, of which some files may lack some, and there may be no file;
+    `parts` those that names of folders hold (`day=2026-10-01/`). Of files that are no table both are None: nobody says.
     """
 
     kind: str
     paths: tuple[str, ...]
-    declared: tuple[tuple[str, str], ...] = ()
+    declared: tuple[tuple[str, str], ...] | None = None
+    parts: tuple[str, ...] | None = None
 
 
 def find(source: object) -> Files:
@@ -119,12 +122,23 @@ def _matching(pattern: str) -> list[str]:
     found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not found:
         raise SourceError("source", "match at least one file", repr(pattern), "** matches folders of any depth")
+    for folder in sorted({os.path.dirname(path) for path in found}):
+        _check_in_no_table(folder)
     return found
+
+
+def _check_in_no_table(folder: str) -> None:
+    """Of the files of a table some may hold rows that were deleted since: what lies in one is not read by its place."""
+    for at in (path := Path(os.path.abspath(folder)), *path.parents):
+        if is_table(str(at)):
+            hint = "some of its files may be of an older state; name the table, and what you want of it in where"
+            raise SourceError("source", "lie in no Delta or Iceberg table", repr(folder), hint)
 
 
 def _inside(folder: str) -> list[str]:
     """All files of a known kind in a folder and below, hidden ones and databases left out."""
     found: list[str] = []
+    _check_in_no_table(os.path.dirname(os.path.abspath(folder)))
     for at, folders, names in os.walk(folder):
         if is_table(at):
             hint = "some of its files may be of an older state; name it alone"
@@ -145,8 +159,10 @@ def _is_data(name: str) -> bool:
 # Of Delta's features those that leave each file as it is: a row is in it, and called as it is there.
 _PLAIN = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
 _TYPES = {
-    "byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT", "float": "FLOAT",
-    "double": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE",
+    "string": "VARCHAR", "byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT",
+    "float": "FLOAT", "double": "DOUBLE", "boolean": "BOOLEAN", "binary": "BLOB", "date": "DATE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE", "timestamp_ntz": "TIMESTAMP",
+    "array": "INTEGER[]", "map": "MAP(INTEGER, INTEGER)", "struct": "STRUCT(x INTEGER)",
 }  # fmt: skip
 
 
@@ -157,15 +173,20 @@ def _delta(folder: str) -> Files:
     try:
         table = DeltaTable(folder)
         features, version = set(table.protocol().reader_features or ()), table.protocol().min_reader_version
-        paths, fields = sorted(table.file_uris()), {field.name: field.type for field in table.schema().fields}
-        parts = table.metadata().partition_columns
+        root, uris = table.table_uri.removeprefix("file://"), table.file_uris()  # the root alone is written as in a URI
+        fields = {field.name: str(getattr(field.type, "type", "")) for field in table.schema().fields}
+        parts = tuple(table.metadata().partition_columns)
     except Exception as error:  # whatever it is: its text may quote statistics of rows
         raise DataError(f"{folder} cannot be read as a Delta table ({type(error).__name__})") from None
     if features - _PLAIN or (version > 1 and not features):
         came = ", ".join(sorted(features - _PLAIN)) or f"version {version} of its readers"
         hint = "some rows of its files may be deleted, or have other names: write it anew, or prepare it from Spark"
         raise SourceError("source", "be a Delta table whose files are whole", came, hint)
-    if not paths:
-        raise SourceError("source", "be a Delta table that has files", repr(folder))
-    types = {name: getattr(fields[name], "type", "") for name in parts}
-    return Files("parquet", tuple(paths), tuple((name, _TYPES.get(sort, "VARCHAR")) for name, sort in types.items()))
+    paths = sorted(os.path.join(os.path.abspath(folder), uri.removeprefix(root)) for uri in uris)
+    # A part that is bytes is written as text.
+    types = {name: "VARCHAR" if name in parts and sort == "binary" else _sql(sort) for name, sort in fields.items()}
+    return Files("parquet", tuple(paths), tuple(types.items()), parts)
+
+
+def _sql(sort: str) -> str:
+    return _TYPES.get(sort, sort.upper() if sort.startswith("decimal(") else "VARCHAR")

@@ -13,7 +13,9 @@ from dpselect.errors import SourceError
 
 SQLITE = (".sqlite", ".sqlite3")
 FIRST = b"SQLite format 3\0"
-REMOTE = ("s3://", "gs://", "https://", "http://")
+BESIDE = ("-wal", "-journal")  # of SQLite; an empty one holds no row, and a reader makes one
+STORES = ("s3://", "gs://")
+REMOTE = (*STORES, "https://", "http://")
 
 
 def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -48,8 +50,9 @@ def is_remote(source: object) -> bool:
 
 
 def place(address: str) -> str:
-    """An address without what may be a secret."""
-    return re.sub("//[^/]*@", "//", address.partition("?")[0].partition("#")[0])
+    """An address without what may be a secret: all before an @, for a key may hold a / that should be written %2F."""
+    shown = re.split("[?#;]|%3f", address, maxsplit=1, flags=re.IGNORECASE)[0]
+    return re.sub("//.*(@|%40)", "//", shown, flags=re.DOTALL)
 
 
 def state(source: str | os.PathLike[str]) -> list[str]:
@@ -57,7 +60,9 @@ def state(source: str | os.PathLike[str]) -> list[str]:
     path = _path(source)
     if is_remote(source):
         return []
-    return metadata(path) or [path, *filter(os.path.exists, (f"{path}-wal", f"{path}-journal"))]
+    beside = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
+    beside = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
+    return metadata(path) or [path, *(one for one in beside if os.path.exists(one) and os.path.getsize(one))]
 
 
 def metadata(folder: str) -> list[str]:
