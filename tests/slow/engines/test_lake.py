@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import deltalake
 import numpy as np
@@ -13,6 +17,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.identity import source_of
+from dpselect.engines.sources.lake import open_lake
 from tests.replay.lake_kinds import AT, stored
 
 ROWS = pa.table({"user": np.arange(600) % 300, "item": ["a", "b", "c"] * 200, "n": np.arange(600) % 7})
@@ -161,6 +166,73 @@ def test_parquet_at_an_address(scheme, parquet):
     assert counted(stored(parquet, scheme)) == ALL
 
 
+@pytest.fixture
+def bucket(tmp_path, monkeypatch) -> Iterator[tuple[Path, Callable[[str], str]]]:
+    """A folder, and the address of what is below it, at a server that lists objects as S3 does."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "tests")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "tests")
+    (tmp_path / "bucket").mkdir()
+    handler = type("Handler", (Objects,), {"root": tmp_path})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        behind = f"?{AT}=127.0.0.1:{server.server_port}&scheme=http"
+        yield tmp_path / "bucket", lambda path: f"s3://bucket{path}{behind}"
+        server.shutdown()
+
+
+class Objects(BaseHTTPRequestHandler):
+    """As much of S3 as a reader asks for: lists, sizes, and ranges of bytes."""
+
+    root: Path
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+    def do_HEAD(self) -> None:
+        self.answer()
+
+    def do_GET(self) -> None:
+        self.answer()
+
+    def answer(self) -> None:
+        asked = urlsplit(self.path)
+        query, path = parse_qs(asked.query, keep_blank_values=True), self.root / unquote(asked.path).strip("/")
+        if "list-type" in query:
+            self.send(200, self.listed(path, query["prefix"][0] if "prefix" in query else "", "delimiter" in query))
+        elif path.is_dir() and path.parent == self.root:
+            self.send(200, b"")
+        elif not path.is_file():
+            self.send(404, b"")
+        else:
+            found, of = path.read_bytes(), self.headers.get("Range")
+            first, last = map(int, of.removeprefix("bytes=").split("-")) if of else (0, len(found) - 1)
+            said = {"Content-Range": f"bytes {first}-{last}/{len(found)}"} if of else {}
+            self.send(206 if of else 200, found[first : last + 1], **said)
+
+    def listed(self, bucket: Path, prefix: str, one_level: bool) -> bytes:
+        names = [one.relative_to(bucket).as_posix() for one in sorted(bucket.rglob("*")) if one.is_file()]
+        names = [name for name in names if name.startswith(prefix)]
+        below = {prefix + name[len(prefix) :].partition("/")[0] + "/" for name in names if "/" in name[len(prefix) :]}
+        if one_level:
+            names = [name for name in names if "/" not in name[len(prefix) :]]
+        sizes = {name: (bucket / name).stat().st_size for name in names}
+        day = "<LastModified>2026-01-01T00:00:00.000Z</LastModified>"
+        said = "".join(f"<Contents><Key>{name}</Key><Size>{sizes[name]}</Size>{day}</Contents>" for name in names)
+        if one_level:
+            said += "".join(f"<CommonPrefixes><Prefix>{one}</Prefix></CommonPrefixes>" for one in sorted(below))
+        space = "http://s3.amazonaws.com/doc/2006-03-01/"
+        said = f"<KeyCount>{len(names)}</KeyCount><IsTruncated>false</IsTruncated>{said}"
+        return f'<?xml version="1.0"?><ListBucketResult xmlns="{space}">{said}</ListBucketResult>'.encode()
+
+    def send(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+
 def test_no_message_shows_what_stands_behind_the_address(parquet):
     wrong = stored(parquet).replace(".parquet", ".parquets")
     with pytest.raises(dps.DataError) as found:
@@ -169,6 +241,80 @@ def test_no_message_shows_what_stands_behind_the_address(parquet):
     with pytest.raises(dps.ParameterError, match="name no user or secret in an address") as refused:
         counted("s3://ann:secret@shop/rows.parquet")
     assert "secret@" not in str(refused.value)
+
+
+def test_a_table_at_an_address_is_refused(bucket):
+    """Rows that were deleted since would count too."""
+    where, at = bucket
+    delta(where / "rows", OLD, ROWS)
+    for folder in ("/rows", ""):
+        with pytest.raises(dps.ParameterError, match="hold no Delta or Iceberg table"):
+            counted(at(folder))
+
+
+def test_which_value_a_row_has_stops_no_question_at_an_address(bucket):
+    """Were the types those of the first file, a number beyond them would stop it; and a column of the others lack."""
+    where, at = bucket
+    (where / "small").mkdir()
+    pq.write_table(ROWS.set_column(2, "n", pa.array([1] * 600, pa.int32())), where / "small" / "1.parquet")
+    told = []
+    for n in (1, 2**40):
+        pq.write_table(pa.table({"user": [999], "item": ["a"], "n": [n]}), where / "small" / "2.parquet")
+        with pytest.raises(dps.DataError) as found:
+            dps.Dataset(at("/small"), user="user", item="n").top_k(1, epsilon=1)
+        told.append(str(found.value))
+        assert found.value.__context__ is None
+    assert told[0] == told[1]
+    (where / "more").mkdir()
+    pq.write_table(ROWS.select(["user", "n"]), where / "more" / "1.parquet")
+    pq.write_table(ROWS, where / "more" / "2.parquet")
+    assert counted(at("/more")) == ALL
+
+
+def test_two_newest_descriptions_of_an_iceberg_table_are_refused(tmp_path):
+    """A write that lost against another leaves one, whose rows nobody committed."""
+    place = Path(iceberg(tmp_path / "rows", OLD, ROWS))
+    old, newest = sorted(place.glob("metadata/*.metadata.json"))[-2:]
+    (place / "metadata" / f"{newest.name[:6]}lost.metadata.json").write_bytes(old.read_bytes())
+    with pytest.raises(dps.ParameterError, match="have one newest file of metadata, got 2 of one number"):
+        counted(place)
+
+
+def test_a_column_of_iceberg_may_have_any_name(tmp_path):
+    place = iceberg(tmp_path / "rows", ROWS.rename_columns(["a.b", "item", "*"]))
+    found = dps.Dataset(place, user="a.b", item="*").histogram([0, 1, 9], epsilon=200)
+    assert [one.count for one in found][2] == 0
+    assert found[0].count > 80
+
+
+def test_a_column_of_sqlite_that_is_gone_is_not_its_name(tmp_path):
+    """Between the schema and the rows: in SQLite a name in double quotes that is no column is a text."""
+    path = sqlite(tmp_path / "rows.sqlite", ROWS)
+    table = open_lake(path, "rows")
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE rows DROP COLUMN item")
+    connection.close()
+    with pytest.raises(sqlite3.OperationalError):
+        list(table.narrow([1], empty=False).rows)
+
+
+@pytest.mark.parametrize("kind", ["Delta", "Iceberg", "SQLite"])
+def test_what_the_package_said_is_not_kept_beside_the_message(kind, tmp_path):
+    """It may quote rows, or secrets of an address."""
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / "metadata").mkdir()
+    names = {
+        "Delta": "_delta_log/00000000000000000000.json",
+        "Iceberg": "metadata/v1.metadata.json",
+        "SQLite": "r.sqlite",
+    }
+    (tmp_path / names[kind]).write_text("{a row")
+    if kind == "Iceberg":
+        (tmp_path / "_delta_log").rmdir()
+    with pytest.raises(dps.DataError) as found:
+        counted(dps.Table(tmp_path / "r.sqlite", "rows") if kind == "SQLite" else tmp_path)
+    assert found.value.__context__ is None
+    assert "a row" not in str(found.value)
 
 
 @pytest.mark.parametrize(

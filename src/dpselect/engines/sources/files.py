@@ -170,14 +170,17 @@ def _delta(folder: str) -> Files:
     """The files that a Delta table has now."""
     with needed("lake"):
         from deltalake import DeltaTable
+    wrong = ""
     try:
         table = DeltaTable(folder)
         features, version = set(table.protocol().reader_features or ()), table.protocol().min_reader_version
         root, uris = table.table_uri.removeprefix("file://"), table.file_uris()  # the root alone is written as in a URI
         fields = {field.name: str(getattr(field.type, "type", "")) for field in table.schema().fields}
         parts = tuple(table.metadata().partition_columns)
-    except Exception as error:  # whatever it is: its text may quote statistics of rows
-        raise DataError(f"{folder} cannot be read as a Delta table ({type(error).__name__})") from None
+    except Exception as error:  # whatever it is: its text may quote statistics of rows, so it is no cause
+        wrong = type(error).__name__
+    if wrong:
+        raise DataError(f"{folder} cannot be read as a Delta table ({wrong})")
     if features - _PLAIN or (version > 1 and not features):
         came = ", ".join(sorted(features - _PLAIN)) or f"version {version} of its readers"
         hint = "some rows of its files may be deleted, or have other names: write it anew, or prepare it from Spark"

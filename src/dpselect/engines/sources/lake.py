@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from dpselect.engines.sources.array_columns import Narrowed
 from dpselect.engines.sources.frames import Arrow
@@ -64,9 +65,10 @@ def open_lake(source: str | os.PathLike[str], table: str | None) -> Lake:
             return _remote(path) if is_remote(path) else _iceberg(path)
         except (SourceError, ImportError):
             raise
-        except Exception as error:  # whatever it is: its text may hold a secret of an address
-            hint = "is it there, may it be read, and is it a table that the package knows?"
-            raise DataError(f"{place(path)} cannot be opened ({type(error).__name__})", hint) from None
+        except Exception as error:  # whatever it is: its text may hold a secret of an address, so it is no cause
+            what = type(error).__name__
+    hint = "is it there, may it be read, and is it a table that the package knows?"
+    raise DataError(f"{place(path)} cannot be opened ({what})", hint)
 
 
 # ---- each kind ----------------------------------------------------------------------------------------------
@@ -77,6 +79,7 @@ def _remote(address: str) -> Lake:
     if "@" in address.partition("://")[2].partition("/")[0]:
         hint = "the usual variables hold them, such as AWS_ACCESS_KEY_ID"
         raise SourceError("source", "name no user or secret in an address", f"{place(address)} with @", hint)
+    import pyarrow
     from pyarrow import dataset, fs
 
     if address.startswith("http"):
@@ -87,18 +90,38 @@ def _remote(address: str) -> Lake:
     else:
         system, path = fs.FileSystem.from_uri(address)
     table = dataset.dataset(path, filesystem=system, format="parquet")
-    names = table.schema.names
-    return Lake(table.schema, lambda places: table.scanner(columns=[names[at] for at in places]).to_reader())
+    folder = not address.startswith("http") and system.get_file_info(path).type == fs.FileType.Directory
+    inside = system.get_file_info(fs.FileSelector(path, recursive=True)) if folder else []
+    if any(_is_of_table(one.path) for one in inside):
+        hint = "some of its files may be of an older state; prepare it from Spark, or copy it"
+        raise SourceError("source", "hold no Delta or Iceberg table at an address", place(address), hint)
+    # Of all files, or a value that does not fit the type of the first would stop everybody's question.
+    schema = pyarrow.unify_schemas([part.physical_schema for part in table.get_fragments()]).remove_metadata()
+    table, names = table.replace_schema(schema), schema.names
+    return Lake(schema, lambda places: table.scanner(columns=[names[at] for at in places]).to_reader())
+
+
+def _is_of_table(path: str) -> bool:
+    """Does an object say that a table is there, of which some files count and others do not?"""
+    return "/_delta_log/" in path or ("/metadata/" in path and path.endswith(".metadata.json"))
 
 
 def _iceberg(folder: str) -> Lake:
+    import pyarrow
     from pyiceberg.table import StaticTable
 
-    table = StaticTable.from_metadata(metadata(folder)[0])
+    newest = metadata(folder)
+    if len(newest) > 1:
+        hint = "a write that failed may have left one of them: its catalog knows which"
+        raise SourceError("source", "have one newest file of metadata", f"{len(newest)} of one number", hint)
+    table = StaticTable.from_metadata(newest[0])
     schema = table.schema().as_arrow()
 
     def read(places: Sequence[int]) -> Any:
-        return table.scan(selected_fields=tuple(schema.names[at] for at in places)).to_arrow_batch_reader()
+        chosen = [schema.names[at] for at in places]
+        found = table.scan(selected_fields=tuple(chosen)).to_arrow_batch_reader()
+        fields = pyarrow.schema([found.schema.field(name) for name in chosen])
+        return pyarrow.RecordBatchReader.from_batches(fields, (batch.select(chosen) for batch in found))  # one may be *
 
     return Lake(schema, read)
 
@@ -111,14 +134,14 @@ def _sqlite(path: str, table: str | None) -> Lake:
 
     if table is None:
         raise SourceError("table", "name a table of the database", "nothing", _listed(_tables(path)))
-    with _reading(path) as connection:
-        names = [name for (name,) in connection.execute(f"SELECT name FROM pragma_table_info({_text(table)})")]
+    names = _asked(path, f"SELECT name FROM pragma_table_info({_text(table)})")
     if not names:
         raise SourceError("table", "be a table of the database", repr(table), _listed(_tables(path)))
     schema = arrow.schema([(name, arrow.string()) for name in names])
 
     def read(places: Sequence[int]) -> Any:
-        columns = ", ".join(_text_of(_name(names[at])) for at in places)
+        # Of a name alone that is no column any more SQLite makes a text, which all rows would have.
+        columns = ", ".join(_text_of(f"{_name(table)}.{_name(names[at])}") for at in places)
         chosen = arrow.schema([schema.field(at) for at in places])
         return arrow.RecordBatchReader.from_batches(
             chosen, _batches(path, f"SELECT {columns} FROM {_name(table)}", chosen)
@@ -130,7 +153,7 @@ def _sqlite(path: str, table: str | None) -> Lake:
 def _batches(path: str, sql: str, schema: Any) -> Iterator[Any]:
     import pyarrow as arrow
 
-    with _reading(path) as connection:
+    with closing(_opened(path)) as connection:
         connection.text_factory = _valid
         rows = connection.execute(sql)
         while found := rows.fetchmany(ROWS):
@@ -151,31 +174,27 @@ def _valid(value: bytes) -> str | None:
         return None
 
 
-@contextlib.contextmanager
-def _reading(path: str) -> Iterator[sqlite3.Connection]:
+def _asked(path: str, sql: str) -> list[str]:
+    """The one column of a statement about the schema."""
     if not os.path.isfile(path):
         raise SourceError("source", "be a file that exists", repr(path))
-    try:
-        with closing(
-            sqlite3.connect(f"file:{_escaped(os.path.abspath(path))}?mode=ro", uri=True, check_same_thread=False)
-        ) as connection:
-            yield connection
-    except sqlite3.Error:
-        raise DataError(f"{path} cannot be read as SQLite", "it may be damaged, locked or of another kind") from None
+    with contextlib.suppress(sqlite3.Error, UnicodeError), closing(_opened(path)) as connection:
+        return [name for (name,) in connection.execute(sql)]
+    raise DataError(f"{path} cannot be read as SQLite", "it may be damaged, locked or of another kind")
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    where = f"file:{quote(os.path.realpath(os.fsencode(path)))}?mode=ro"
+    return sqlite3.connect(where, uri=True, check_same_thread=False)
 
 
 def _tables(path: str) -> list[str]:
-    with _reading(path) as connection:
-        rows = connection.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
-        return [name for (name,) in rows if not name.startswith("sqlite_")]
+    found = _asked(path, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
+    return [name for name in found if not name.startswith("sqlite_")]
 
 
 def _listed(tables: Sequence[str]) -> str:
     return f"tables: {', '.join(tables)}" if tables else "it has no tables"
-
-
-def _escaped(path: str) -> str:
-    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
 def _name(text: str) -> str:

@@ -66,9 +66,10 @@ def state(source: str | os.PathLike[str]) -> list[str]:
 
 
 def metadata(folder: str) -> list[str]:
-    """The newest description of an Iceberg table, by the number in its name."""
-    found = glob.glob(os.path.join(glob.escape(folder), "metadata", "*.metadata.json"))
-    return sorted(found, key=lambda path: [int(n) for n in re.findall(r"\d+", os.path.basename(path))[:1]])[-1:]
+    """The newest description of an Iceberg table, by the number in its name; all that have that number."""
+    found = sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", "*.metadata.json")))
+    number = {path: [int(n) for n in re.findall(r"\d+", os.path.basename(path))[:1]] for path in found}
+    return [path for path in found if number[path] == max(number.values())]
 
 
 def _path(source: str | os.PathLike[str]) -> str:
@@ -81,5 +82,5 @@ def needed(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        came, hint = f"no package {error.name}", f'pip install "dpselect[{extra}]"'
+        came, hint = f"no package {error.name or error}", f'pip install "dpselect[{extra}]"'
         raise SourceError("source", "be a table that can be read here", came, hint) from None
