@@ -7,6 +7,7 @@ import os
 import sqlite3
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,9 @@ def test_a_draft_for_the_register_is_written_only_of_what_follows(dpselect, writ
     assert dpselect("check", path, "--registry", draft).status == 0
     assert draft.read_text("utf-8") == release.to_registry()
     assert dpselect("check", path, "--registry", tmp_path / "no" / "draft.yaml").status == 4
+    before = Path(path).read_bytes()
+    assert dpselect("check", path, "--registry", path).status == 2
+    assert Path(path).read_bytes() == before
 
 
 def test_as_json(dpselect, ledger, paying, written):

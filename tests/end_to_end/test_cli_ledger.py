@@ -384,10 +384,21 @@ def test_a_stated_price_is_paid_and_its_program_runs(dpselect, book, tmp_path):
     assert dpselect("ledger", "verify", book).status == 0
 
 
+def test_a_program_that_only_looks_like_one_is_paid(dpselect, book, tmp_path):
+    """The system says so when it is run, which is after the price was reserved."""
+    (tmp_path / "run").write_text("no program")
+    (tmp_path / "run").chmod(0o700)
+    found = dpselect("ledger", "pay", book, *STATED, "--run", tmp_path / "run")
+    assert found.status == 126
+    assert "the price is paid, and" in found.err
+    assert of_ann(dpselect, book)["spent_epsilon"] == 1
+
+
 @pytest.mark.parametrize(
     ("more", "status", "message"),
     [
         (["--run", "no-such-program"], 2, "--run must begin with a program that can be run, got no-such-program"),
+        (["--run"], 2, "--run must begin with a program that can be run, got nothing"),
         (["--unit", "one row"], 2, "unit must be 'one user'"),
         (["--neighbors", "replace-one"], 2, "neighbors must be add-remove"),
         (["--delta", "2e-5"], 5, "has 1e-05 left for that"),

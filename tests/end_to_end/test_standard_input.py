@@ -58,3 +58,10 @@ def test_each_time_is_paid(tmp_path: Path) -> None:
     assert '"repeated":false' in again.replace(" ", "")
     assert '"repeated":false' in named.replace(" ", "")
     assert '"repeated":true' in named_again.replace(" ", "")
+
+
+def test_the_answer_is_not_written_over_the_rows(tmp_path: Path) -> None:
+    ROWS.write_csv(path := tmp_path / "rows.csv")
+    ended = piped(path, "-", "-o", path)
+    assert (ended.returncode, polars.read_csv(path).height) == (2, ROWS.height)
+    assert "-o must name another file than the data" in ended.stderr

@@ -203,7 +203,9 @@ def _files(files: list[str]) -> tuple[str, ...]:
     from dpselect.engines.spark.source import is_spark
 
     one = files[0]
-    if _is_input(files) or is_postgres(one) or is_spark(one):
+    if _is_input(files):
+        return ("/dev/stdin",)  # which a shell may have opened on a file
+    if is_postgres(one) or is_spark(one):
         return ()
     return (one,) if is_lake(one) else find(files).paths
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import sys
+
+from dpselect.errors import ParameterError
 
 EXAMPLES = """
 examples:
@@ -40,6 +44,10 @@ def run(args: argparse.Namespace) -> None:
     from dpselect.checking.check import check
     from dpselect.checking.finding import Verdict
 
+    for given in (args.release, args.budget):
+        with contextlib.suppress(OSError, TypeError):
+            if os.path.samefile(args.registry, given):
+                raise ParameterError("--registry", "name another file than the release and its ledger", args.registry)
     found = check(args.release, args.budget)
     said = json.dumps(found.to_dict(), indent=2) if args.format == "json" else str(found)
     sys.stdout.write(said + "\n")

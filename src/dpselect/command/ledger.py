@@ -51,6 +51,7 @@ clean.
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 
+NOT_RUN = 126  # as shells say it
 STATED = {
     "epsilon": "the price, for everything that comes out",
     "delta": "the same; all of it counts as a failure",
@@ -193,11 +194,15 @@ def pay(args: argparse.Namespace) -> None:
     from dpselect._ground.parameters import percent
     from dpselect.ledger.budget import Budget
 
-    if args.program and shutil.which(args.program[0]) is None:
-        raise ParameterError("--run", "begin with a program that can be run", args.program[0])
+    if args.program is not None and shutil.which("".join(args.program[:1])) is None:
+        raise ParameterError("--run", "begin with a program that can be run", "".join(args.program[:1]) or "nothing")
     budget = Budget.open(args.file, data=args.data, analyst=args.analyst)
     with budget.spend(during=args.during, **{name: getattr(args, name) for name in STATED}):
-        status = subprocess.run(args.program, check=False).returncode if args.program else 0
+        try:
+            status = subprocess.run(args.program, check=False).returncode if args.program else 0
+        except OSError as error:
+            wrong, status = f"the price is paid, and {args.program[0]} cannot be run: {error.strerror}", NOT_RUN
+            print(f"dpselect: {wrong}", file=sys.stderr)
     print(f"paid what {budget.account.analyst} stated; {percent(budget.left)} of the budget is left", file=sys.stderr)
     if status:
         raise SystemExit(status)
