@@ -101,6 +101,19 @@ def test_whether_a_delta_table_has_rows_or_files_is_an_outcome(tmp_path):
     assert len(data.top_k(3, epsilon=1)) == 0
 
 
+def test_a_delta_table_declares_the_types_of_all_its_files(tmp_path):
+    """Another writer, of whose files each may be one user's, leaves out the zone: values are what the table says."""
+    moments = pa.array([1_700_000_000_000_000] * 600, pa.timestamp("us"))
+    zoned = ROWS.append_column("at", moments.cast(pa.timestamp("us", "UTC")))
+    data = dps.Dataset(place := delta(tmp_path / "rows", zoned), user="user", item="at")
+    before = data.top_k(1, epsilon=100).labels
+    (file,) = Path(place).glob("*.parquet")
+    pq.write_table(ROWS.append_column("at", moments), file)
+    assert data.top_k(1, epsilon=100).labels == before
+    deltalake.write_deltalake(place, zoned, mode="append")
+    assert data.top_k(1, epsilon=100).labels == before
+
+
 @pytest.mark.parametrize("folder", ["a b", "é", "a?b#c", 'a"b', "{a}"])
 def test_a_delta_table_may_lie_anywhere(folder, tmp_path):
     assert counted(delta(tmp_path / folder, ROWS, partition_by=["n"])) == ALL

@@ -70,7 +70,8 @@ def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:
     """The SQL of every column. Texts stand behind TRY: their statistics are of their bytes, and would skip some.
 
     A column of a table that none of its files has is there, and missing in every row: which files there are hangs on
-    rows. What a folder's name says may be no value of its type, such as a day of the year 10000: that is missing too.
+    rows. So does of which types their files are: what a table declares holds for all. What a folder's name says may be
+    no value of its type, such as a day of the year 10000: that is missing too.
     """
     forms = {name: f"TRY({quoted(name)})" if sort == "VARCHAR" else quoted(name) for name, sort in types.items()}
     known = {name.lower(): name for name in types}
@@ -80,7 +81,9 @@ def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:
             raise SourceError("source", "be a table whose folders are named by its parts", f"no {name}=... among them")
         if there is None:
             forms[name] = f"CAST(NULL AS {sort})"
-        elif name in (files.parts or ()):
+        elif name in (files.parts or ()) or (
+            types[there] != sort and not sort.startswith(("INTEGER[", "MAP", "STRUCT"))
+        ):
             forms[there] = f"TRY_CAST({quoted(there)} AS {sort})"
     return forms
 
