@@ -183,7 +183,10 @@ def _in_python(value: Domain) -> str:
         return str(value.items)
     if isinstance(value, Column):
         table = "" if value.table is None else f", {value.table!r}"
-        source = repr(value.source) if isinstance(value.source, str) else f"<{type(value.source).__name__}>"
+        source = f"<{type(value.source).__name__}>"
+        if isinstance(value.source, str):  # of an address its kind alone: the rest may hold a secret
+            kind, address, _ = value.source.partition("://")
+            source = repr(f"{kind}://..." if address else value.source)
         return f"Column({source}, {value.column!r}{table})"
     return repr(list(value.items))
 

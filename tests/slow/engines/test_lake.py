@@ -344,6 +344,18 @@ def test_a_secret_that_was_written_wrongly_is_not_shown(address):
     assert "sec" not in str(found.value)
 
 
+@pytest.mark.parametrize(
+    "address", ["https://shop.example/x?id=sec", "s3://ann:sec@shop/x", "postgresql://ann:sec@localhost/shop"]
+)
+def test_a_secret_is_not_shown_of_a_question_either(address):
+    """Of its domain; and nothing at an address is CSV."""
+    asked = dps.Histogram(dps.Column(address, "item", "rows"))
+    assert "sec" not in repr(asked)
+    assert repr(asked).endswith("'item', 'rows'))")
+    with pytest.raises(dps.ParameterError, match="be CSV or TSV files on this machine, got an address"):
+        dps.CSV(address)
+
+
 def test_a_snapshot_is_not_of_every_address():
     """What stands behind an address may say which file it is: the answer about another is not the stored one."""
     one, other = (source_of(f"https://shop.example/get?file={name}.parquet", named=True)[0] for name in "ab")
