@@ -119,6 +119,15 @@ def test_a_delta_table_may_lie_anywhere(folder, tmp_path):
     assert counted(delta(tmp_path / folder, ROWS, partition_by=["n"])) == ALL
 
 
+def test_a_name_that_is_another_one_to_the_package_is_refused(tmp_path):
+    """It would read the log of the other, which says that there are no rows."""
+    deltalake.DeltaTable(delta(tmp_path / "a b", OLD)).delete()
+    delta(tmp_path / "a", ROWS)
+    (tmp_path / "a").rename(tmp_path / "a%20b")
+    with pytest.raises(dps.ParameterError, match="path has no % before two digits"):
+        counted(tmp_path / "a%20b")
+
+
 def test_a_folder_above_a_delta_table_names_no_column_of_it(tmp_path):
     assert counted(delta(tmp_path / "item=old" / "rows", ROWS)) == ALL
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -168,6 +169,8 @@ _TYPES = {
 
 def _delta(folder: str) -> Files:
     """The files that a Delta table has now."""
+    if re.search("%[0-9A-Fa-f]{2}", folder):  # which the package takes for another letter, and so another folder
+        raise SourceError("source", "be a Delta table whose path has no % before two digits", repr(folder))
     with needed("lake"):
         from deltalake import DeltaTable
     wrong = ""
