@@ -329,12 +329,13 @@ class Dataset(Verbs):
         if budget is not None:
             budget.check(plan.price.neighbors)
         log_question(plan, budget)
+        before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
         with self._opened(plan) as engine:
             answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
             asked = {**plan.key, "secure": draws.secure}
-            what = self.question(plan.verb, asked, engine, budget.snapshot)
+            what = self.question(plan.verb, asked, engine, budget.snapshot, before)
             return what.told(budget.pay(plan, what, lambda: answer(draws, progress), fresh=fresh))
 
     def _opened(self, plan: Plan) -> Engine:
@@ -352,13 +353,20 @@ class Dataset(Verbs):
         rows = OfRows(self.whose, self.columns, self._periods)
         return rows, plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)
 
-    def question(self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None) -> Fingerprint:
-        """What is asked of which rows, as a budget knows it again; the engine is open for it."""
+    def question(
+        self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None, before: object = None
+    ) -> Fingerprint:
+        """What is asked of which rows, as a budget knows it again; the engine is open for it.
+
+        `before` is what the source was before it was opened: which files are read is found then, and an answer about
+        those is not kept under the name of others.
+        """
         from dpselect.ledger.question import question
 
-        source, pinned = ["prepared", engine.state], True
+        source, pinned, changed = ["prepared", engine.state], True, False
         if engine.state is None:
             source, pinned = source_of(self._source, named=snapshot is not None)
+            changed = pinned and before != (source, pinned)
         data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.whose}
         data |= {"split": self.split, "table": self._table, "max_items_per_user": self.max_items_per_user}
         data |= {"newlines_in_values": True} if self._newlines else {}
@@ -371,7 +379,7 @@ class Dataset(Verbs):
             data |= self._periods.said
             if self._periods.compared:
                 asked = {**asked, "compared_with": self._periods.base.text}
-        found = (pinned and engine.fixed) or snapshot is not None
+        found = ((pinned and engine.fixed) or snapshot is not None) and not changed
         return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
 
     def _groups(self, plan: Plan) -> tuple[str, ...]:

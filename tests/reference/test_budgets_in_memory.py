@@ -12,6 +12,8 @@ import threading
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
@@ -475,3 +477,24 @@ def test_as_many_questions_fit_as_are_told_also_where_nothing_comes_back(tmp_pat
         query = dps.Plan.from_dict({"verb": "top_k", "k": 10, "epsilon": "1/100", "delta": "1e-9"})
         assert dps.Budget(epsilon=3, delta="1e-6").left_for(query) == 500
         assert dps.Budget.open(ledger, analyst="ada").left_for(query) == 500
+
+
+@pytest.mark.parametrize("snapshot", [None, "today"])
+def test_an_answer_about_files_that_changed_while_they_were_opened_is_not_kept(tmp_path, monkeypatch, snapshot):
+    """Which files are read is found when they are opened; a file that comes next belongs to other data."""
+    pq.write_table(pa.table({"user": range(300), "item": ["old"] * 300}), tmp_path / "1.parquet")
+    budget = dps.Budget(epsilon=10_000, delta="0.1")
+    budget.snapshot = snapshot
+    data = dps.Dataset(tmp_path, user="user", item="item", budget=budget)
+    opened = dps.Dataset._opened
+
+    def late(self, plan):
+        engine = opened(self, plan)
+        if not (tmp_path / "2.parquet").exists():
+            pq.write_table(pa.table({"user": range(1000, 2000), "item": ["new"] * 1000}), tmp_path / "2.parquet")
+        return engine
+
+    monkeypatch.setattr(dps.Dataset, "_opened", late)
+    told = [data.top_k(1, epsilon=100) for _ in range(3)]
+    assert [release.labels for release in told] == [["old"], ["new"], ["new"]]
+    assert [release.to_dict()["charged"]["repeated"] for release in told] == [False, False, True]
