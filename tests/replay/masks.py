@@ -9,6 +9,7 @@ MASKS = (
     (re.compile(r"dpselect_\d+"), "dpselect_N"),
     (re.compile(r"/[^'\"\s]*/(replay-|test_)[^'\"\s]*/"), "FOLDER/"),
     (re.compile(r"replay\d+"), "SCHEMA"),
+    (re.compile(r"part-\d+-[0-9a-f-]{36}"), "PART"),  # a file of a Delta table
     # The places of released items among all: they go by counts, to the engine that has counted them.
     (re.compile(r"FETCH ABSOLUTE \d+"), "FETCH ABSOLUTE PLACE"),
     (re.compile(r"place IN \([\d, ]+\)"), "place IN (PLACES)"),
