@@ -23,6 +23,7 @@ from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
 from dpselect.gateway.settings.values import Person, Settings
 
+COOKIE = "dpselect"
 SESSION = 12 * 3600.0  # seconds
 CODE = 3600.0
 LONGEST = 1000  # characters of what a caller may send

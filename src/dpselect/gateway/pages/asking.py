@@ -10,7 +10,6 @@ from typing import Any
 
 from dpselect.gateway.pages import conditions
 from dpselect.gateway.pages.conditions import Condition
-from dpselect.gateway.pages.wishes import WISHES, Wish, fitting, known
 
 Fields = Mapping[str, Sequence[str]]
 USERS, GAINED = "users", "+users"
@@ -20,6 +19,54 @@ LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
 DELTAS = 1000  # questions that a promise's delta should be enough for
 MEASURES = {"mean": "the mean", "sum": "the sum"}
 NEARNESS = {"top_k": "within", "quantile": "within", "users": "within", "union": "threshold"}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One entry of the first menu."""
+
+    name: str
+    label: str
+    verb: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    numbers: bool = False  # may numbers come with the items?
+    groups: bool = True  # may it be asked in every group?
+    known: bool = False  # does it need items that the owner has listed?
+
+    @property
+    def of_values(self) -> bool:
+        """Is it about a column of numbers?"""
+        return self.verb == "quantile"
+
+    @property
+    def of_items(self) -> bool:
+        """Is it about a column at all?"""
+        return self.verb != "users"
+
+    def fits(self, data: Mapping[str, Any]) -> bool:
+        """Has the owner declared what it needs?"""
+        if not self.of_items:
+            return True
+        if self.of_values:
+            return bool(data["values"])
+        return bool(data["items"]) and (not self.known or any(known(data, one) for one in data["items"]))
+
+
+WISHES = (
+    Wish("top", "the top", "top_k", numbers=True),
+    Wish("common", "all common", "union", numbers=True),
+    Wish("median", "the median of", "quantile", {"q": "1/2"}),
+    Wish("quartiles", "the quartiles of", "quantile", {"q": ["1/4", "1/2", "3/4"]}),
+    Wish("tenths", "the lowest and highest tenth of", "quantile", {"q": ["1/10", "9/10"]}),
+    Wish("users", "how many users there are", "users", groups=False),
+    Wish("each", "how many users of each", "histogram", groups=False, known=True),
+    Wish("best", "the one leading", "choose", known=True),
+)
+
+
+def known(data: Mapping[str, Any], item: object) -> bool:
+    """Has the owner listed the items of a column?"""
+    return isinstance(item, str) and item in data["domains"]
 
 
 @dataclass(frozen=True)
@@ -143,7 +190,7 @@ class Form:
 def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     """What the menus say; whatever does not fit the data is at its first choice. There is at least one data set."""
     data = chosen(_one(fields, "data"), {one["name"]: one for one in described})
-    wishes = fitting(data) or list(WISHES[:1])
+    wishes = [wish for wish in WISHES if wish.fits(data)] or list(WISHES[:1])
     wish = chosen(_one(fields, "wish"), {one.name: one for one in wishes})
     items = _items(data, wish)
     item = _one(fields, "item") if _one(fields, "item") in items else next(iter(items))

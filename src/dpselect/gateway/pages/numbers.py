@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -86,3 +87,30 @@ def period(name: object) -> str:
     if len(year) == 4 and len(month) == 2 and month.isdigit() and 1 <= int(month) <= 12:
         return f"{MONTHS[int(month) - 1]} {year}"
     return said
+
+
+# ---- what an epsilon and a delta mean ------------------------------------------------------------------------
+
+
+def odds(promise: Mapping[str, float], unit: str = "user") -> str:
+    """The promise as odds: whoever reads learns little more of anybody than if that one were not in the data."""
+    epsilon, delta = (Fraction(str(promise[name])) for name in ("epsilon", "delta"))
+    if epsilon > 20:
+        return f"With so large an epsilon little is promised to any one {unit}."
+    times = math.exp(float(epsilon))
+    shown = f"{math.ceil(times * 100) / 100:,.2f}" if times < 10 else f"{math.ceil(times):,}"
+    said = (
+        f"Whether any one {unit} is in the data changes the chance of anything that this may show by a factor of at "
+        f"most {shown}"
+    )
+    if delta:
+        said += f", and by {_one_in(delta)} beside it"
+    return f"{said}."
+
+
+def _one_in(delta: Fraction) -> str:
+    many = math.floor(1 / delta)
+    if many < 2:
+        return formatting.price(delta)
+    digits = len(str(many)) - 2
+    return f"one in {many // 10**digits * 10**digits if digits > 0 else many:,}"

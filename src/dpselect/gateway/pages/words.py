@@ -1,21 +1,13 @@
-"""Questions and answers in plain English: what was asked, what came back, how sure it is."""
+"""Questions in plain English."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpselect.gateway.pages import numbers
-from dpselect.gateway.pages.promises import odds
 from dpselect.release import formatting
-from dpselect.release.groups import told_apart
-from dpselect.release.statement import Ended, Kind
-
-if TYPE_CHECKING:
-    from dpselect.release.release import Release
-    from dpselect.release.statement import Item
 
 QUANTILES = {
     Fraction(1, 2): "median",
@@ -35,10 +27,6 @@ STATES = {
     "cancelled": "cancelled",
     "rejected": "not approved",
 }
-FINAL = frozenset(("answered", "refused", "failed", "lost", "cancelled", "rejected"))
-
-
-# ---- questions --------------------------------------------------------------------------------------------
 
 
 def key(columns: object) -> str:
@@ -121,88 +109,3 @@ def _what(body: Mapping[str, Any]) -> str:
     if verb == "histogram":
         return f"number of users of each {key(item)}"
     return f"the {key(item)} with most users"
-
-
-# ---- answers ----------------------------------------------------------------------------------------------
-
-
-def came_back(release: Release, body: Mapping[str, Any]) -> list[str]:
-    """What came back, before any number: a sentence or two."""
-    if release.groups is not None:
-        said = release.groups.outcome(release.items)
-        return [f"{said[:1].upper()}{said[1:]}."]
-    if release.kind is Kind.VALUES:
-        return [_value(one.item, q) for one, q in zip(release.items, _asked(release), strict=True)]
-    counted = body.get("by") if body.get("verb") == "users" else body.get("item")
-    what, wanted = things(counted or "item"), release.privacy.parameters.get("k")
-    users = "users" if release.weight is None else "weight"
-    if not release.items:
-        hint = "A larger part of the budget, or a wider filter, may show some."
-        return [f"Nothing came back: none of the {what} has enough {users} to tell.", hint]
-    found = numbers.count(len(release), "place" if release.ranked else "item")
-    if body.get("verb") == "choose":
-        return [f"The answer is {formatting.text(release.items[0].item)}."]
-    if body.get("verb") == "users" and not body.get("by"):
-        return [f"There are {release.items[0].count:,} {release.unit}, with noise."]
-    if body.get("verb") in ("histogram", "users"):
-        return [f"The numbers of all {len(release):,} {what} came back."]
-    if release.ended is not Ended.FULL and wanted is not None:
-        return [f"{_capital(found)} of at most {wanted} came back: no other has enough {users} to tell."]
-    if wanted is None:
-        return [f"{len(release):,} {what} came back: those that enough users share."]
-    return [f"All {found} came back." if len(release) > 1 else "The one place came back."]
-
-
-def _capital(said: str) -> str:
-    return said[:1].upper() + said[1:]
-
-
-def _value(value: object, q: object) -> str:
-    return f"The {quantile(q)} is {numbers.number(value)}."
-
-
-def _asked(release: Release) -> Sequence[object]:
-    q = release.privacy.parameters.get("q")
-    return q if isinstance(q, tuple) else [q] * len(release)
-
-
-def order(release: Release) -> str | None:
-    """Why a lower place shows a larger number, where one does."""
-    for above, below in _neighbours(release):
-        if above.count is not None and below.count is not None and above.count < below.count:
-            what = "number of users" if release.weight is None else f"sum of {formatting.text(release.weight)}"
-            what = what if release.compared is None else "gain"
-            group = f"In {', '.join(map(formatting.text, above.group))}: place" if above.group else "Place"
-            return (
-                f"{group} {below.rank}, {formatting.text(below.item)}, shows a larger {what} than place {above.rank}, "
-                f"{formatting.text(above.item)}. That is no mistake: places and numbers were drawn apart, each with "
-                "noise of its own, and these two are so near that the noise decides."
-            )
-    return None
-
-
-def below_zero(release: Release) -> str | None:
-    """Why a number is below 0, where one is."""
-    if all(one.count is None or one.count >= 0 for one in release.items):
-        return None
-    return "Some numbers are below 0. That is no mistake: noise is added to each, and it may be larger than the number."
-
-
-def _neighbours(release: Release) -> Iterator[tuple[Item, Item]]:
-    """Each item and the next one of its group."""
-    if release.kind is not Kind.RANKING:
-        return
-    for above, below in pairwise(release.items):
-        if told_apart(above.group) == told_apart(below.group):
-            yield above, below
-
-
-def sure(release: Release) -> tuple[str, ...]:
-    """How good it is, each line 95 times of 100."""
-    return release.accuracy.sentences
-
-
-def promise(release: Release) -> str:
-    """What anybody may take from it, without theory."""
-    said = release.privacy
-    return f"{odds(said.epsilon, said.delta, said.unit)} As the field writes it: {said.promise}."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dpselect.gateway.gateway import Answer
-from dpselect.gateway.pages.words import asked, came_back
+from dpselect.gateway.pages.words import asked
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ def _svg(answer: Answer) -> bytes:
 
 
 def _html(answer: Answer) -> bytes:
-    """What came back, its picture, and the release as a notebook shows it, on a page of its own."""
+    """The release as a notebook shows it and its picture, on a page of its own."""
     from dpselect.release import charts
 
-    title, said = html.escape(asked(answer.question)), came_back(answer.release, answer.question)
+    title, picture = (
+        html.escape(asked(answer.question)),
+        charts.picture(answer.release) if answer.release.items else None,
+    )
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head += '<meta name="color-scheme" content="light dark"></head>'
-    words = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
-    picture = charts.picture(answer.release) if answer.release.items else None
-    shown = picture.html() if picture else ""
-    body = f"<body><main><h1>{title}</h1>{words}{shown}{answer.release._repr_html_()}</main></body></html>"
-    return (head + body).encode("utf-8", "backslashreplace")
+    shown = answer.release._repr_html_() + (picture.html() if picture else "")
+    return f"{head}<body><main><h1>{title}</h1>{shown}</main></body></html>".encode("utf-8", "backslashreplace")
 
 
 FORMS = {

@@ -21,7 +21,7 @@ from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.bodies import body_of
 from dpselect.gateway.web.desk import LONGEST, Bell, changed, desk_of, ended, is_final, thinking
-from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes
+from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call
 from dpselect.release.formatting import Json
 
 ROUTES = Routes()
@@ -67,8 +67,8 @@ def written(value: Json, status: int = 200, headers: dict[str, str] | None = Non
 
 
 async def of_person(request: Request, what: Callable[..., Any], *given: object, under: str = "") -> Response:
-    """What the gateway says to the person who asks, worked out in a thread; a list has a name in the JSON."""
-    found = await threaded(what, gateway_of(request), person_of(request), *given)
+    """The same as JSON, where a list has a name."""
+    found = await call(request, what, *given)
     return written({under: [*found]} if under else found)
 
 

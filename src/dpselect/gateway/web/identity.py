@@ -12,10 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from dpselect.errors import ParameterError
-from dpselect.gateway.people import People
+from dpselect.gateway.people import COOKIE, People
 from dpselect.gateway.settings.values import Oidc, Person, Proxy, ServerSettings
-
-COOKIE = "dpselect"
 
 
 class Identity:
