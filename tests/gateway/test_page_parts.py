@@ -16,7 +16,6 @@ from dpselect.gateway import filters
 from dpselect.gateway.pages import conditions, numbers, snippets, words
 from dpselect.gateway.pages.conditions import Condition
 
-
 # ---- filters ------------------------------------------------------------------------------------------------
 
 

@@ -101,7 +101,7 @@ def filled(roomy: Served, path: str, asked: dict[str, str]) -> str:
 def cookie(roomy: Served, name: str | None) -> dict[str, str]:
     """What a browser of somebody says, also where they may no longer sign in."""
     person = None if name is None else roomy.people.get(name)
-    session = "bm8.bm8" if person is None else roomy.gateway.people_who_sign_in.session(person)
+    session = "bm8.bm8" if person is None else roomy.gateway.people.session(person)
     return {} if name is None else {"Cookie": f"dpselect={session}", "Sec-Fetch-Site": "same-origin"}
 
 

@@ -87,7 +87,7 @@ def problem(kind: str, detail: str, hint: str | None = None, **more: Json) -> di
     return {**found, **({} if hint is None else {"hint": hint}), **more}
 
 
-def mistake(error: Exception) -> dict[str, Json] | None:
+def mistake(error: BaseException) -> dict[str, Json] | None:
     """What the asker is told of a mistake that is theirs, or of how things stand; None where it is anything else."""
     match error:
         case Refused():

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import ParameterError
+from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import FINAL
 from dpselect.gateway.pages import asking, snippets, words
@@ -73,7 +74,7 @@ async def signing_in(request: Request) -> Response:
 @PAGES.at("POST", "/sign-in", NOBODY)
 async def sign_in(request: Request) -> Response:
     """A session for whoever has a token or a code."""
-    people = request.state.gateway.people_who_sign_in
+    people = request.state.gateway.people
     code, token, to = (one.strip() for one in await posted(request, "code", "token", "to"))
     person = await run_in_threadpool(people.of_code, code) if code else people.of_token(token)
     if person is None:
@@ -88,7 +89,7 @@ async def sign_out(request: Request) -> Response:
     """The session ends, here and wherever else its cookie is."""
     answer, cookie = see("/sign-in"), request.cookies.get(COOKIE)
     if cookie is not None:
-        await run_in_threadpool(request.state.gateway.people_who_sign_in.end, cookie)
+        await run_in_threadpool(request.state.gateway.people.end, cookie)
     answer.delete_cookie(COOKIE, **_cookie(request))
     return answer
 
@@ -131,7 +132,7 @@ async def problem(request: Request) -> Response:
 @PAGES.at("GET", "/ask", ANALYST)
 async def asking_page(request: Request) -> Response:
     """The question as one sentence of menus, and its forecast beside it. Nothing is asked and nothing is paid."""
-    described = await call(request, Gateway.described)
+    described = await call(request, views.described)
     if not described:
         return page(request, "no_data.html")
     form = asking.form(fields_of(request.url.query), described)
@@ -242,8 +243,8 @@ async def history(request: Request) -> Response:
     """The reader's own questions, and everybody's answers."""
     role = request.state.person.role
     asks = role is not Role.AUDITOR
-    jobs = await call(request, Gateway.jobs, request.query_params.get("after") or None, MOST) if asks else []
-    answers = await call(request, Gateway.answers, MOST)
+    jobs = await call(request, views.questions, request.query_params.get("after") or None, MOST) if asks else []
+    answers = await call(request, views.answers, MOST)
     more = jobs[-1]["id"] if role is Role.ANALYST and len(jobs) == MOST else None
     return page(request, "history.html", asks=asks, jobs=jobs, answers=answers, more=more, twin="/v1/questions")
 
@@ -255,8 +256,8 @@ async def history(request: Request) -> Response:
 async def budget(request: Request) -> Response:
     """By data set and period, a line for each analyst; of one's own quota a picture."""
     own_quota = request.state.person.role is Role.ANALYST
-    rows = [{**row, "period": row["period"] or ""} for row in await call(request, Gateway.budget)]
-    jobs = await call(request, Gateway.jobs, None, LAST) if own_quota else []
+    rows = [{**row, "period": row["period"] or ""} for row in await call(request, views.budget)]
+    jobs = await call(request, views.questions, None, LAST) if own_quota else []
     pictures = {name: _of_quota(jobs, name) for name in {row["data"] for row in rows}}
     return page(request, "budget.html", rows=rows, own=own_quota, pictures=pictures, twin="/v1/budget")
 
@@ -279,8 +280,8 @@ def _drawn(spent: Sequence[tuple[int, object, float]], what: str) -> Markup | No
 async def records(request: Request) -> Response:
     """Verify the record, against a head that was noted earlier where one is given."""
     head = request.query_params.get("head", "").strip()
-    found = await call(request, Gateway.verification, head or None) if "head" in request.query_params else None
-    names = (await call(request, Gateway.me))["data"]
+    found = await call(request, views.verification, head or None) if "head" in request.query_params else None
+    names = (await call(request, views.me))["data"]
     return page(request, "auditor.html", found=found, head=head, names=names, twin="/v1/verification")
 
 
@@ -288,7 +289,7 @@ async def records(request: Request) -> Response:
 async def record(request: Request) -> Response:
     """All that the ledger says of one data set."""
     data = request.path_params["data"]
-    found = await call(request, Gateway.record, data)
+    found = await call(request, views.record, data)
     used = [one for one in found["used"] if one["period"] == found["used"][-1]["period"]]  # that was used last
     drawn = _drawn([(one["number"], one["when"], float(one["used"])) for one in used], "entry of the ledger")
     return page(request, "record.html", record=found, picture=drawn, twin=f"/v1/record/{quote(data)}")
@@ -300,13 +301,13 @@ async def record(request: Request) -> Response:
 @PAGES.at("GET", "/owner", OWNER)
 async def owner(request: Request) -> Response:
     """Data as declared, people and quotas, and questions that wait for a second pair of eyes."""
-    jobs = [job for job in await call(request, Gateway.jobs) if job["state"] == "approval"]
+    jobs = [job for job in await call(request, views.questions) if job["state"] == "approval"]
     return page(
         request,
         "owner.html",
-        described=await call(request, Gateway.described),
-        people=await call(request, Gateway.people),
-        budgets=await call(request, Gateway.budget),
+        described=await call(request, views.described),
+        people=await call(request, views.people),
+        budgets=await call(request, views.budget),
         waiting=[
             (job, await _forecast(request, job["question"]) if at < FORECASTS else {}) for at, job in enumerate(jobs)
         ],
@@ -322,7 +323,7 @@ async def grant(request: Request) -> Response:
     body = dict(zip(names, given, strict=True))
     if not body["epsilon"]:
         raise ParameterError("epsilon", "be a number above 0", "nothing")
-    await call(request, Gateway.grant, {**body, "delta": body["delta"] or "0", "total": total == "yes"})
+    await call(request, views.grant, {**body, "delta": body["delta"] or "0", "total": total == "yes"})
     return see("/owner#people")
 
 

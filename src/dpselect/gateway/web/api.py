@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from dpselect.errors import ParameterError, came
+from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import Person
@@ -88,13 +89,13 @@ def _number(request: Request, name: str, default: int, least: int, most: int) ->
 @ROUTES.at("GET", "/v1/me", EVERYBODY, replies.Me)
 async def me(request: Request) -> Response:
     """Who is signed in."""
-    return await of_person(request, Gateway.me)
+    return await of_person(request, views.me)
 
 
 @ROUTES.at("GET", "/v1/data", EVERYBODY, replies.DataList)
 async def data(request: Request) -> Response:
     """The data sets that may be asked, as declared."""
-    return await of_person(request, Gateway.described, under="data")
+    return await of_person(request, views.described, under="data")
 
 
 @ROUTES.at("POST", "/v1/plan", OWNER | ANALYST, replies.Plan, takes="Question")
@@ -154,7 +155,7 @@ async def looked(request: Request) -> dict[str, Json]:
 async def questions(request: Request) -> Response:
     """Your questions, newest first; an owner also sees those that wait for approval."""
     after, limit = request.query_params.get("after"), _number(request, "limit", 50, 1, 500)
-    return await of_person(request, Gateway.jobs, after, limit, under="questions")
+    return await of_person(request, views.questions, after, limit, under="questions")
 
 
 @ROUTES.at("GET", "/v1/questions/{id}", OWNER | ANALYST, replies.Job, given=(WAIT,), refused=("parameter",))
@@ -229,7 +230,7 @@ async def reject(request: Request) -> Response:
 @ROUTES.at("GET", "/v1/answers", EVERYBODY, replies.AnswerList)
 async def answers(request: Request) -> Response:
     """The answers that may be read: all are free."""
-    return await of_person(request, Gateway.answers, under="answers")
+    return await of_person(request, views.answers, under="answers")
 
 
 @ROUTES.at("GET", "/v1/answers/{id}", EVERYBODY, replies.Release)
@@ -261,32 +262,32 @@ async def answer(request: Request) -> Response:
 @ROUTES.at("GET", "/v1/budget", EVERYBODY, replies.BudgetList)
 async def budget(request: Request) -> Response:
     """What is left: of your quotas; owners and auditors see all."""
-    return await of_person(request, Gateway.budget, under="budgets")
+    return await of_person(request, views.budget, under="budgets")
 
 
 @ROUTES.at("POST", "/v1/grants", OWNER, replies.Granted, takes="Grant", refused=("not-found",))
 async def grant(request: Request) -> Response:
     """Grant an analyst a quota."""
     body, _ = await body_of(request)
-    return await of_person(request, Gateway.grant, body)
+    return await of_person(request, views.grant, body)
 
 
 @ROUTES.at("GET", "/v1/people", OWNER, replies.PersonList)
 async def people(request: Request) -> Response:
     """Who may sign in."""
-    return await of_person(request, Gateway.people, under="people")
+    return await of_person(request, views.people, under="people")
 
 
 @ROUTES.at("GET", "/v1/record/{data}", OWNER | AUDITOR, replies.Record)
 async def record(request: Request) -> Response:
     """The record of one data set."""
-    return await of_person(request, Gateway.record, request.path_params["data"])
+    return await of_person(request, views.record, request.path_params["data"])
 
 
 @ROUTES.at("GET", "/v1/verification", OWNER | AUDITOR, replies.Verification, given=(HEAD,))
 async def verification(request: Request) -> Response:
     """Does the record agree with itself?"""
-    return await of_person(request, Gateway.verification, request.query_params.get("head"))
+    return await of_person(request, views.verification, request.query_params.get("head"))
 
 
 # ---- of the server itself -----------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ async def health(request: Request) -> Response:  # noqa: ARG001 - this process a
 @ROUTES.at("GET", "/readyz", NOBODY, replies.Health, refused=("unavailable",))
 async def ready(request: Request) -> Response:
     """Can questions be answered?"""
-    if not await threaded(gateway_of(request).ready):
+    if not await threaded(views.ready, gateway_of(request)):
         raise Refused("unavailable", "The record of budgets cannot be used right now.", after=5)
     return written({"status": "ok"})
 
@@ -309,8 +310,7 @@ async def ready(request: Request) -> Response:
 @ROUTES.at("GET", "/metrics", OWNER | AUDITOR, str, media="text/plain")
 async def metrics(request: Request) -> Response:
     """Counters for monitoring."""
-    text = await threaded(gateway_of(request).numbers, person_of(request))
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+    return PlainTextResponse(await call(request, views.numbers), media_type="text/plain; version=0.0.4")
 
 
 @ROUTES.at("GET", "/v1/openapi.json", NOBODY, dict[str, Any])

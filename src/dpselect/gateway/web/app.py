@@ -23,7 +23,7 @@ from dpselect.gateway.settings.values import Person, Settings
 from dpselect.gateway.web.api import ROUTES, SIGN_IN, written
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
-from dpselect.gateway.web.identity import Identity
+from dpselect.gateway.web.identity import Identity, check_installed
 from dpselect.gateway.web.routes import Route
 from dpselect.release.formatting import Json
 
@@ -38,7 +38,7 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
     async def living(app: Starlette) -> AsyncIterator[None]:
         found = Gateway(settings, file=file) if gateway is None else gateway
         app.state.gateway, app.state.bell, app.state.desk = found, Bell(found), Desk()
-        app.state.identity = Identity(found.people_who_sign_in, settings.server)
+        app.state.identity = Identity(found.people, settings.server)
         found.start()
         try:
             yield
@@ -47,6 +47,8 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
 
     from dpselect.gateway.web.openapi import document
 
+    if settings.server.oidc is not None:
+        check_installed()
     routes = all_routes()
     app = Starlette(
         routes=_mounted(routes, Rates(settings.server.rate)),
