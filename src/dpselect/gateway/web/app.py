@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -19,16 +18,13 @@ from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.pages.handlers import PAGES
 from dpselect.gateway.pages.rendering import problem_page
 from dpselect.gateway.problems import Refused, mistake, of_error, problem
-from dpselect.gateway.settings.values import Person, Settings
+from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web.api import ROUTES, SIGN_IN, written
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
 from dpselect.gateway.web.identity import Identity, check_installed
 from dpselect.gateway.web.routes import Route
 from dpselect.release.formatting import Json
-
-UNCOUNTED = {("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/sign-in")}
-"""What nobody else's requests keep anybody from. Signing in counts by itself, once it has looked at the token."""
 
 
 def application(settings: Settings, gateway: Gateway | None = None, *, file: Path | None = None) -> App:
@@ -88,23 +84,15 @@ async def _admit(request: Request, route: Route, rates: Rates) -> None:
     """Who asks, and may they?"""
     person = await request.app.state.identity.of(request)
     request.state.person, request.state.gateway = person, request.app.state.gateway
-    request.state.count = partial(_count, request, rates)
-    if (route.method, route.path) not in UNCOUNTED:
-        request.state.count(person)
     if not route.roles:
         return
     if person is None:
         raise Refused("sign-in", SIGN_IN)
+    if not rates.allow(person.name):
+        raise Refused("too-many", "Too many requests came at once. Wait a second.", after=1)
     if person.role not in route.roles:
         may = " or ".join(sorted(str(role) for role in route.roles))
         raise Refused("role", f"Only {may} may do this; you are {person.role}.")
-
-
-def _count(request: Request, rates: Rates, person: Person | None) -> None:
-    """One more request of a person; of nobody, of the address that it comes from."""
-    identity = request.app.state.identity
-    if not rates.allow(f"address {identity.address(request)}" if person is None else f"person {person.name}"):
-        raise Refused("too-many", "Too many requests came at once. Wait a second.", after=1)
 
 
 def _told(request: Request, route: Route, error: Exception) -> Response:

@@ -39,13 +39,6 @@ class Identity:
         cookie = request.cookies.get(COOKIE)
         return None if cookie is None else await run_in_threadpool(self._people.of_session, cookie)
 
-    def address(self, request: Request) -> str:
-        """Where a request comes from: of the addresses that trusted proxies tell, the last that is none of theirs."""
-        address, passed = _peer(request), ",".join(request.headers.getlist("x-forwarded-for")).split(",")
-        while passed and self._server.proxy is not None and _is_trusted(address, self._server.proxy):
-            address = passed.pop().strip() or address
-        return address
-
     def _of_provider(self, token: str, oidc: Oidc) -> Person | None:
         subject = subject_of(token, oidc)
         return None if subject is None else self._people.of_subject(subject)
