@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
-from dpselect.gateway.web.bodies import EXAMPLES, GRANT, QUESTIONS
+from dpselect.gateway.web.openapi import EXAMPLES, GRANT, QUESTIONS
 from tests.gateway.described import validator
 from tests.gateway.served import running
 

@@ -34,7 +34,6 @@ JSON: list[Row] = [
     ("GET", "/v1/questions", None, 401, (200, 200, 200, 403)),
     ("GET", "/v1/questions?after={asked}", None, 401, (200, 200, 404, 403)),
     ("GET", "/v1/questions/{asked}", None, 401, (200, 200, 404, 403)),
-    ("GET", "/v1/questions/{asked}/events", None, 401, (200, 200, 404, 403)),
     ("DELETE", "/v1/questions/{asked}", None, 401, (403, 409, 404, 403)),
     ("DELETE", "/v1/questions/{waiting}", None, 401, (403, 404, 200, 403)),
     ("POST", "/v1/questions/{waiting}/approve", None, 401, (200, 403, 403, 403)),

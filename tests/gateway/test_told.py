@@ -37,11 +37,11 @@ def rewritten(folder: Path, without: str | None) -> None:
 
 
 def everywhere(served: Served, body: dict[str, Any]) -> list[str]:
-    """All that somebody is told of a question: in JSON, in events, on pages; and what the last of it is."""
+    """All that somebody is told of a question: in JSON, on pages; and what the last of it is."""
     job = served.ann.ask({**body, "fresh": True})
     assert (job["state"], job["cost"]["share"]) == ("failed", 0)
     assert job["problem"]["detail"] == FAILED
-    paths = (f"/v1/questions/{job['id']}", f"/v1/questions/{job['id']}/events", f"/questions/{job['id']}", "/history")
+    paths = (f"/v1/questions/{job['id']}", f"/questions/{job['id']}", "/history")
     found = [served.ann.get(path).text for path in paths]
     found += [served.ann.post(path, body).text for path in ("/v1/price", "/v1/plan")]
     return [*found, served.ann.get("/ask?data=plays&price=epsilon&epsilon=0.2").text]

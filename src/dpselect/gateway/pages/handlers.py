@@ -35,7 +35,7 @@ from dpselect.gateway.pages.rendering import (
 from dpselect.gateway.people import COOKIE
 from dpselect.gateway.problems import KINDS, Refused, mistake
 from dpselect.gateway.settings.values import Role
-from dpselect.gateway.web.bodies import parsed
+from dpselect.gateway.web.api import parsed
 from dpselect.gateway.web.desk import thinking
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call
 from dpselect.ledger.spending import SpentSoFar, picture
@@ -48,7 +48,7 @@ MOST = 50  # rows of a list
 ROWS = 200  # of an answer; all are in its files
 FORECASTS = 5  # of questions that wait
 LAST = 500  # questions that the picture of a quota is made from
-FORMS = {"csv": "CSV", "parquet": "Parquet", "json": "JSON", "svg": "SVG", "html": "one HTML file"}
+FORMS = ("csv", "parquet", "json", "svg", "html")
 Row = Mapping[str, Any]
 
 
@@ -150,7 +150,7 @@ async def asking_page(request: Request) -> Response:
         question=json.dumps(form.body, ensure_ascii=False),
         key=fresh_key().hex(),
         python="" if wrong else snippets.python(url, form.body),
-        curl="" if wrong else snippets.curl(url, form.body),
+        url=url,
         twin="/v1/data",
     )
 
@@ -220,11 +220,9 @@ async def answer(request: Request) -> Response:
         shown=Markup(notebook.html(found.release._leaflet(), ROWS)),
         picture=Markup(drawn.html(style=False)) if drawn else None,
         job=await _asked_by(request, number),
-        forms={name: said for name, said in FORMS.items() if drawn or name != "svg"},
+        forms=[name for name in FORMS if drawn or name != "svg"],
         python=snippets.python(url, found.question),
-        python_answer=snippets.python_answer(url, number),
-        curl_answer=snippets.curl_answer(url, number),
-        address=f"{url}/answers/{number}",
+        url=url,
         twin=f"/v1/answers/{number}",
     )
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from dpselect._ground.parameters import rounded_down, rounded_up
 from dpselect.release import formatting
 
 SPACE = "\N{NO-BREAK SPACE}"
@@ -17,21 +16,6 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
-
-
-def percent(part: object, *, up: bool = False) -> str:
-    """A part of a budget in two digits or three: what is taken is rounded up, what is left down."""
-    if not isinstance(part, (int, float, Fraction)) or isinstance(part, bool):
-        return "unknown"
-    exact = Fraction(repr(part)) if isinstance(part, float) else Fraction(part)
-    hundredths = exact * 100
-    digits = 1 if abs(hundredths) < 10 else 0
-    scale = 10**digits
-    if 0 < abs(hundredths) < Fraction(1, 10):  # two digits of a very small part
-        rounded = float((rounded_up if up else rounded_down)(hundredths))
-        return f"{rounded:.2g}{SPACE}%"
-    whole = -(-hundredths * scale // 1) if up else hundredths * scale // 1
-    return f"{Decimal(int(whole)) / scale:,}".removesuffix(".0") + f"{SPACE}%"
 
 
 def number(value: object) -> str:

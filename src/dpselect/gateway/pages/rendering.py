@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from dpselect._ground.parameters import percent
 from dpselect.gateway.pages import numbers, words
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
@@ -26,8 +28,9 @@ NAVIGATION = {
     Role.AUDITOR: (("/record", "Record"), ("/history", "Answers"), ("/budget", "Budget")),
 }
 FILTERS = {
-    **{name: getattr(numbers, name) for name in ("number", "percent", "moment", "period", "listed", "odds")},
-    "price": words.price, "asked": words.asked, "things": words.things, "columns": words.key,
+    **{name: getattr(numbers, name) for name in ("number", "moment", "period", "listed", "odds")},
+    "asked": words.asked, "price": words.price, "things": words.things, "columns": words.key,
+    "percent": percent, "python": repr, "shell": shlex.quote,
 }  # fmt: skip
 FIELDS = 200  # of a form
 

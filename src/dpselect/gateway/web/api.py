@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool as threaded
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import PlainTextResponse, Response
 
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import views
@@ -20,13 +18,14 @@ from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import Person
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
-from dpselect.gateway.web.bodies import body_of
-from dpselect.gateway.web.desk import LONGEST, Bell, changed, desk_of, ended, is_final, thinking
+from dpselect.gateway.web.desk import LONGEST, desk_of, ended, thinking
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call
 from dpselect.release.formatting import Json
 
 ROUTES = Routes()
 SIGN_IN = "Send a token: Authorization: Bearer TOKEN."
+DEEPEST = 50  # lists and objects inside each other
+SHORT = 1 << 14  # bytes of a body that is read at once
 
 
 def _in_query(name: str, said: str, **schema: Any) -> dict[str, Any]:
@@ -83,6 +82,65 @@ def _number(request: Request, name: str, default: int, least: int, most: int) ->
     return int(text)
 
 
+# ---- how a body is read -------------------------------------------------------------------------------------
+
+
+async def body_of(request: Request) -> tuple[Json, bytes]:
+    """The body as JSON, and its bytes."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refused("content", "The body must be JSON: say Content-Type: application/json.")
+    raw = await request.body()
+    return parsed(raw) if len(raw) <= SHORT else await thinking(request, parsed, raw), raw
+
+
+def parsed(raw: bytes) -> Json:
+    """JSON as it is defined: no NaN, no name twice, no half of a pair."""
+    try:
+        found: Json = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_once, parse_float=_finite, parse_constant=_refuse
+        )
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
+    except (ValueError, RecursionError):
+        raise Refused("malformed", "The body is no JSON that can be read.") from None
+    if _depth(found) > DEEPEST:
+        raise Refused("malformed", "The body is nested too deep.")
+    return found
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    """A number that a float can hold: 1e999 would be read as infinity."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(text)
+    return number
+
+
+def _refuse(name: str) -> Json:
+    raise ValueError(name)
+
+
+def _depth(value: Json) -> int:
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        inner: list[Json] = []
+        for one in level:
+            if isinstance(one, dict):
+                inner += one.values()
+            elif isinstance(one, list):
+                inner += one
+        level = inner
+    return depth
+
+
 # ---- who and what -------------------------------------------------------------------------------------------
 
 
@@ -136,14 +194,6 @@ async def ask(request: Request) -> Response:
     return written(job, 202, {"Location": f"/v1/questions/{job['id']}"})
 
 
-async def looked(request: Request) -> dict[str, Json]:
-    """How far a question has come, for whoever asks, if they may still sign in."""
-    person = await request.app.state.identity.of(request)
-    if person is None:
-        raise Refused("sign-in", SIGN_IN)
-    return await threaded(gateway_of(request).job, person, str(request.path_params["id"]))
-
-
 @ROUTES.at(
     "GET",
     "/v1/questions",
@@ -161,55 +211,26 @@ async def questions(request: Request) -> Response:
 @ROUTES.at("GET", "/v1/questions/{id}", OWNER | ANALYST, replies.Job, given=(WAIT,), refused=("parameter",))
 async def question(request: Request) -> Response:
     """How far a question has come."""
-    wait = _number(request, "wait", 0, 0, math.floor(LONGEST))
+    wait, number = _number(request, "wait", 0, 0, math.floor(LONGEST)), str(request.path_params["id"])
+
+    async def looked() -> dict[str, Json]:
+        """For whoever asks, if they may still sign in."""
+        request.state.person = await request.app.state.identity.of(request)
+        if request.state.person is None:
+            raise Refused("sign-in", SIGN_IN)
+        job: dict[str, Json] = await call(request, Gateway.job, number)
+        return job
+
     if not wait:
-        return written(await looked(request))
-    bell: Bell = request.app.state.bell
+        return written(await looked())
     with desk_of(request).holding(person_of(request).name):
-        return written(await ended(bell, str(request.path_params["id"]), lambda: looked(request), wait))
+        return written(await ended(request.app.state.bell, number, looked, wait))
 
 
 @ROUTES.at("DELETE", "/v1/questions/{id}", ANALYST, replies.Job, refused=("state",))
 async def cancel(request: Request) -> Response:
     """Cancel a question of which no row has been read."""
     return await of_person(request, Gateway.cancel, request.path_params["id"])
-
-
-class HeldEvents(StreamingResponse):
-    """Events, until they end or the caller has gone; then the connection counts no more."""
-
-    def __init__(self, told: AsyncIterator[str], held: contextlib.ExitStack) -> None:
-        super().__init__(told, media_type="text/event-stream")
-        self._held = held
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The whole of it."""
-        with self._held:
-            await super().__call__(scope, receive, send)
-
-
-@ROUTES.at("GET", "/v1/questions/{id}/events", OWNER | ANALYST, replies.Event, media="text/event-stream")
-async def events(request: Request) -> Response:
-    """Every change of state, as server-sent events, up to the last."""
-    bell: Bell = request.app.state.bell
-    first = await looked(request)
-    held = contextlib.ExitStack()
-    held.enter_context(desk_of(request).holding(person_of(request).name))
-
-    async def told() -> AsyncIterator[str]:
-        job, last = first, None
-        while True:
-            if job != last:
-                yield f"event: state\ndata: {json.dumps(job, ensure_ascii=True)}\n\n"
-            if is_final(job) or await request.is_disconnected():
-                return
-            last = job
-            try:
-                job = await changed(bell, str(job["id"]), lambda: looked(request), LONGEST / 2, job)
-            except Refused:  # who is no longer signed in hears no more
-                return
-
-    return HeldEvents(told(), held)
 
 
 @ROUTES.at("POST", "/v1/questions/{id}/approve", OWNER, replies.Job, refused=("state",))

@@ -93,7 +93,6 @@ async def thinking(request: Request, call: Callable[..., V], *given: object, **m
 LOOK = 0.5  # seconds between two looks, for questions that another process runs
 LONGEST = 30.0
 Look = Callable[[], Awaitable[dict[str, Json]]]
-_FINAL = frozenset(map(str, FINAL))
 
 
 class Bell:
@@ -126,27 +125,11 @@ class Bell:
                 del self._waiting[number]
 
 
-def is_final(job: dict[str, Json]) -> bool:
-    """Will it never change again?"""
-    return job["state"] in _FINAL
-
-
 async def ended(bell: Bell, number: str, look: Look, seconds: float) -> dict[str, Json]:
     """The job when it has ended, or as it is after so many seconds."""
-    return await _once(is_final, bell, number, look, seconds)
-
-
-async def changed(bell: Bell, number: str, look: Look, seconds: float, before: dict[str, Json]) -> dict[str, Json]:
-    """The job when it is not as before any more, or as it is after so many seconds."""
-    return await _once(lambda job: job != before, bell, number, look, seconds)
-
-
-async def _once(
-    enough: Callable[[dict[str, Json]], bool], bell: Bell, number: str, look: Look, seconds: float
-) -> dict[str, Json]:
     until = time.monotonic() + min(seconds, LONGEST)
     job = await look()
-    while not enough(job) and (left := until - time.monotonic()) > 0:
+    while job["state"] not in FINAL and (left := until - time.monotonic()) > 0:
         await bell.change(number, min(left, LOOK))
         job = await look()
     return job
