@@ -12,7 +12,7 @@ import dpselect as dps
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Constant, Name, Operation
 from dpselect.gateway import filters
-from dpselect.gateway.pages import conditions, numbers, snippets, words
+from dpselect.gateway.pages import conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
 
 # ---- filters ------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_titles_say_what_was_asked() -> None:
         words.asked(body)
         == "Top 5 pairs of country and artist by number of users in every city, October 2026 and November 2026"
     )
-    assert words.asked({"verb": "quantile", "q": ["1/2", "9/10"], "item": "age"}).replace(numbers.SPACE, " ") == (
+    assert words.asked({"verb": "quantile", "q": ["1/2", "9/10"], "item": "age"}).replace(words.SPACE, " ") == (
         "Median and 90 % quantile of age"
     )
 

@@ -79,7 +79,7 @@ class Gateway:
         self.jobs: Jobs = Jobs(server.jobs if server.jobs is not None else server.folder / "questions.sqlite")
         for data in settings.data.values():
             self.jobs.declare(data.name, data.tick)
-        self.people: People = People(settings.people, self.jobs.secret, self.jobs)
+        self.people: People = People(settings.people, self.jobs.secret, self.jobs, server)
         self.sources: Sources = Sources(settings, self.log)
         self._watchers: set[Callable[[str], None]] = set()
         self.runner: Runner = Runner(

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dpselect._ground.parameters import percent
-from dpselect.gateway.pages import numbers, words
+from dpselect.gateway.pages import words
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
 from dpselect.release.formatting import Json
@@ -28,10 +28,15 @@ NAVIGATION = {
     Role.AUDITOR: (("/record", "Record"), ("/history", "Answers"), ("/budget", "Budget")),
 }
 FILTERS = {
-    **{name: getattr(numbers, name) for name in ("number", "moment", "period", "listed", "odds")},
-    "asked": words.asked, "price": words.price, "things": words.things, "columns": words.key,
-    "percent": percent, "python": repr, "shell": shlex.quote,
-}  # fmt: skip
+    **{
+        name: getattr(words, name)
+        for name in ("asked", "listed", "moment", "number", "odds", "period", "price", "things")
+    },
+    "columns": words.key,
+    "percent": percent,
+    "python": repr,
+    "shell": shlex.quote,
+}
 FIELDS = 200  # of a form
 
 
@@ -47,7 +52,7 @@ def environment() -> Environment:
     )
     found.filters.update(FILTERS)
     everywhere: dict[str, Any] = found.globals
-    everywhere.update(count=numbers.count, amount=numbers.amount, STATES=words.STATES, static=static)
+    everywhere.update(count=words.count, amount=words.amount, STATES=words.STATES, static=static)
     return found
 
 

@@ -1,14 +1,19 @@
-"""Questions in plain English."""
+"""Questions, numbers and times in plain English."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+import math
+import re
+from calendar import month_name
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dpselect.gateway.pages import numbers
 from dpselect.release import formatting
 
+SPACE = "\N{NO-BREAK SPACE}"
 QUANTILES = {
     Fraction(1, 2): "median",
     Fraction(1, 4): "lower quartile",
@@ -32,7 +37,7 @@ STATES = {
 def key(columns: object) -> str:
     """A column, or several, by name."""
     names = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, (list, tuple)) else []
-    return numbers.listed([formatting.text(one) for one in names])
+    return listed([formatting.text(one) for one in names])
 
 
 def plural(noun: str) -> str:
@@ -57,7 +62,7 @@ def quantile(q: object) -> str:
         exact = Fraction(str(q))
     except (ValueError, ZeroDivisionError):
         return f"quantile {formatting.text(q)}"
-    return QUANTILES.get(exact, f"{float(exact * 100):g}{numbers.SPACE}% quantile")
+    return QUANTILES.get(exact, f"{float(exact * 100):g}{SPACE}% quantile")
 
 
 def asked(body: Mapping[str, Any]) -> str:
@@ -77,7 +82,7 @@ def asked(body: Mapping[str, Any]) -> str:
 
 def _periods(given: object) -> str:
     names = [given] if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else []
-    return numbers.listed([numbers.period(one) for one in names])
+    return listed([period(one) for one in names])
 
 
 def price(body: Mapping[str, Any]) -> str:
@@ -85,7 +90,7 @@ def price(body: Mapping[str, Any]) -> str:
     near = body.get("within") or body.get("threshold")
     if near:
         return f"within {near:,} users" if body.get("within") else f"found at {near:,} users"
-    return f"epsilon {numbers.decimal(body.get('epsilon', 'unknown'))}"
+    return f"epsilon {decimal(body.get('epsilon', 'unknown'))}"
 
 
 def _what(body: Mapping[str, Any]) -> str:
@@ -94,7 +99,7 @@ def _what(body: Mapping[str, Any]) -> str:
         weight = body.get("by_weight")
         users = "by users gained" if body.get("compared_with") else "by number of users"
         ranked = f"by {formatting.text(weight)}" if weight else users
-        more = f", with {numbers.listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
+        more = f", with {listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
         k = body.get("k", 10)
         which = f"top {key(item)}" if k == 1 and isinstance(item, str) else f"top {k} {things(item)}"
         return f"{which} {ranked}{more}"
@@ -103,9 +108,83 @@ def _what(body: Mapping[str, Any]) -> str:
     if verb == "quantile":
         q = body.get("q", "1/2")
         qs = q if isinstance(q, (list, tuple)) else [q]
-        return f"{numbers.listed([quantile(one) for one in qs])} of {key(item)}"
+        return f"{listed([quantile(one) for one in qs])} of {key(item)}"
     if verb == "users":
         return "number of users"
     if verb == "histogram":
         return f"number of users of each {key(item)}"
     return f"the {key(item)} with most users"
+
+
+# ---- numbers and times ---------------------------------------------------------------------------------------------
+
+
+def number(value: object) -> str:
+    """With thousands separators."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
+        return formatting.text(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{float(value):,.6g}"
+
+
+def amount(epsilon: object, delta: object) -> str:
+    """An (epsilon, delta) in words that can be read aloud."""
+    return f"epsilon {decimal(epsilon)}" + (f", delta {decimal(delta)}" if decimal(delta) != "0" else "")
+
+
+def decimal(value: object) -> str:
+    """An exact number, such as "1/2", in a few digits."""
+    try:
+        return formatting.price(Fraction(str(value)))
+    except (ValueError, ZeroDivisionError):
+        return formatting.text(value)
+
+
+def count(how_many: int, one: str, more: str | None = None) -> str:
+    """1 user, 2,000 users."""
+    return f"{how_many:,} {one if how_many == 1 else more or one + 's'}"
+
+
+def listed(parts: Sequence[str], word: str = "and") -> str:
+    """A, B and C."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {word} {parts[-1]}"
+
+
+def moment(text: str, *, seconds: bool = False) -> str:
+    """A time in ISO form for a person: 22 November 2026, 12:00 UTC."""
+    at = datetime.datetime.fromisoformat(text)
+    clock = f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
+    return f"{at.day}{SPACE}{month_name[at.month]} {at.year}, {clock} UTC"
+
+
+def period(name: str) -> str:
+    """A period for a person: October 2026 for 2026-10; other names say what they are."""
+    found = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])", name)
+    return f"{month_name[int(found[2])]} {found[1]}" if found else name
+
+
+def odds(promise: Mapping[str, float], unit: str = "user") -> str:
+    """The promise as odds: whoever reads learns little more of anybody than if that one were not in the data."""
+    epsilon, delta = (Fraction(str(promise[name])) for name in ("epsilon", "delta"))
+    if epsilon > 20:
+        return f"With so large an epsilon little is promised to any one {unit}."
+    times = math.exp(float(epsilon))
+    shown = f"{math.ceil(times * 100) / 100:,.2f}" if times < 10 else f"{math.ceil(times):,}"
+    said = (
+        f"Whether any one {unit} is in the data changes the chance of anything that this may show by a factor of at "
+        f"most {shown}"
+    )
+    if delta:
+        said += f", and by {_one_in(delta)} beside it"
+    return f"{said}."
+
+
+def _one_in(delta: Fraction) -> str:
+    many = math.floor(1 / delta)
+    if many < 2:
+        return formatting.price(delta)
+    digits = len(str(many)) - 2
+    return f"one in {many // 10**digits * 10**digits if digits > 0 else many:,}"

@@ -215,7 +215,7 @@ async def question(request: Request) -> Response:
 
     async def looked() -> dict[str, Json]:
         """For whoever asks, if they may still sign in."""
-        request.state.person = await request.app.state.identity.of(request)
+        request.state.person = await gateway_of(request).people.of(request)
         if request.state.person is None:
             raise Refused("sign-in", SIGN_IN)
         job: dict[str, Json] = await call(request, Gateway.job, number)

@@ -22,7 +22,6 @@ from dpselect.gateway.settings.values import Settings
 from dpselect.gateway.web.api import ROUTES, SIGN_IN, written
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
-from dpselect.gateway.web.identity import Identity, check_installed
 from dpselect.gateway.web.routes import Route
 from dpselect.release.formatting import Json
 
@@ -34,7 +33,6 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
     async def living(app: Starlette) -> AsyncIterator[None]:
         found = Gateway(settings, file=file) if gateway is None else gateway
         app.state.gateway, app.state.bell, app.state.desk = found, Bell(found), Desk()
-        app.state.identity = Identity(found.people, settings.server)
         found.start()
         try:
             yield
@@ -43,8 +41,6 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
 
     from dpselect.gateway.web.openapi import document
 
-    if settings.server.oidc is not None:
-        check_installed()
     routes = all_routes()
     app = Starlette(
         routes=_mounted(routes, Rates(settings.server.rate)),
@@ -82,7 +78,7 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
 
 async def _admit(request: Request, route: Route, rates: Rates) -> None:
     """Who asks, and may they?"""
-    person = await request.app.state.identity.of(request)
+    person = await request.app.state.gateway.people.of(request)
     request.state.person, request.state.gateway = person, request.app.state.gateway
     if not route.roles:
         return
@@ -116,7 +112,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
     details = problem("not-found", "There is nothing at this address.")
     if request.url.path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
         return _problem(details, {})
-    request.state.person = await request.app.state.identity.of(request)
+    request.state.person = await request.app.state.gateway.people.of(request)
     return _page(request, {**details, "detail": ""}, {})
 
 
