@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ from dpselect.gateway.sources import Sources, unpinned
 from dpselect.gateway.store import Jobs, only_one
 from dpselect.ledger import Account
 from dpselect.ledger.charge import Ceiling
-from dpselect.queries.plan import Plan
 from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
@@ -145,11 +143,7 @@ class Gateway:
         """What to expect, and the price."""
         question = self.question(person, body)
         standings = self.books.standings(question.settings, person, question.periods)
-
-        def share(plan: Plan) -> Fraction:
-            return max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in standings)
-
-        return {**forecasts.forecast(question, share), "price": self._price(person, question)}
+        return {**forecasts.forecast(question, standings), "price": self._price(person, question)}
 
     def price(self, person: Person, body: object) -> dict[str, Json]:
         """What it costs, and what is left after it."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from dpselect.gateway.gateway import Answer
 from dpselect.gateway.pages.words import asked
 
+CSV = "text/csv; charset=utf-8"
+
 
 @dataclass(frozen=True)
 class AnswerForm:
@@ -20,16 +22,8 @@ class AnswerForm:
     download: bool = False
 
 
-def _json(answer: Answer) -> bytes:
-    return answer.json
-
-
-def _csv(answer: Answer) -> bytes:
-    return answer.release.to_csv().encode("utf-8", "backslashreplace")
-
-
-def _plain_csv(answer: Answer) -> bytes:
-    return answer.release.to_csv(escape=False).encode("utf-8", "backslashreplace")
+def _text(said: str) -> bytes:
+    return said.encode("utf-8", "backslashreplace")
 
 
 def _parquet(answer: Answer) -> bytes:
@@ -39,8 +33,7 @@ def _parquet(answer: Answer) -> bytes:
 
 
 def _svg(answer: Answer) -> bytes:
-    drawn = replace(answer.release.plot(), title=asked(answer.question))
-    return drawn.svg().encode("utf-8", "backslashreplace")
+    return _text(replace(answer.release.plot(), title=asked(answer.question)).svg())
 
 
 def _html(answer: Answer) -> bytes:
@@ -55,13 +48,15 @@ def _html(answer: Answer) -> bytes:
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head += '<meta name="color-scheme" content="light dark"></head>'
     shown = answer.release._repr_html_() + (picture.html() if picture else "")
-    return f"{head}<body><main><h1>{title}</h1>{shown}</main></body></html>".encode("utf-8", "backslashreplace")
+    return _text(f"{head}<body><main><h1>{title}</h1>{shown}</main></body></html>")
 
 
 FORMS = {
-    "json": AnswerForm("application/json", "as JSON", _json),
-    "csv": AnswerForm("text/csv; charset=utf-8", "as CSV, without formulas", _csv, download=True),
-    "plain-csv": AnswerForm("text/csv; charset=utf-8", "as CSV, with labels as they are", _plain_csv, download=True),
+    "json": AnswerForm("application/json", "as JSON", lambda answer: answer.json),
+    "csv": AnswerForm(CSV, "as CSV, without formulas", lambda answer: _text(answer.release.to_csv()), download=True),
+    "plain-csv": AnswerForm(
+        CSV, "as CSV, with labels as they are", lambda answer: _text(answer.release.to_csv(escape=False)), download=True
+    ),
     "parquet": AnswerForm("application/vnd.apache.parquet", "as Parquet", _parquet, download=True),
     "svg": AnswerForm("image/svg+xml", "as a picture", _svg),
     "html": AnswerForm("text/html; charset=utf-8", "as a page", _html),
