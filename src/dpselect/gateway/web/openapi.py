@@ -22,7 +22,8 @@ from dpselect.gateway.web.api import ROUTES
 from dpselect.gateway.web.routes import JSON, Route
 from dpselect.queries.parameters import schemas
 from dpselect.queries.plan import PLANS
-from dpselect.questions.schemas import COLUMNS, ITEM, NUMBER, SHARE, TEXTS, or_null
+from dpselect.questions.questions import QUESTIONS
+from dpselect.questions.schemas import COLUMNS, DELTA, ITEM, NUMBER, SHARE, or_null
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -53,60 +54,34 @@ AFTER = {"description": "how many seconds to wait", "schema": {"type": "integer"
 
 
 Schema = dict[str, Any]
+FLAG: Schema = {"type": "boolean", "default": False}
 
 
 # ---- bodies ----------------------------------------------------------------------------------------------------
 
-# Beside the parameters of a query; what the owner declared stands for what is left out.
+NAME: Schema = {"type": "string", "minLength": 1}
+SOME = or_null(COLUMNS)
 BESIDE: dict[str, Schema] = {
-    "data": {
-        "type": ["string", "null"],
-        "minLength": 1,
-        "description": "the name of the data; may be left out where there is one",
-    },
-    "item": {
-        "anyOf": [*COLUMNS["anyOf"], {"type": "null"}],
-        "description": "the column of items, or several columns; of a quantile, that of values",
-    },
-    "where": {
-        "type": ["string", "null"],
-        "minLength": 1,
-        "description": "which rows count: a condition on one row, within what the owner lists",
-    },
-    "during": {
-        "anyOf": [{"type": "string", "minLength": 1}, TEXTS, {"type": "null"}],
-        "description": "the names of periods, of data that have them",
-    },
-    "share": {
-        **or_null(SHARE),
-        "description": 'in place of epsilon: a share of the quota, such as "1%"',
-    },
-    "fresh": {
-        "type": "boolean",
-        "default": False,
-        "description": "ask anew, and pay again, where the same question was answered before",
-    },
+    name: {**schema, "description": said}
+    for name, schema, said in (
+        ("data", or_null(NAME), "the name of the data; may be left out where there is one"),
+        ("item", SOME, "the column of items, or several columns; of a quantile, that of values"),
+        ("where", or_null(NAME), "which rows count: a condition on one row, within what the owner lists"),
+        ("during", SOME, "the names of periods, of data that have them"),
+        ("share", or_null(SHARE), 'in place of epsilon: a share of the quota, such as "1%"'),
+        ("fresh", FLAG, "ask anew, and pay again, where the same question was answered before"),
+    )
 }
-TITLES = {
-    "top_k": "The k items that most users share",
-    "union": "All items that enough users share",
-    "choose": "The best of known candidates",
-    "histogram": "How many users have each item of a known list",
-    "users": "How many users there are, in all or in each of some listed groups",
-    "quantile": "The values below which shares of all users' values lie",
-}
+"""Beside the parameters of a query; what the owner declared stands for what is left out."""
+TOTAL = "whether the quota becomes this much, in place of growing by it"
 GRANT_BODY: Schema = {
     "type": "object",
     "properties": {
-        "data": {"type": "string", "minLength": 1},
-        "analyst": {"type": "string", "minLength": 1},
+        "data": NAME,
+        "analyst": NAME,
         "epsilon": {**NUMBER, "minimum": 0},
-        "delta": {**NUMBER, "minimum": 0, "exclusiveMaximum": 1, "default": 0},
-        "total": {
-            "type": "boolean",
-            "default": False,
-            "description": "whether the quota becomes this much, in place of growing by it",
-        },
+        "delta": {**DELTA, "default": 0},
+        "total": {**FLAG, "description": TOTAL},
     },
     "required": ["data", "analyst", "epsilon"],
     "additionalProperties": False,
@@ -124,7 +99,7 @@ def question(verb: str) -> Schema:
     properties = {"verb": {"const": verb}, **own, **BESIDE}
     return {
         "type": "object",
-        "title": TITLES[verb],
+        "description": str(QUESTIONS[verb].__doc__).partition("\n")[0],
         "properties": properties,
         "required": ["verb"],
         "additionalProperties": False,
@@ -154,7 +129,7 @@ def _shared(schema: Any) -> Any:
 # ---- examples: all can be asked of the demonstration data ----------------------------------------------------
 
 TOP = {"verb": "top_k", "k": 10, "share": "1%"}
-QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "top": ("The ten artists that most users hear", TOP),
     "by_country": (
         "The same in every country, of those who listen for ten minutes at once",
@@ -166,7 +141,7 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 GRANT = ("More for one analyst", {"data": "listening", "analyst": "analyst", "epsilon": "1/10", "delta": "1e-7"})
 EXAMPLES: dict[str, dict[str, Any]] = {
     **{
-        name: {which: {"summary": said, "value": value} for which, (said, value) in QUESTIONS.items()}
+        name: {which: {"summary": said, "value": value} for which, (said, value) in ASKED.items()}
         for name in ("plan", "price", "ask")
     },
     "grant": {"more": {"summary": GRANT[0], "value": GRANT[1]}},
