@@ -158,7 +158,7 @@ async def asking_page(request: Request) -> Response:
 async def _forecast(request: Request, body: Row) -> Row:
     """What to expect and what it costs; or what must be changed first."""
     try:
-        found: Row = await thinking(request, request.state.gateway.forecast, request.state.person, dict(body))
+        found: Row = await thinking(request, Gateway.forecast, dict(body))
     except Exception as error:
         wrong = mistake(error)
         if wrong is None:
@@ -172,7 +172,7 @@ async def ask(request: Request) -> Response:
     """The question of the form, once: the key of the form tells a second click from a second question."""
     question, key = await posted(request, "question", "key")
     body = parsed(question.encode("utf-8", "surrogatepass"))
-    job = await thinking(request, request.state.gateway.ask, request.state.person, body, key or None)
+    job = await thinking(request, Gateway.ask, body, key or None)
     return see(f"/questions/{job['id']}")
 
 

@@ -15,7 +15,6 @@ from dpselect.errors import ParameterError, came
 from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.values import Person
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.desk import LONGEST, desk_of, ended, thinking
@@ -45,18 +44,6 @@ AGAIN = {
     "description": "a text of your own: a request that is sent twice with it is one question",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
-
-
-def gateway_of(request: Request) -> Gateway:
-    """What is behind the routes."""
-    found: Gateway = request.app.state.gateway
-    return found
-
-
-def person_of(request: Request) -> Person:
-    """Who is signed in; a route that is open to roles has one."""
-    found: Person = request.state.person
-    return found
 
 
 def written(value: Json, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -91,7 +78,9 @@ async def body_of(request: Request) -> tuple[Json, bytes]:
     if kind != "application/json":
         raise Refused("content", "The body must be JSON: say Content-Type: application/json.")
     raw = await request.body()
-    return parsed(raw) if len(raw) <= SHORT else await thinking(request, parsed, raw), raw
+    if len(raw) <= SHORT:
+        return parsed(raw), raw
+    return await desk_of(request).run(request.state.person.name, parsed, raw), raw
 
 
 def parsed(raw: bytes) -> Json:
@@ -160,14 +149,14 @@ async def data(request: Request) -> Response:
 async def plan(request: Request) -> Response:
     """What would come back, how sure, and what it costs: free, and without data."""
     body, _ = await body_of(request)
-    return written(await thinking(request, gateway_of(request).forecast, person_of(request), body))
+    return written(await thinking(request, Gateway.forecast, body))
 
 
 @ROUTES.at("POST", "/v1/price", OWNER | ANALYST, replies.Price, takes="Question")
 async def price(request: Request) -> Response:
     """What a question costs: free, and without data."""
     body, _ = await body_of(request)
-    return written(await thinking(request, gateway_of(request).price, person_of(request), body))
+    return written(await thinking(request, Gateway.price, body))
 
 
 # ---- questions ----------------------------------------------------------------------------------------------
@@ -185,12 +174,11 @@ async def price(request: Request) -> Response:
 )
 async def ask(request: Request) -> Response:
     """Ask. The answer is waited for at the address in Location."""
-    gateway, person = gateway_of(request), person_of(request)
-    again = request.headers.get("idempotency-key")
-    job = gateway.at_hand(person, await request.body()) if again is None else None
+    again, raw = request.headers.get("idempotency-key"), await request.body()
+    job: Any = request.state.gateway.at_hand(request.state.person, raw) if again is None else None
     if job is None:
         body, raw = await body_of(request)
-        job = await thinking(request, gateway.ask, person, body, again, raw=raw)
+        job = await thinking(request, Gateway.ask, body, again, raw=raw)
     return written(job, 202, {"Location": f"/v1/questions/{job['id']}"})
 
 
@@ -215,7 +203,7 @@ async def question(request: Request) -> Response:
 
     async def looked() -> dict[str, Json]:
         """For whoever asks, if they may still sign in."""
-        request.state.person = await gateway_of(request).people.of(request)
+        request.state.person = await request.state.gateway.people.of(request)
         if request.state.person is None:
             raise Refused("sign-in", SIGN_IN)
         job: dict[str, Json] = await call(request, Gateway.job, number)
@@ -223,7 +211,7 @@ async def question(request: Request) -> Response:
 
     if not wait:
         return written(await looked())
-    with desk_of(request).holding(person_of(request).name):
+    with desk_of(request).holding(request.state.person.name):
         return written(await ended(request.app.state.bell, number, looked, wait))
 
 
@@ -257,18 +245,17 @@ async def answers(request: Request) -> Response:
 @ROUTES.at("GET", "/v1/answers/{id}", EVERYBODY, replies.Release)
 async def answer(request: Request) -> Response:
     """An answer."""
-    gateway = gateway_of(request)
     number, dot, name = str(request.path_params["id"]).partition(".")
     form = FORMS.get(name if dot else "json")
     if form is None:
         raise Refused("not-found", f"There are these forms of an answer: {', '.join(FORMS)}.")
-    found = gateway.answer_at_hand(person_of(request), number)
+    found = request.state.gateway.answer_at_hand(request.state.person, number)
     if found is not None and form is FORMS["json"]:
         content = found.json
     else:
-        read = found if found is not None else await threaded(gateway.answer, person_of(request), number)
+        read = found if found is not None else await call(request, Gateway.answer, number)
         content = await threaded(form.write, read)
-    gateway.metrics.count("dpselect_answers_total", f'form="{name if dot else "json"}"')
+    request.state.gateway.metrics.count("dpselect_answers_total", f'form="{name if dot else "json"}"')
     headers = (
         {"Content-Disposition": f'attachment; filename="answer-{number}.{name.removeprefix("plain-")}"'}
         if form.download
@@ -323,7 +310,7 @@ async def health(request: Request) -> Response:  # noqa: ARG001 - this process a
 @ROUTES.at("GET", "/readyz", NOBODY, replies.Health, refused=("unavailable",))
 async def ready(request: Request) -> Response:
     """Can questions be answered?"""
-    if not await threaded(views.ready, gateway_of(request)):
+    if not await threaded(views.ready, request.state.gateway):
         raise Refused("unavailable", "The record of budgets cannot be used right now.", after=5)
     return written({"status": "ok"})
 

@@ -82,9 +82,10 @@ def desk_of(request: Request) -> Desk:
     return found
 
 
-async def thinking(request: Request, call: Callable[..., V], *given: object, **more: object) -> V:
-    """What takes a processor for long, for whoever is signed in."""
-    return await desk_of(request).run(request.state.person.name, call, *given, **more)
+async def thinking(request: Request, what: Callable[..., V], *given: object, **more: object) -> V:
+    """What the gateway says to the person who asks, where that takes a processor for long."""
+    gateway, person = request.state.gateway, request.state.person
+    return await desk_of(request).run(person.name, what, gateway, person, *given, **more)
 
 
 # ---- waiting for a question ------------------------------------------------------------------------------------------
