@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any
 
+from dpselect.gateway import filters
 from dpselect.gateway.pages import conditions
 from dpselect.gateway.pages.conditions import Condition
 
@@ -167,7 +168,7 @@ class Form:
             kind, _, column = self.also.partition(":")
             bounds = self.data["values"][column]
             ends = plain(bounds["low"]), plain(bounds["high"])
-            yield "measures", [f"{kind}({conditions.name(column)}, {ends[0]}, {ends[1]})"]
+            yield "measures", [f"{kind}({filters.column(column)}, {ends[0]}, {ends[1]})"]
         if self.where:
             yield "where", self.where
         if self.during:
