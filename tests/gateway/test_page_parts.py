@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -74,6 +75,25 @@ def test_several_values_of_one_column_mean_any_of_them() -> None:
 
 
 # ---- numbers and words --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "up", "said"),
+    [
+        (0.0178, True, "1.8 %"),
+        (0.0171, True, "1.8 %"),
+        (0.0179, False, "1.7 %"),
+        (0.829, False, "82 %"),
+        (0.821, True, "83 %"),
+        (1, False, "100 %"),
+        (0, True, "0 %"),
+        (0.00004, True, "0.004 %"),
+        (3.03, True, "303 %"),
+        (Fraction(1, 3), False, "33 %"),
+    ],
+)
+def test_what_is_taken_is_rounded_up_and_what_is_left_down(part: float, up: bool, said: str) -> None:
+    assert words.percent(part, up=up).replace(words.SPACE, " ") == said
 
 
 def test_titles_say_what_was_asked() -> None:

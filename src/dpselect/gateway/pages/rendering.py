@@ -14,7 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from dpselect._ground.parameters import percent
 from dpselect.gateway.pages import words
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
@@ -30,10 +29,9 @@ NAVIGATION = {
 FILTERS = {
     **{
         name: getattr(words, name)
-        for name in ("asked", "listed", "moment", "number", "odds", "period", "price", "things")
+        for name in ("asked", "listed", "moment", "number", "odds", "percent", "period", "price", "things")
     },
     "columns": words.key,
-    "percent": percent,
     "python": repr,
     "shell": shlex.quote,
 }

@@ -7,13 +7,14 @@ import math
 import re
 from calendar import month_name
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Any
 
 from dpselect.release import formatting
 
 SPACE = "\N{NO-BREAK SPACE}"
+TENTH = Decimal("0.1")
 QUANTILES = {
     Fraction(1, 2): "median",
     Fraction(1, 4): "lower quartile",
@@ -117,6 +118,14 @@ def _what(body: Mapping[str, Any]) -> str:
 
 
 # ---- numbers and times ---------------------------------------------------------------------------------------------
+
+
+def percent(part: float | Fraction, *, up: bool = False) -> str:
+    """A part of a budget in two digits or three: what is taken is rounded up, what is left down."""
+    exact = Decimal(repr(float(part))) * 100
+    digits = 0 if not exact or exact >= 10 else -1 if exact >= TENTH else exact.adjusted() - 1
+    shown = exact.quantize(Decimal(1).scaleb(digits), ROUND_CEILING if up else ROUND_FLOOR).normalize()
+    return f"{shown:f}{SPACE}%"
 
 
 def number(value: object) -> str:
