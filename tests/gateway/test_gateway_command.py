@@ -32,9 +32,9 @@ def test_check(path: Path, capsys: Captured) -> None:
     assert main(["gateway", "check", str(path)]) == 0
     ended = capsys.readouterr()
     assert ended.err == ""
-    assert ended.out.startswith("data plays\n")
-    assert ended.out.endswith(
-        "\nmind\n  nobody is an owner: while the gateway runs no quota can be granted, and no question agreed to\n"
+    assert ended.out == (
+        f"{path} has no mistakes\n"
+        "mind: nobody is an owner: while the gateway runs no quota can be granted, and no question agreed to\n"
     )
 
 

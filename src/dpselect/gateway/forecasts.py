@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -64,7 +64,7 @@ def _part(asked: Price, standing: Standing) -> tuple[Fraction, Fraction, bool]:
     return standing.part(ceiling), standing.left_with(ceiling), standing.admits(ceiling)
 
 
-def forecast(asked: AskedQuestion, share: Callable[[Plan], Fraction]) -> dict[str, Json]:
+def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str, Json]:
     """What would come back at half the price, at this one and at twice as much, and how sure it would be."""
     plans = {part: _at(asked.plan, part) for part in BESIDE}
     found = _planned(asked, [plan for plan in plans.values() if plan is not None])
@@ -77,7 +77,7 @@ def forecast(asked: AskedQuestion, share: Callable[[Plan], Fraction]) -> dict[st
         rows.append(
             {
                 "epsilon": shown(one.ceiling.epsilon),
-                "share": float(share(one)),
+                "share": float(max(_part(one.price_at(standing.order), standing)[0] for standing in standings)),
                 "items": None if row is None else round(row.items, 1),
                 "lost": None if row is None else round(row.error, 4),
                 "within": None if row is None else row.within,

@@ -316,7 +316,7 @@ class Person(Named):
 
 
 class Proxy(Table):
-    """A proxy that says where requests come from, and who is signed in; only these addresses are believed."""
+    """A proxy that says who is signed in; only these addresses are believed."""
 
     addresses: kinds.Networks
     header: kinds.Header = "X-Forwarded-User"
@@ -343,9 +343,7 @@ class ServerSettings(Table):
     workers: int = Field(default=2, ge=1, le=1_000)  # questions that run at once
     waiting: int = Field(default=100, ge=1, le=1_000_000)  # questions that wait at most, of all people
     waiting_each: Annotated[int, Field(ge=1)] = Field(default_factory=lambda given: min(20, given.get("waiting", 20)))
-    rate: int = Field(
-        default=50, ge=1, le=1_000_000
-    )  # requests a second of one person, or of one address not signed in
+    rate: int = Field(default=50, ge=1, le=1_000_000)  # requests a second of one person
     body: int = Field(default=1 << 20, ge=1_024, le=1 << 30)  # bytes of a request
     proxy: Proxy | None = None
     oidc: Oidc | None = None
