@@ -111,15 +111,16 @@ def of_any(epsilon: Fraction, delta: Fraction) -> Law:
     return lambda people: arb(0) if law is None else law.at(Fraction(people)).ball(PRECISION)
 
 
-def of_limited(terms: Terms, *, several: bool = False, groups: int = 1, named: int = 0) -> Law:
+def of_limited(terms: Terms, *, several: bool = False, groups: int | None = None, named: int = 0) -> Law:
     """Limited domain: a text has to beat bottom, once for a call, whatever k.
 
-    `several` items of a user may hold the text. In each of the `groups` of a user it may be an item, and `named` of
-    them may be called so.
+    `several` items of a user may hold the text. By group it may be an item in each of the `groups` of a user, and
+    `named` of them may be called so.
     """
-    times = Fraction(groups) * (1 if several else Fraction(1, terms.swaps(terms.k_bar))) + named
+    one = 1 if several else Fraction(1, terms.swaps(terms.k_bar))
+    times = one * (1 if groups is None else groups) + named
     pick, threshold = terms.epsilon_per_pick, terms.delta_threshold
-    many = several or groups > 1 or named > 0
+    many = several or groups is not None
 
     def law(people: int) -> arb:
         each = (enclose(pick) * (people - 1)).exp() + ((-enclose(pick)).exp() * (people - 1) if many else 0)
