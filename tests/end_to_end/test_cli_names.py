@@ -59,6 +59,8 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--by": ({"mcp"}, "groups of the settings of a gateway"),
     "--filter": ({"mcp"}, "filters of these settings"),
     "--rows": ({"mcp"}, "their declared sizes"),
+    "--max-share": ({"mcp"}, "max_share of a person in these settings"),
+    "--max-a-day": ({"mcp"}, "the same"),
     "--config": ({"mcp"}, "words for a client"),
     "--token-file": ({"mcp"}, "token="),
     "--engine": ({"doctor"}, "the same"),

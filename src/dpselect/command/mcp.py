@@ -49,6 +49,8 @@ def _of_a_file(command: argparse.ArgumentParser) -> None:
     option(group, "--data", default="default", metavar="NAME", help="what the ledger calls these data")
     said = f"how many rows there are at most: declared, as it decides when answers leave (default {ROWS:,})"
     option(group, "--rows", type=int, default=ROWS, metavar="N", help=said)
+    option(group, "--max-share", metavar="S", help="the part of the quota that one question may cost, such as 5%")
+    option(group, "--max-a-day", type=int, metavar="N", help="new questions in 24 hours at most")
 
 
 def options(command: argparse.ArgumentParser) -> None:
@@ -140,6 +142,8 @@ def _declared(args: argparse.Namespace) -> Settings:
         *(f'{_toml(name)} = "any"' for name in args.filter or ()),
         f"[people.{_toml(args.analyst)}]",
         'role = "analyst"',
+        *([] if args.max_share is None else [f"max_share = {_toml(args.max_share)}"]),
+        *([] if args.max_a_day is None else [f"max_a_day = {args.max_a_day}"]),
     ]
     return read_text("\n".join(lines), Path.cwd(), "what the options declare")
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import forecasts, work
+from dpselect.gateway import forecasts, limits, work
 from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, JobState
@@ -86,7 +86,7 @@ class Intake:
     def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
         free = not question.fresh and self._jobs.answer_to(self._key(question)) is not None
         standings = self._books.standings(question.settings, person, question.periods)
-        return forecasts.price(question, standings, free=free)
+        return limits.told(person, forecasts.price(question, standings, free=free))
 
     def _key(self, question: AskedQuestion) -> str:
         """By what two askings are the same."""
@@ -143,6 +143,9 @@ class Intake:
             self._check_late(question.settings, tick)
             self._check_room(person)
             self._check_budget(person, question)
+            share = self._share(person, question, question.plan)
+            limits.check(person, share, self._jobs.of_day(person.name, time.time() - DAY)[0])
+            job = replace(job, state=JobState.APPROVAL) if limits.must_wait(person, share) else job
         try:
             self._jobs.add(job)
         except LedgerError:
