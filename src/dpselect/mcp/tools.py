@@ -33,6 +33,8 @@ NOTHING = (
     "Nothing came back. That is an answer: no item, or no group, has enough people to be told. It does not mean that "
     "there are none, and asking again costs again."
 )
+FEWER = "Fewer came back than asked for: no others have enough people to be told."
+UNKNOWN = "not known before: a bound is chosen privately first; max_groups_per_user fixes that of groups"
 CANNOT = {
     "top_k": "how many people (unless counts), how far one leads another, or that a missing item has few or none",
     "union": "how many people (unless counts), an order, or that a missing item has few or none",
@@ -202,7 +204,7 @@ class AgentTools:
             "left_after": _percent(found["left_after"]),
             "fits": found["fits"],
             "epsilon": found["epsilon"],
-            "how_near": found.get("accuracy"),
+            "how_near": found.get("accuracy") or UNKNOWN,
             "planted_text": planted(found.get("planted")),
             "cannot_tell": CANNOT[verb],
             "paid_already_and_near_by": [{name: one[name] for name in ("id", "question", "rows")} for one in paid],
@@ -237,8 +239,9 @@ def shown(release: Release, start: int = 0) -> dict[str, Json]:
     verb = str((release.question or {}).get("verb"))
     good = release.accuracy
     sentences = [_safe(one, 1000) for one in (good.sentences if release.items else good.of_nothing.sentences)[:2]]
+    said = NOTHING if not release.items else None if release.complete else FEWER
     return {
-        **({} if release.items else {"answer": NOTHING}),
+        **({} if said is None else {"answer": said}),
         **({"note": STRANGERS} if any(isinstance(one, str) for row in some for one in row) else {}),
         "columns": [*columns],
         "rows": [row[0] if len(columns) == 1 else row for row in some[:ROWS]],

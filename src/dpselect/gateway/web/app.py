@@ -21,6 +21,7 @@ from dpselect.gateway.pages.rendering import sign_in_first
 from dpselect.gateway.pages.routes import routes as page_routes
 from dpselect.gateway.problems import Refused, problem
 from dpselect.gateway.settings.values import Person, Settings
+from dpselect.gateway.web import agents
 from dpselect.gateway.web.api import ROUTES, SIGN_IN, written
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
@@ -65,7 +66,7 @@ def all_routes() -> Sequence[Route]:
         for path, methods, handler, roles in page_routes()
         for method in methods
     ]
-    return [*ROUTES, *pages]
+    return [*ROUTES, *pages, agents.ROUTE]
 
 
 def _mounted(routes: Sequence[Route], rates: Rates) -> list[BaseRoute]:
