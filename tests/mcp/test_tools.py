@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.errors import GatewayError, ParameterError
-from dpselect.gateway.agents import Here
+from dpselect.gateway.agents import here
 from dpselect.mcp.desk import words_of
 from dpselect.mcp.protocol import INSTRUCTIONS
 from dpselect.mcp.tools import FREE, AgentTools
@@ -150,7 +150,7 @@ def test_what_strangers_wrote_stays_data(tmp_path: Path) -> None:
         rows["day"] += [None] * len(names)
     pq.write_table(pa.table(rows), tmp_path / "plays.parquet")
     with serving(tmp_path, promise="100", quota="90") as served:
-        tools = AgentTools(Here(served.gateway, served.people["ann"]))
+        tools = AgentTools(here(served.gateway, served.people["ann"]))
         (reply,) = sent(tools, line("tools/call", name="top_k", arguments={"k": 6, "share": "50%"}))
         text = reply["result"]["content"][0]["text"]
         assert text.isprintable()
@@ -165,7 +165,7 @@ def test_what_strangers_wrote_stays_data(tmp_path: Path) -> None:
 
 def test_four_at_once_spend_no_more_than_there_is(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        tools = AgentTools(Here(served.gateway, served.people["ann"]))
+        tools = AgentTools(here(served.gateway, served.people["ann"]))
         asked = [line("tools/call", k, name="top_k", arguments={"k": k, "share": "30%"}) for k in range(2, 8)]
         replies = [one["result"] for one in sent(tools, *asked)]
         told = [one["content"][0]["text"] for one in replies if one["isError"]]

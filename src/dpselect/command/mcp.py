@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,28 +38,26 @@ exit status: 0 the client left, 2 a parameter is wrong, 3 the data cannot be rea
 """
 
 
-def _of_a_file(command: argparse.ArgumentParser) -> None:
-    """What is declared of a file."""
+def options(command: argparse.ArgumentParser) -> None:
+    """What it understands."""
+    shared.files(command, "a file of data, settings of a gateway (.toml), or the address of one")
+    option(command, "--analyst", metavar="NAME", help="who asks: whose quota pays")
+    option(command, "--token-file", metavar="FILE", help="holds the token for an address", rare=True)
+    option(command, "--config", action="store_true", help="print what a client's settings need, and end")
     group = command.add_argument_group("of a file")
     shared.users_and_items(group)
     several(group, "--by", shown="COLUMN,...", help="columns by which an agent may ask in groups")
     several(group, "--filter", shown="COLUMN,...", help="columns on which it may put conditions")
-    option(group, "--table", metavar="NAME", help="the table, of a database")
-    option(group, "--budget", metavar="FILE", help="the ledger that pays (dpselect ledger --help)")
-    option(group, "--data", default="default", metavar="NAME", help="what the ledger calls these data")
     said = f"how many rows there are at most: declared, as it decides when answers leave (default {ROWS:,})"
-    option(group, "--rows", type=int, default=ROWS, metavar="N", help=said)
-    option(group, "--max-share", metavar="S", help="the part of the quota that one question may cost, such as 5%")
+    for name, shown, text in (
+        ("--table", "NAME", "the table, of a database"),
+        ("--budget", "FILE", "the ledger that pays (dpselect ledger --help)"),
+        ("--data", "NAME", "what the ledger calls these data (default: default)"),
+        ("--max-share", "S", "the part of the quota that one question may cost, such as 5%"),
+    ):
+        option(group, name, metavar=shown, help=text, default="default" if name == "--data" else None)
     option(group, "--max-a-day", type=int, metavar="N", help="new questions in 24 hours at most")
-
-
-def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
-    shared.files(command, "a file of data, settings of a gateway (.toml), or the address of one")
-    _of_a_file(command)
-    option(command, "--analyst", metavar="NAME", help="who asks: whose quota pays")
-    option(command, "--token-file", metavar="FILE", help="holds the token for an address", rare=True)
-    option(command, "--config", action="store_true", help="print what a client's settings need, and end")
+    option(group, "--rows", type=int, default=ROWS, metavar="N", help=said)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -85,9 +83,9 @@ def _desk(args: argparse.Namespace) -> Iterator[Desk]:
     source = args.files[0]
     if source.startswith(("http://", "https://")):
         from dpselect.command.from_gateway import remote_of
-        from dpselect.mcp.desk import Afar
+        from dpselect.mcp.desk import afar
 
-        yield Afar(remote_of(source, args.token_file))
+        yield afar(remote_of(source, args.token_file))
         return
     if args.analyst is None:
         raise ParameterError("--analyst", "name who asks", "nothing", "dpselect ledger grant gives an agent a quota")
@@ -95,7 +93,7 @@ def _desk(args: argparse.Namespace) -> Iterator[Desk]:
     from dpselect.gateway.settings.reading import read
 
     settings = read(source) if source.endswith(".toml") else _declared(args)
-    from dpselect.gateway.agents import Here
+    from dpselect.gateway.agents import here
     from dpselect.gateway.gateway import Gateway
 
     if args.analyst not in settings.people:
@@ -103,7 +101,7 @@ def _desk(args: argparse.Namespace) -> Iterator[Desk]:
     gateway = Gateway(settings)
     try:
         gateway.start()
-        yield Here(gateway, settings.people[args.analyst])
+        yield here(gateway, settings.people[args.analyst])
     finally:
         gateway.stop()
 
@@ -113,49 +111,51 @@ def _declared(args: argparse.Namespace) -> Settings:
     from dpselect.gateway.settings.reading import read_text
     from dpselect.ledger import Ledger
 
-    for name in ("user", "item", "budget"):
+    for name in ("item", "budget"):
         if getattr(args, name) is None:
             raise ParameterError(f"--{name}", "be given for a file", "nothing")
+    if "://" in args.budget:
+        hint = "settings of a gateway name a folder beside it"
+        raise ParameterError("--budget", "be a file", "an address", hint)
     account = asking.account_of(args)
     with Ledger(args.budget) as ledger:
         promise = ledger.data_account(account.dataset).promise
         if not ledger.has_quota(account):
             hint = f"dpselect ledger grant {args.budget} --data {args.data} --analyst {args.analyst} grants one"
             raise ParameterError("--analyst", f"have a quota of {args.data}", args.analyst, hint)
-    said = {
-        "source": args.files,
-        "user": args.user,
-        "items": [args.item if len(args.item) > 1 else args.item[0]],
-        **({} if args.by is None else {"groups": args.by}),
-        **({} if args.table is None else {"table": args.table}),
-    }
+    item = args.item if len(args.item) > 1 else args.item[0]
+    data = {"source": args.files, "user": args.user, "items": [item], "groups": args.by, "table": args.table}
+    person = {"role": "analyst", "max_share": args.max_share, "max_a_day": args.max_a_day}
     lines = [
         "[server]",
         f"ledger = {_toml(args.budget)}",
         "workers = 1",
         f"folder = {_toml(args.budget + '.mcp')}",
         f"[data.{_toml(args.data)}]",
-        *(f"{name} = {_toml(value)}" for name, value in said.items()),
+        *_toml_of(data),
         f'promise = {{ epsilon = "{promise.epsilon}", delta = "{promise.delta}" }}',
         f"sizes = {{ rows = {args.rows} }}",
         f"[data.{_toml(args.data)}.filters]",
-        *(f'{_toml(name)} = "any"' for name in args.filter or ()),
+        *_toml_of(dict.fromkeys(args.filter or (), "any")),
         f"[people.{_toml(args.analyst)}]",
-        'role = "analyst"',
-        *([] if args.max_share is None else [f"max_share = {_toml(args.max_share)}"]),
-        *([] if args.max_a_day is None else [f"max_a_day = {args.max_a_day}"]),
+        *_toml_of(person),
     ]
     return read_text("\n".join(lines), Path.cwd(), "what the options declare")
 
 
 def _toml(value: object) -> str:
-    """A text, or a list of texts, as TOML has them."""
+    """A text, a number or a list as TOML has them."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _toml_of(table: Mapping[str, object]) -> list[str]:
+    """What is given of a table."""
+    return [f"{_toml(name)} = {_toml(value)}" for name, value in table.items() if value is not None]
 
 
 def _config() -> str:
     """The entry of a client; VS Code calls mcpServers `servers`."""
     words = [one for one in sys.argv[1:] if one != "--config"]
     words = [os.path.abspath(one) if os.path.exists(one) else one for one in words]
-    entry = {"command": os.path.abspath(sys.argv[0]), "args": words}
+    entry = {"command": sys.executable, "args": ["-m", "dpselect", *words]}
     return json.dumps({"mcpServers": {"dpselect": entry}}, indent=2)

@@ -3,62 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.jobs import FINAL
 from dpselect.gateway.problems import of_error
 from dpselect.gateway.settings.values import Person
-from dpselect.mcp.desk import APPROVAL, Job
-from dpselect.release.formatting import Json
-from dpselect.release.release import Release
+from dpselect.mcp.desk import Body, Desk
 from dpselect.remote.problems import error_of
 
-V = TypeVar("V")
 LOOK = 0.1  # seconds between two looks whether a question has ended, which it does at its tick
 
 
-class Here:
-    """The desk of one person."""
+def here(gateway: Gateway, person: Person) -> Desk:
+    """The desk of one person, whose refusals are those that a client of HTTP has."""
 
-    def __init__(self, gateway: Gateway, person: Person) -> None:
-        self._gateway, self._person = gateway, person
+    def way(what: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(*given: object) -> Any:
+            try:
+                return what(person, *given)
+            except Exception as error:
+                raise error_of(of_error(error)) from None
 
-    def _asked(self, what: Callable[..., V], *given: object) -> V:
-        """What the gateway says; its refusals are those that a client of its HTTP has."""
-        try:
-            return what(self._person, *given)
-        except Exception as error:
-            raise error_of(of_error(error)) from None
+        return asked
 
-    def described(self) -> list[dict[str, Json]]:
-        """The data that may be asked."""
-        return self._asked(self._gateway.described)
+    def look(job: Body) -> Any:
+        time.sleep(LOOK)
+        return way(gateway.job)(job["id"])
 
-    def budget(self) -> list[dict[str, Json]]:
-        """What is left."""
-        return self._asked(self._gateway.budget)
-
-    def answers(self) -> list[dict[str, Json]]:
-        """The answers that were paid for."""
-        return self._asked(self._gateway.answers)
-
-    def answer(self, number: str) -> Release:
-        """One of them."""
-        return self._asked(self._gateway.answer, number).release
-
-    def price(self, body: Mapping[str, Json]) -> dict[str, Json]:
-        """What a question costs."""
-        return self._asked(self._gateway.price, body)
-
-    def ask(self, body: Mapping[str, Json]) -> Job:
-        """Take a question."""
-        return self._asked(self._gateway.ask, body)
-
-    def ended(self, job: Job) -> Job:
-        """The question once it has ended, at its tick."""
-        while job["state"] not in (*map(str, FINAL), APPROVAL):
-            time.sleep(LOOK)
-            job = self._asked(self._gateway.job, job["id"])
-        return job
+    return Desk(
+        way(gateway.described),
+        way(gateway.budget),
+        way(gateway.answers),
+        way(lambda who, number: gateway.answer(who, number).release),
+        way(gateway.price),
+        way(gateway.ask),
+        look,
+    )

@@ -1,75 +1,58 @@
-"""Where questions go: to a gateway of this process, or of another. Bodies and replies are those of its HTTP."""
+"""Where questions go: to a gateway of another process here, or of this one (`gateway/agents.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from dpselect._ground.parameters import near
 from dpselect.draws import fresh_key
 from dpselect.errors import DpselectError, GatewayError, ParameterError
-from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 from dpselect.remote.remote import Remote
 from dpselect.remote.waiting import RUNNING, RemoteJob
 
-Job = Mapping[str, Any]
+Body = Mapping[str, Any]
 APPROVAL = "approval"
 
 
-class Desk(Protocol):
-    """What one person may do with a gateway. Everything that goes wrong is a DpselectError."""
+@dataclass(frozen=True)
+class Desk:
+    """What one person may do with a gateway, in the bodies and replies of its HTTP. What goes wrong is ours."""
 
-    def described(self) -> list[dict[str, Json]]:
-        """The data that may be asked, as declared."""
-        ...
+    described: Callable[[], list[Any]]
+    budget: Callable[[], list[Any]]
+    answers: Callable[[], list[Any]]  # newest first
+    answer: Callable[[str], Release]
+    price: Callable[[Body], Body]
+    ask: Callable[[Body], Body]  # the job of a question, which may not have ended
+    look: Callable[[Body], Body]  # a job, a while later
 
-    def budget(self) -> list[dict[str, Json]]:
-        """What is left."""
-        ...
-
-    def answers(self) -> list[dict[str, Json]]:
-        """The answers that were paid for, newest first."""
-        ...
-
-    def answer(self, number: str) -> Release:
-        """One of them."""
-        ...
-
-    def price(self, body: Mapping[str, Json]) -> dict[str, Json]:
-        """What a question costs."""
-        ...
-
-    def ask(self, body: Mapping[str, Json]) -> Job:
-        """Take a question, which may not have ended."""
-        ...
-
-    def ended(self, job: Job) -> Job:
-        """The question once it has ended, or waits for somebody to agree."""
-        ...
-
-
-class Afar:
-    """A gateway at an address."""
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote, self._wire = remote, remote.data().wire
-        self.described, self.budget = remote.described, remote.budget
-        self.answers, self.answer = remote.answers, remote.answer
-
-    def price(self, body: Mapping[str, Json]) -> dict[str, Json]:
-        """By its reply."""
-        return dict(self._wire.post("/v1/price", body))
-
-    def ask(self, body: Mapping[str, Json]) -> Job:
-        """Under a key of its own: what is sent twice is asked once."""
-        return RemoteJob.of(self._wire.post("/v1/questions", body, key=fresh_key().hex())).found
-
-    def ended(self, job: Job) -> Job:
-        """Looked at again whenever the gateway lets go of the request."""
-        while job["state"] in RUNNING and job["state"] != APPROVAL:
-            job = RemoteJob.of(self._wire.get(f"{RemoteJob.of(job).path}?wait=25")).found
+    def ended(self, job: Body) -> Body:
+        """The job once it has ended, or waits for somebody to agree."""
+        while is_open(job):
+            job = self.look(job)
         return job
+
+
+def is_open(job: Body) -> bool:
+    """Will it end by itself?"""
+    return job["state"] in RUNNING and job["state"] != APPROVAL
+
+
+def afar(remote: Remote) -> Desk:
+    """A gateway at an address. A question has a key of its own, so what is sent twice is asked once."""
+    wire = remote.data().wire
+    return Desk(
+        remote.described,
+        remote.budget,
+        remote.answers,
+        remote.answer,
+        lambda body: dict(wire.post("/v1/price", body)),
+        lambda body: RemoteJob.of(wire.post("/v1/questions", body, key=fresh_key().hex())).found,
+        lambda job: RemoteJob.of(wire.get(f"{RemoteJob.of(job).path}?wait=25")).found,
+    )
 
 
 def words_of(error: DpselectError) -> str:
@@ -81,7 +64,7 @@ def words_of(error: DpselectError) -> str:
     return f"{'fix' if isinstance(error, ParameterError) and not right else 'refused'}: {said}"
 
 
-def refuse_unknown(tool: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def refuse_unknown(tool: str, given: Body, known: Body) -> None:
     """A name that a tool has not."""
     for name in given:
         if name not in known:

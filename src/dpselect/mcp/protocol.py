@@ -38,7 +38,7 @@ class Tools(Protocol):
         ...
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Json]:
-        """The result of one, which may take until a tick; KeyError where it is not known."""
+        """The result of one, which may take until a tick; WrongError where it is not known."""
         ...
 
 
@@ -115,10 +115,7 @@ def _result(method: str, given: dict[str, Any], tools: Tools, version: str, call
             name, arguments = given.get("name"), given.get("arguments")
             if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
                 raise WrongError(PARAMS, "a call has the name of a tool, and an object of arguments")
-            try:
-                return {**call(name, arguments or {}), **complete}
-            except KeyError:
-                raise WrongError(PARAMS, "there is no tool of that name") from None
+            return {**call(name, arguments or {}), **complete}
     raise WrongError(METHOD, "there is no such method here")
 
 

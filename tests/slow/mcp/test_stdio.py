@@ -12,7 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import dpselect as dps
+from dpselect.command.main import main
 from tests.gateway.processes import PATIENCE, demonstration, write_rows
 
 
@@ -138,7 +141,7 @@ def test_what_it_needs_is_said_by_the_name_of_the_option(tmp_path: Path) -> None
     ledger(tmp_path).close()
     for words, said in (
         (("plays.parquet",), "--analyst must name who asks"),
-        (("plays.parquet", "--analyst", "agent"), "--user must be given for a file"),
+        (("plays.parquet", "--analyst", "agent"), "--item must be given for a file"),
         ((*OF_A_FILE, "--analyst", "eve"), "--analyst must have a quota of plays, got eve"),
         (("none.toml", "--analyst", "agent"), "none.toml: cannot be read"),
         (("http://127.0.0.1:9",), "token must be given"),
@@ -153,12 +156,14 @@ def test_what_a_client_needs_is_printed(tmp_path: Path) -> None:
     with talking(tmp_path, *OF_A_FILE, "--config") as client:
         out, _ = client.process.communicate(timeout=PATIENCE)
     entry = json.loads(out)["mcpServers"]["dpselect"]
-    assert entry["args"][:2] == ["mcp", str(tmp_path / "plays.parquet")]
+    assert entry["args"][:4] == ["-m", "dpselect", "mcp", str(tmp_path / "plays.parquet")]
+    ran = subprocess.run([entry["command"], *entry["args"]], input=b"", check=False, timeout=PATIENCE)
+    assert ran.returncode == 0
     assert str(tmp_path / "budget.sqlite") in entry["args"]
     assert "--config" not in entry["args"]
 
 
-def test_in_front_of_a_gateway_and_of_its_settings(tmp_path: Path) -> None:
+def test_in_front_of_a_gateway_and_of_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with demonstration(tmp_path / "demo") as demo:
         with talking(tmp_path, demo.url, environment={"DPSELECT_TOKEN": demo.tokens["analyst"]}) as client:
             assert client.call("data")[0]["name"] == "listening"
@@ -166,6 +171,9 @@ def test_in_front_of_a_gateway_and_of_its_settings(tmp_path: Path) -> None:
             assert price["how_near"]
             found = client.call("top_k", k=3, share="5%")
             assert found["planted_text"] == price["planted_text"]
+            monkeypatch.setenv("DPSELECT_TOKEN", demo.tokens["auditor"])
+            assert main(["check", found["id"], "--gateway", demo.url]) == 0  # by whom the id is shown to
+            assert main(["check", "none", "--gateway", demo.url]) == 9
             assert str(client.call("top_k", where="user = 3")).startswith("refused: where must use columns that")
             assert client.leave() == 0
         with talking(tmp_path, demo.url, environment={"DPSELECT_TOKEN": "dps_" + "b" * 40}) as client:

@@ -10,15 +10,14 @@ from starlette.concurrency import run_in_threadpool as threaded
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.gateway.agents import LOOK, Here
+from dpselect.gateway.agents import LOOK, here
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.web.api import SIGN_IN, gateway_of, written
 from dpselect.gateway.web.desk import desk_of, thinking
 from dpselect.gateway.web.routes import ANALYST, Route
-from dpselect.mcp.desk import APPROVAL
+from dpselect.mcp.desk import is_open
 from dpselect.mcp.protocol import WrongError, answered, failed, read
 from dpselect.mcp.tools import AgentTools
-from dpselect.remote.waiting import RUNNING
 
 
 async def agents(request: Request) -> Response:
@@ -28,7 +27,7 @@ async def agents(request: Request) -> Response:
     except WrongError as wrong:
         return written(failed(wrong), 400)
     gateway, person = gateway_of(request), request.state.person
-    tools = AgentTools(Here(gateway, person))
+    tools = AgentTools(here(gateway, person))
     reply = await thinking(request, answered, message, tools, version("dpselect"), tools.begun)
     if reply is None:
         return Response(status_code=202)
@@ -36,14 +35,14 @@ async def agents(request: Request) -> Response:
     if "state" in found:  # the job of a question
         with desk_of(request).holding(person.name):
             job = found
-            while job["state"] in RUNNING and job["state"] != APPROVAL:
+            while is_open(job):
                 await asyncio.sleep(LOOK)
                 person = await request.app.state.identity.of(request)
                 if person is None:
                     raise Refused("sign-in", SIGN_IN)
                 job = await threaded(gateway.job, person, found["id"])
         said = {name: found[name] for name in ("resultType",) if name in found}
-        reply["result"] = {**await thinking(request, AgentTools(Here(gateway, person)).ended, job), **said}
+        reply["result"] = {**await thinking(request, AgentTools(here(gateway, person)).ended, job), **said}
     return written(reply)
 
 
