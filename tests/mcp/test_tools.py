@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import dpselect as dps
 from dpselect.errors import GatewayError, ParameterError
 from dpselect.gateway.agents import here
-from dpselect.mcp.desk import words_of
+from dpselect.mcp.desk import afar, words_of
 from dpselect.mcp.protocol import INSTRUCTIONS
 from dpselect.mcp.tools import FREE, AgentTools
 from dpselect.questions.questions import QUESTIONS
@@ -166,12 +168,29 @@ def test_what_strangers_wrote_stays_data(tmp_path: Path) -> None:
 def test_four_at_once_spend_no_more_than_there_is(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         tools = AgentTools(here(served.gateway, served.people["ann"]))
-        asked = [line("tools/call", k, name="top_k", arguments={"k": k, "share": "30%"}) for k in range(2, 8)]
-        replies = [one["result"] for one in sent(tools, *asked)]
-        told = [one["content"][0]["text"] for one in replies if one["isError"]]
-        assert len(replies) == 6
+        with ThreadPoolExecutor(4) as agents:
+            asked = [agents.submit(tools.call, "top_k", {"k": k, "share": "30%"}) for k in range(2, 8)]
+            results: list[Any] = [one.result() for one in asked]
+        told = [one["content"][0]["text"] for one in results if one["isError"]]
         assert told
         assert all(one.startswith("refused: ") for one in told)
         assert len(called(tools, "answers")) == 6 - len(told)
         standing = served.gateway.budget(served.people["ann"])[0]
         assert 0 <= standing["left"] < 0.4  # type: ignore[operator]
+
+
+def test_a_loop_ends_in_a_refusal_and_costs_its_quota(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        tools = AgentTools(here(served.gateway, served.people["ann"]))
+        said = [called(tools, "union", share="30%", where=f"minutes > {place}") for place in range(6)]
+        assert said[-1].startswith("refused: the question ")
+        again = [called(tools, "union", share="30%", where=f"minutes > {place}") for place in range(6)]
+        assert [str(one)[:200] for one in again] == [str(one)[:200] for one in said]
+        left: list[Any] = [one["left"] for one in served.gateway.budget(served.people["ann"])]
+        assert 0 <= left[0] < 0.1
+
+
+def test_the_tools_are_told_also_where_the_data_cannot_be_reached() -> None:
+    tools = AgentTools(afar(dps.connect("http://127.0.0.1:9", token="a" * 40, patience=0)))
+    assert len(tools.listed()) == 11
+    assert called(tools, "top_k").startswith("refused: the data cannot be reached now")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Protocol
 
@@ -19,7 +18,6 @@ STATELESS = "2026-07-28"
 BY_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 REVISION = "io.modelcontextprotocol/protocolVersion"
 LONGEST = 1 << 20  # bytes of a message
-AT_ONCE = 32  # calls that wait for their answers
 PARSE, REQUEST, METHOD, PARAMS, INTERNAL, UNSUPPORTED = -32700, -32600, -32601, -32602, -32603, -32022
 INSTRUCTIONS = (
     "Differentially private answers about people: nothing here can tell of one person, list rare items or give exact "
@@ -120,43 +118,23 @@ def _result(method: str, given: dict[str, Any], tools: Tools, version: str, call
 
 
 def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
-    """Reply line by line until there is no more. Calls run beside each other, and each reply is one write."""
-    writing, room = threading.Lock(), threading.BoundedSemaphore(AT_ONCE)
+    """Reply line by line, one after the other, until there is no more.
 
-    def tell(reply: Reply | None) -> None:
-        if reply is not None:
-            with writing, contextlib.suppress(OSError, ValueError):  # nobody reads any more
-                sink.write(json.dumps(reply, allow_nan=False).encode("ascii") + b"\n")
-                sink.flush()
-
-    def called(message: Any) -> None:
-        try:
-            tell(answered(message, tools, version))
-        finally:
-            room.release()
-
+    While a question is at work nothing else is replied to: how fast that would be tells how much is computed.
+    """
     while line := source.readline(LONGEST + 1):
         while len(line) > LONGEST and not line.endswith(b"\n") and (more := source.readline(LONGEST)):
             line = b"?" * LONGEST + more[-1:]  # the rest of what is too long
         if not line.strip():
             continue
         try:
-            message = read(line)
+            reply = answered(read(line), tools, version)
         except WrongError as wrong:
-            tell(failed(wrong))
-            continue
-        if not isinstance(message, dict) or message.get("method") != "tools/call" or "id" not in message:
-            tell(answered(message, tools, version))
-        elif room.acquire(blocking=False):
-            threading.Thread(target=called, args=(message,), daemon=True).start()
-        else:
-            tell(answered(message, tools, version, _busy))
-    for _ in range(AT_ONCE):  # what was asked is answered, although nobody may be there any more
-        room.acquire()
-
-
-def _busy(name: str, arguments: Mapping[str, Any]) -> Reply:  # noqa: ARG001
-    return failure(f"refused: {AT_ONCE} calls wait already; nothing was asked")
+            reply = failed(wrong)
+        if reply is not None:
+            with contextlib.suppress(OSError, ValueError):  # nobody reads any more
+                sink.write(json.dumps(reply, allow_nan=False).encode("ascii") + b"\n")
+                sink.flush()
 
 
 def failure(text: str) -> Reply:

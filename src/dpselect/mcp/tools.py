@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from typing import Any
@@ -74,7 +73,7 @@ class AgentTools:
     """The tools of one person."""
 
     def __init__(self, desk: Desk) -> None:
-        self._desk, self._one = desk, threading.Lock()
+        self._desk = desk
         self._opened: set[str] | None = None
 
     # ---- what there is ------------------------------------------------------------------------------------------
@@ -98,7 +97,10 @@ class AgentTools:
 
     def _what_is_open(self) -> set[str]:
         if self._opened is None:
-            every = self._desk.described()
+            try:
+                every = self._desk.described()
+            except DpselectError:  # which whoever asks hears
+                return {*OPENED.values()}
             self._opened = {name for one in every for name, value in one.items() if value}
             self._opened |= {"several"} if len(every) > 1 else set()
         return self._opened
@@ -106,20 +108,9 @@ class AgentTools:
     # ---- what they do -------------------------------------------------------------------------------------------
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Json]:
-        """The result of one; what is wrong is told in it.
-
-        Any number wait, and one computes at a time, as what a gateway's ticks have room for counts on.
-        """
-        with self._one:
-            begun = self.begun(name, arguments)
-        if "content" in begun:
-            return dict(begun)
-        try:
-            job = self._desk.ended(begun)
-        except DpselectError as error:
-            return failure(_safe(words_of(error), 1000))
-        with self._one:
-            return self.ended(job)
+        """The result of one; what is wrong is told in it."""
+        begun = self.begun(name, arguments)
+        return dict(begun) if "content" in begun else self.ended(begun)
 
     def begun(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Json] | Body:
         """The result of a free tool or of a mistake; of a question that was taken its job, which has an `id`."""
@@ -137,9 +128,9 @@ class AgentTools:
             return failure(_safe(words_of(error), 1000))
 
     def ended(self, job: Body) -> dict[str, Json]:
-        """The result of a question that has ended."""
+        """The result of a question, once it has ended."""
         try:
-            return self._result(job)
+            return self._result(self._desk.ended(job))
         except DpselectError as error:
             return failure(_safe(words_of(error), 1000))
 
