@@ -45,7 +45,8 @@ class WrongError(Exception):
 
     def __init__(self, code: int, message: str, **data: Json) -> None:
         super().__init__(message)
-        self.code, self.data = code, data
+        self.code: int = code
+        self.data: dict[str, Json] = data
 
 
 def read(line: bytes) -> Any:
