@@ -48,6 +48,7 @@ JSON: list[Row] = [
     ("GET", "/v1/answers/{answer}.html", None, 401, (200, 200, 404, 200)),
     ("GET", "/v1/budget", None, 401, (200, 200, 200, 200)),
     ("POST", "/v1/grants", GRANT, 401, (200, 403, 403, 403)),
+    ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, 401, (403, 200, 200, 403)),
     ("GET", "/v1/people", None, 401, (200, 403, 403, 403)),
     ("GET", "/v1/record/plays", None, 401, (200, 403, 403, 200)),
     ("GET", "/v1/verification", None, 401, (200, 403, 403, 200)),

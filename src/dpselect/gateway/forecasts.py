@@ -19,6 +19,7 @@ from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
 from dpselect.queries.plan import Plan
+from dpselect.queries.planted import fewest
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.questions.parts import Method
@@ -55,6 +56,12 @@ def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) 
         "fits": fits or free,
         "free": free,
         "sentence": sentence,
+        "accuracy": [*plan.accuracy.sentences],
+        "planted": fewest(
+            plan,
+            periods=1 if asked.periods is None else len(asked.periods.all),
+            parts=isinstance(asked.item, tuple) and len(asked.item) > 1,
+        ),
     }
 
 

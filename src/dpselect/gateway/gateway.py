@@ -12,13 +12,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import forecasts, work
+from dpselect.gateway import forecasts, limits, work
 from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import FINAL, Job, JobState, moment
@@ -152,7 +153,7 @@ class Gateway:
     def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
         free = not question.fresh and self.jobs.answer_to(self._key(question)) is not None
         standings = self.books.standings(question.settings, person, question.periods)
-        return forecasts.price(question, standings, free=free)
+        return limits.told(person, forecasts.price(question, standings, free=free))
 
     def _key(self, question: AskedQuestion) -> str:
         """By what two askings are the same."""
@@ -263,11 +264,14 @@ class Gateway:
             raise Refused("too-many", f"{own} questions of yours wait already, which is the most.", after=5)
         if of_all >= server.waiting:
             raise Refused("busy", "As many questions wait as the gateway takes. Try again soon.", after=5)
+        share = Fraction()
         for period, one in self.books.ledger.standings(account, question.periods).items():
             ceiling = one.ceiling(Ceiling.of(question.plan.price_at(one.order)))
             if not one.admits(ceiling):
                 raise one.refusal(ceiling, period)
-        return job
+            share = max(share, one.part(ceiling))
+        limits.check(person, share, questions)
+        return replace(job, state=JobState.APPROVAL) if limits.must_wait(person, share) else job
 
     def _tick(self, question: AskedQuestion) -> float:
         """How long after its beginning it ends, by its parameters and by what the owner declared."""

@@ -290,6 +290,9 @@ class Person(Named):
     role: kinds.OneRole
     data: kinds.Names | None = None  # the data sets they may use; None: all
     quota: Amount | None = None  # granted in each of them when the gateway first starts
+    max_share: kinds.Share | None = None  # of the quota, for one question at most
+    max_a_day: int | None = Field(default=None, ge=0, le=MOST_ITEMS)  # new questions in 24 hours at most
+    approve_above: kinds.Share | None = None  # of the quota: somebody else must agree to a question that costs more
     token: kinds.Digest | None = Field(default=None, repr=False)  # the SHA-256 of a token, in hexadecimal
     until: datetime.date | None = None  # the last day on which they may sign in
     subject: kinds.Text | None = None  # what a trusted proxy or an identity provider calls them

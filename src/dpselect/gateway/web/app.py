@@ -19,6 +19,7 @@ from dpselect.gateway.pages.handlers import PAGES
 from dpselect.gateway.pages.rendering import problem_page
 from dpselect.gateway.problems import Refused, mistake, of_error, problem
 from dpselect.gateway.settings.values import Settings
+from dpselect.gateway.web import agents
 from dpselect.gateway.web.api import ROUTES, SIGN_IN, written
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
@@ -53,7 +54,7 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
 
 def all_routes() -> Sequence[Route]:
     """Those of the API and those of the pages."""
-    return [*ROUTES, *PAGES]
+    return [*ROUTES, *PAGES, agents.ROUTE]
 
 
 def _mounted(routes: Sequence[Route], rates: Rates) -> list[BaseRoute]:

@@ -191,6 +191,8 @@ class Price(TypedDict):
     fits: bool
     free: bool
     sentence: str
+    accuracy: list[str]
+    planted: Count | None
 
 
 class ForecastRow(TypedDict):
