@@ -1,6 +1,6 @@
 """Text files as scans: every line is read by itself, whatever stands in it, and all columns are text.
 
-Lines reach DuckDB as one column of text, each with its line feed, and SQL takes each apart. DuckDB moves a filter below
+Lines reach DuckDB as one column of text, and SQL takes each apart. DuckDB moves a filter below
 what it filters, and would take a line apart once more for each condition; not below a function that may say something
 else each time, as it thinks of the number of a connection.
 """
@@ -19,7 +19,7 @@ from dpselect.engines.sources.text_lines import Header, blocks
 from dpselect.errors import SourceError
 
 _ONCE = "current_connection_id() IS NOT NULL"
-_END, _FEED = r"\n", "chr(10)"
+_LINE_FEED = r"\n"
 
 
 @dataclass(frozen=True)
@@ -76,26 +76,28 @@ def csv_rows(lines: str, header: Header, columns: Sequence[str]) -> str:
     A line is well formed if Python's csv module reads it, alone and strictly, as one record: a field that starts with a
     quote ends with one, and a quote inside of it is doubled. A carriage return is a character like others.
 
-    A line is split at its delimiters, of which those between quotes come as line feeds. Where that does not make
-    fields, since a quote stands inside of one that has none around it, each field is looked for.
+    A line is split at its delimiters, but for those between quotes, in whose places are line feeds. Where that does not
+    make fields, since a quote stands inside of one that has none around it, each field is looked for.
     """
-    mark, width = header.delimiter, len(header.names)
-    whole = f"replace(left(line, -1), {_FEED}, {literal(mark)})"  # rtrim would take a last delimiter too
-    text, bare = '"(?:[^"]|"")*"', f"[^{mark}]*"
-    simple = f'(?:"(?:[^"{mark}]|"")*"|[^"{mark}{_END}]*)'
-    record, split = (f"{one}(?:[{mark}]{one})*" for one in (f'(?:{text}|[^"{mark}]{bare}|)', simple))
+    mark, width = literal(header.delimiter), len(header.names)
+    text, other = '"(?:[^"]|"")*"', f"[^{header.delimiter}]*"
+    split = f'(?:"(?:[^"{header.delimiter}]|"")*"|[^"{header.delimiter}{_LINE_FEED}]*)'
+    found = f'(?:{text}|(?:[^"{header.delimiter}]{other})?)'
+    whole = f"replace(line, chr(10), {mark})"
+
+    def record(line: str, field: str) -> str:
+        return f"regexp_full_match({line}, {literal(f'{field}(?:[{header.delimiter}]{field})*')})"
+
     fields = (
-        f"CASE WHEN {_ONCE} AND (NOT contains(line, '\"') OR regexp_full_match(line, {literal(split + _END)})) "
-        f"THEN string_split(line, {literal(mark)}) WHEN regexp_full_match({whole}, {literal(record)}) "
-        f"THEN regexp_extract_all({literal(mark)} || {whole}, {literal(f'[{mark}]({text}|{bare})')}, 1) END"
+        f"CASE WHEN {_ONCE} AND (NOT contains(line, '\"') OR {record('line', split)}) THEN string_split(line, {mark}) "
+        f"WHEN {record(whole, found)} "
+        f"THEN regexp_extract_all({mark} || {whole}, {literal(f'[{header.delimiter}]({text}|{other})')}, 1) END"
     )
 
     def value(name: str) -> str:
-        place = header.names.index(name) + 1
-        one = f"rtrim(f[{place}], {_FEED})" if place == width else f"f[{place}]"
-        # A comparison is quicker than a look at the start.
-        inside = f"replace(replace(substr({one}, 2, length({one}) - 2), '\"\"', '\"'), {_FEED}, {literal(mark)})"
-        starts = f"{_ONCE} AND {one} >= '\"' AND {one} < '#'"
+        one = f"f[{header.names.index(name) + 1}]"
+        inside = f"replace(replace(substr({one}, 2, length({one}) - 2), '\"\"', '\"'), chr(10), {mark})"
+        starts = f"{_ONCE} AND {one} >= '\"' AND {one} < '#'"  # quicker than a look at the start
         return f"CASE WHEN {starts} THEN {inside} ELSE nullif({one}, '') END AS {quoted(name)}"
 
     values = ", ".join(map(value, columns))

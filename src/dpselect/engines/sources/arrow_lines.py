@@ -56,9 +56,9 @@ _kept: dict[int, Any] = {}
 
 @contextmanager
 def streamed(blocks: Iterator[bytes], delimiter: str | None = None) -> Iterator[object]:
-    """Inside, a stream that can be read once: one column `line`, each line of the blocks with its line feed.
+    """Inside, a stream that can be read once: one column `line`, each line of the blocks without its line feed.
 
-    A delimiter that has an odd number of quotes before it in its line comes as a line feed too, if one is given.
+    A line feed stands in the place of a delimiter, if one is given, that has an odd number of quotes before it.
     """
     number = next(_numbers)
     _kept[number] = blocks, delimiter
@@ -134,14 +134,16 @@ def _array(length: int, buffers: Sequence[int | None], children: Sequence[Any], 
 
 
 def _lines(block: bytes, delimiter: str | None) -> tuple[_Array, Any]:
-    data = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero(data == _LINE_FEED)
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED)
     offsets = np.zeros(len(ends) + 1, np.int32)
-    offsets[1:] = ends + 1
-    if delimiter is not None and b'"' in block:
-        odd = (data == _QUOTE).cumsum(dtype=np.uint8) & 1  # that the sum runs over is no matter
-        before = np.repeat(np.concatenate([np.zeros(1, np.uint8), odd[ends[:-1]]]), np.diff(offsets))
-        block = np.where((data == ord(delimiter)) & (odd != before), _LINE_FEED, data).tobytes()
-    at = ctypes.cast(ctypes.c_char_p(block), ctypes.c_void_p).value
-    lines = _array(len(ends), [None, offsets.ctypes.data, at], [], (offsets, block))
+    offsets[1:] = ends - np.arange(len(ends))
+    text = block.replace(b"\n", b"")
+    if delimiter is not None and b'"' in text:
+        data = np.frombuffer(text, np.uint8)
+        odd = np.zeros(len(text) + 1, np.uint8)  # quotes before each byte; that their number runs over is no matter
+        odd[1:] = (data == _QUOTE).cumsum(dtype=np.uint8) & 1
+        inside = odd[:-1] != np.repeat(odd[offsets[:-1]], np.diff(offsets))
+        text = np.where((data == ord(delimiter)) & inside, _LINE_FEED, data).tobytes()
+    at = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value
+    lines = _array(len(ends), [None, offsets.ctypes.data, at], [], (offsets, text))
     return _array(len(ends), [None], [lines], None)
