@@ -1,4 +1,4 @@
-"""Columns of text as a stream of Arrow data, straight from the bytes they stand in: no value is ever copied here.
+"""Lines of text as a stream of Arrow data, straight from the bytes in which they stand: no line is ever copied here.
 
 Arrow's C interface asks a producer for four functions. They are made once for all streams and are never freed, since
 another library keeps their addresses; what a stream or a batch needs is kept under a number until it is released.
@@ -9,15 +9,11 @@ from __future__ import annotations
 import ctypes
 import errno
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-
-from dpselect.engines.sources.text_cells import Cells
-
-Batch = tuple[bytes, Sequence[Cells]]
-"""Bytes, and for each column the places of its values in them."""
 
 
 class _Schema(ctypes.Structure):
@@ -52,36 +48,25 @@ _Stream._fields_ = [
     ("get_schema", _GetSchema), ("get_next", _GetNext), ("get_last_error", _GetError), ("release", _FreeStream),
     ("private_data", ctypes.c_void_p),
 ]  # fmt: skip
-_NULLABLE = 2
+_LINE_FEED, _QUOTE = np.frombuffer(b'\n"', np.uint8)
 _numbers = itertools.count(1)
 _kept: dict[int, Any] = {}
-"""What must live until it is released: batches, schemas, and the streams that are read."""
+"""What must live until it is released: batches, schemas, and the blocks of streams that are read."""
 
 
-class TextStream:
-    """An object that gives Arrow data anew each time: of every column a pair, the value and what follows it.
+@contextmanager
+def streamed(blocks: Iterator[bytes], delimiter: str | None = None) -> Iterator[object]:
+    """Inside, a stream that can be read once: one column `line`, each line of the blocks without its line feed.
 
-    The values of an Arrow column of text stand side by side, so what lies between two of them is a value as well: the
-    second of each pair, which nobody reads.
+    A line feed stands in the place of a delimiter, if one is given, that has an odd number of quotes before it.
     """
-
-    def __init__(self, columns: int, batches: Callable[[], Iterator[Batch]]) -> None:
-        self._columns = columns
-        self._batches = batches
-        self._given: list[tuple[int, _Stream]] = []
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A new stream of all rows, of which none is read yet."""
-        number = next(_numbers)
-        stream = _Stream(_get_schema, _get_next, _get_error, _free_stream, number)
-        self._given.append((number, stream))
-        _kept[number] = (self._columns, self._batches())
-        return _capsule(ctypes.addressof(stream), b"arrow_array_stream", None)
-
-    def close(self) -> None:
-        """Forget the streams that nobody read to the end."""
-        for number, _ in self._given:
-            _kept.pop(number, None)
+    number = next(_numbers)
+    _kept[number] = blocks, delimiter
+    stream = _Stream(_get_schema, _get_next, _get_error, _free_stream, number)
+    try:
+        yield _capsule(ctypes.addressof(stream), b"arrow_array_stream", None)
+    finally:
+        _kept.pop(number, None)  # where nobody read it to the end
 
 
 _capsule = ctypes.pythonapi.PyCapsule_New
@@ -98,10 +83,9 @@ def _tell_error(_at: Any) -> int:
     return ctypes.addressof(_TOLD)
 
 
-def _tell_schema(at: Any, out: Any) -> int:
+def _tell_schema(_at: Any, out: Any) -> int:
     try:
-        columns, _ = _kept[at.contents.private_data]
-        _give(out, _schema(b"+s", b"", [_pair(f"c{place}".encode()) for place in range(columns)]))
+        _give(out, _schema(b"+s", b"", [_schema(b"u", b"line", [])]))
     except BaseException:
         return errno.EIO
     return 0
@@ -109,12 +93,12 @@ def _tell_schema(at: Any, out: Any) -> int:
 
 def _tell_next(at: Any, out: Any) -> int:
     try:
-        _, batches = _kept[at.contents.private_data]
-        batch = next(batches, None)
-        if batch is None:
+        blocks, delimiter = _kept[at.contents.private_data]
+        block = next(blocks, None)
+        if block is None:
             ctypes.memset(out, 0, ctypes.sizeof(_Array))
         else:
-            _give(out, _rows(*batch))
+            _give(out, _lines(block, delimiter))
     except BaseException:  # an exception cannot cross into the engine, and nothing of it may be told
         return errno.EIO
     return 0
@@ -137,36 +121,29 @@ def _schema(form: bytes, name: bytes, children: Sequence[tuple[_Schema, Any]]) -
     """A schema and all that must live as long as it does."""
     pointers: Any = [ctypes.pointer(child) for child, _ in children]
     below = (_SchemaAt * len(children))(*pointers)
-    return _Schema(form, name, None, _NULLABLE, len(children), below, None, _free_schema, None), (children, below)
+    return _Schema(form, name, None, 0, len(children), below, None, _free_schema, None), (children, below)
 
 
-def _pair(name: bytes) -> tuple[_Schema, Any]:
-    return _schema(b"+w:2", name, [_schema(b"u", b"l", [])])
-
-
-def _array(length: int, nulls: int, buffers: Sequence[int | None], children: Sequence[Any], kept: Any) -> Any:
-    """An array and all that must live as long as it does."""
+def _array(length: int, buffers: Sequence[int | None], children: Sequence[Any], kept: Any) -> tuple[_Array, Any]:
+    """An array without nulls and all that must live as long as it does."""
     at = (ctypes.c_void_p * len(buffers))(*buffers)
     pointers: Any = [ctypes.pointer(child) for child, _ in children]
     below = (_ArrayAt * len(children))(*pointers)
-    made = _Array(length, nulls, 0, len(buffers), len(children), at, below, None, _free_array, None)
+    made = _Array(length, 0, 0, len(buffers), len(children), at, below, None, _free_array, None)
     return made, (at, below, children, kept)
 
 
-def _rows(block: bytes, columns: Sequence[Cells]) -> Any:
-    length = len(columns[0].starts)
-    return _array(length, 0, [None], [_values(block, cells) for cells in columns], None)
-
-
-def _values(block: bytes, cells: Cells) -> Any:
-    """Pairs of a value and of what stands between it and the next one."""
-    length = len(cells.starts)
-    offsets = np.zeros(2 * length + 1, np.int32)
-    offsets[0:-1:2], offsets[1::2] = cells.starts, cells.ends
-    offsets[-1] = offsets[-2] if length else 0
-    there = np.ones(2 * length, np.bool_)
-    there[0::2] = ~cells.missing
-    valid = np.packbits(there, bitorder="little")
-    data = ctypes.cast(ctypes.c_char_p(block), ctypes.c_void_p).value
-    child = _array(2 * length, -1, [valid.ctypes.data, offsets.ctypes.data, data], [], (valid, offsets, block))
-    return _array(length, 0, [None], [child], None)
+def _lines(block: bytes, delimiter: str | None) -> tuple[_Array, Any]:
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED)
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends - np.arange(len(ends))
+    text = block.replace(b"\n", b"")
+    if delimiter is not None and b'"' in text:
+        data = np.frombuffer(text, np.uint8)
+        odd = np.zeros(len(text) + 1, np.uint8)  # quotes before each byte; that their number runs over is no matter
+        odd[1:] = (data == _QUOTE).cumsum(dtype=np.uint8) & 1
+        inside = odd[:-1] != np.repeat(odd[offsets[:-1]], np.diff(offsets))
+        text = np.where((data == ord(delimiter)) & inside, _LINE_FEED, data).tobytes()
+    at = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value
+    lines = _array(len(ends), [None, offsets.ctypes.data, at], [], (offsets, text))
+    return _array(len(ends), [None], [lines], None)
