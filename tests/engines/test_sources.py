@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.sources.narwhals_frames import native
+from dpselect.engines.sources.wrapped import native
 from dpselect.errors import DataError, DpselectError, ParameterError
 from tests.engines.test_conformance import pairs
 

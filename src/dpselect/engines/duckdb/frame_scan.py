@@ -11,7 +11,6 @@ from dpselect.engines.duckdb.types import NOTHING, OBJECT, sound_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.array_columns import HINT
 from dpselect.engines.sources.frames import Frame
-from dpselect.engines.sources.polars_frames import Polars
 from dpselect.errors import DataError
 
 
@@ -25,7 +24,7 @@ class FrameScan(Scan):
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
-        empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), empty=True))
+        empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), True))
 
         def look() -> list[Row]:
             with workspace.registered(empty.rows) as name:
@@ -47,20 +46,20 @@ class FrameScan(Scan):
             f"{sound_form(_scanned(place, self.known[column]), self.known[column])} AS {quoted(column)}"
             for place, column in enumerate(columns)
         )
-        with workspace.registered(self.frame.narrow(self._places(columns), empty=False).rows) as name:
+        with workspace.registered(self.frame.narrow(self._places(columns), False).rows) as name:
             yield f"({select(f'(SELECT {forms} FROM {name})')})"
 
     @contextmanager
     def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:
         """Polars counts its own rows, all of them."""
         found = None
-        if isinstance(self.frame, Polars) and asked.of_all_rows and len(asked.user) == len(asked.item) == 1:
+        if asked.of_all_rows and len(asked.user) == len(asked.item) == 1:
             user, item = self._places([*asked.user, *asked.item])
             found = self.frame.counts(user, item, asked.most)
         if found is None:
             yield None
             return
-        with workspace.registered(found) as name:
+        with workspace.registered(found.__arrow_c_stream__()) as name:
             yield f"SELECT {asked.form} AS i, n FROM (SELECT i AS {quoted(asked.item[0])}, n FROM {name})"
 
     def _places(self, columns: Sequence[str]) -> list[int]:

@@ -11,7 +11,7 @@ from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.workspace import Row, Workspace
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import find
-from dpselect.engines.sources.narwhals_frames import at_home
+from dpselect.engines.sources.wrapped import at_home
 from dpselect.errors import SourceError, came
 
 __all__ = ["Scan", "open_scan"]
@@ -50,11 +50,11 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         return workspace.guarded(lambda: RelationScan.of(source))
     from dpselect.engines.sources.frames import frame_of
 
-    frame = frame_of(source)
+    frame = workspace.guarded(lambda: frame_of(source))
     if frame is not None:
         from dpselect.engines.duckdb.frame_scan import FrameScan
 
-        return FrameScan(workspace.guarded(lambda: frame.names), frame, fixed=True)
+        return FrameScan(frame.names, frame, fixed=True)
     raise SourceError("source", _MUST, f"an object of type {type(source).__name__}")
 
 
