@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from dpselect.engines.duckdb.scans import Counting, Scan, Select
-from dpselect.engines.duckdb.types import NOTHING, OBJECT, sound_form
+from dpselect.engines.duckdb.types import OBJECT, sound_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.array_columns import HINT
 from dpselect.engines.sources.frames import Frame
@@ -43,8 +43,7 @@ class FrameScan(Scan):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
         forms = ", ".join(
-            f"{sound_form(_scanned(place, self.known[column]), self.known[column])} AS {quoted(column)}"
-            for place, column in enumerate(columns)
+            f"{sound_form(f'c{place}', self.known[column])} AS {quoted(column)}" for place, column in enumerate(columns)
         )
         with workspace.registered(self.frame.narrow(self._places(columns), False).rows) as name:
             yield f"({select(f'(SELECT {forms} FROM {name})')})"
@@ -64,9 +63,3 @@ class FrameScan(Scan):
 
     def _places(self, columns: Sequence[str]) -> list[int]:
         return [self.names.index(column) for column in columns]
-
-
-def _scanned(place: int, sql_type: str) -> str:
-    if sql_type == NOTHING:  # polars hands over such a column in a form that DuckDB does not read
-        return "NULL::VARCHAR"
-    return f"CAST(c{place} AS VARCHAR)" if sql_type == OBJECT else f"c{place}"

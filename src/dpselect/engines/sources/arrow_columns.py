@@ -15,7 +15,7 @@ from dpselect.errors import DataError
 
 _PLAIN = (
     "boolean", "integer", "float32", "float64", "string", "large_string", "binary", "large_binary",
-    "fixed_size_binary", "date", "time", "null",
+    "fixed_size_binary", "date", "time",
 )  # fmt: skip
 _VIEWS = ("string_view", "binary_view")
 _EXTENSIONS = frozenset({"arrow.uuid", "arrow.json", "arrow.bool8"})
@@ -36,6 +36,8 @@ def readable(column: Any, name: str) -> Any:
         return readable(_compute().run_end_decode(column), name)
     if types.is_float16(sort):
         return column.cast(arrow.float32())
+    if types.is_null(sort):
+        return column.cast(arrow.string())
     if types.is_timestamp(sort):
         return _moments(column) if sort.tz is not None and sort.unit in _PER_SECOND else column
     if _is_decimal(sort):
