@@ -17,7 +17,7 @@ import dpselect as dps
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.postgres.address import said
 from dpselect.engines.postgres.ibis_tables import address_and_table
-from dpselect.engines.sources.narwhals_frames import at_home
+from dpselect.engines.sources.wrapped import at_home
 from tests.engines.ibis_tables import in_duckdb, table_of
 
 if TYPE_CHECKING:

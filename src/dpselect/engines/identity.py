@@ -21,9 +21,9 @@ from dpselect.draws import fresh_key
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import PREPARED, Files, find
-from dpselect.engines.sources.narwhals_frames import native
 from dpselect.engines.sources.tables import is_lake, is_remote, state
 from dpselect.engines.sources.tables import place as place_of_table
+from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark, place
 from dpselect.errors import ParameterError
 
@@ -54,7 +54,7 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
     if is_spark(source):
         return place(source), False
     if "ibis" in sys.modules:
-        from dpselect.engines.sources.ibis_tables import called, is_ibis
+        from dpselect.engines.sources.wrapped import called, is_ibis
 
         if is_ibis(native(source)):
             return called(native(source)), False

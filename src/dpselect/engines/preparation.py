@@ -30,7 +30,7 @@ from dpselect.engines.prepared.rules import Rules
 from dpselect.engines.prepared.state import DICTIONARIES, PreparedState
 from dpselect.engines.prepared.writing import Writing, ready
 from dpselect.engines.sources.files import is_prepared
-from dpselect.engines.sources.narwhals_frames import native
+from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.sql.totals import refuse_no_numbers
 from dpselect.errors import DataError, ParameterError, came

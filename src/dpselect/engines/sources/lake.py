@@ -9,14 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 
 from dpselect.engines.sources.array_columns import Narrowed
-from dpselect.engines.sources.frames import Arrow
+from dpselect.engines.sources.frames import Frame, stream_of
 from dpselect.engines.sources.tables import is_remote, is_sqlite, metadata, needed, place
 from dpselect.engines.sources.text_lines import LONGEST, unique
 from dpselect.errors import DataError, SourceError, came
@@ -24,32 +22,20 @@ from dpselect.errors import DataError, SourceError, came
 ROWS = 1_024  # of one batch of SQLite, each value of at most `LONGEST` bytes: together less than Arrow can hold
 
 
-@dataclass(frozen=True, repr=False)
-class Lake:
-    """A table: its schema, and what reads some of its columns, by place."""
+def _frame(schema: Any, read: Callable[[Sequence[int]], Any]) -> Frame:
+    """A table of this schema, and what reads some of its columns, by place, as a RecordBatchReader of new rows."""
+    names = tuple(unique(schema.names))
 
-    schema: Any
-    read: Callable[[Sequence[int]], Any]
-    """From places to a RecordBatchReader of new rows."""
-    untyped: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return tuple(unique(self.schema.names))
-
-    def narrow(self, places: Sequence[int], *, empty: bool) -> Narrowed:
-        """Some of the columns as c0, c1, ..., as DuckDB scans them; batch after batch, as they come."""
-        nothing = Arrow(self.schema.empty_table()).narrowed(places)
-        if empty:
-            return Narrowed(nothing)
+    def narrow(places: Sequence[int], empty: bool) -> Narrowed:
         kept = sorted(set(places))
         again = [kept.index(at) for at in places]
-        batches = (batch for rows in self.read(kept) for batch in Arrow(rows).narrowed(again).to_batches())
-        return Narrowed(sys.modules["pyarrow"].RecordBatchReader.from_batches(nothing.schema, batches))
+        batches = ([batch.column(at) for at in again] for whole in (kept,) for batch in read(whole))
+        return stream_of([names[at] for at in places], [schema.types[at] for at in places], batches, empty=empty)
+
+    return Frame(names, narrow)
 
 
-def open_lake(source: str | os.PathLike[str], table: str | None) -> Lake:
+def open_lake(source: str | os.PathLike[str], table: str | None) -> Frame:
     """The table that a path or an address names. Its schema is read, and no row."""
     path = os.path.expanduser(os.fsdecode(source))
     with needed("lake"):
@@ -72,7 +58,7 @@ def open_lake(source: str | os.PathLike[str], table: str | None) -> Lake:
 # ---- each kind ----------------------------------------------------------------------------------------------
 
 
-def _remote(address: str) -> Lake:
+def _remote(address: str) -> Frame:
     """Parquet files at an address; credentials come from where the packages look for them, not from the address."""
     if "@" in address.partition("://")[2].partition("/")[0]:
         hint = "the usual variables hold them, such as AWS_ACCESS_KEY_ID"
@@ -88,10 +74,10 @@ def _remote(address: str) -> Lake:
         system, path = fs.FileSystem.from_uri(address)
     table = dataset.dataset(path, filesystem=system, format="parquet")
     names = table.schema.names
-    return Lake(table.schema, lambda places: table.scanner(columns=[names[at] for at in places]).to_reader())
+    return _frame(table.schema, lambda places: table.scanner(columns=[names[at] for at in places]).to_reader())
 
 
-def _iceberg(folder: str) -> Lake:
+def _iceberg(folder: str) -> Frame:
     from pyiceberg.table import StaticTable
 
     table = StaticTable.from_metadata(metadata(folder)[0])
@@ -100,13 +86,13 @@ def _iceberg(folder: str) -> Lake:
     def read(places: Sequence[int]) -> Any:
         return table.scan(selected_fields=tuple(schema.names[at] for at in places)).to_arrow_batch_reader()
 
-    return Lake(schema, read)
+    return _frame(schema, read)
 
 
 # ---- SQLite -------------------------------------------------------------------------------------------------
 
 
-def _sqlite(path: str, table: str | None) -> Lake:
+def _sqlite(path: str, table: str | None) -> Frame:
     import pyarrow as arrow
 
     if table is None:
@@ -124,7 +110,7 @@ def _sqlite(path: str, table: str | None) -> Lake:
             chosen, _batches(path, f"SELECT {columns} FROM {_name(table)}", chosen)
         )
 
-    return Lake(schema, read, untyped=True)
+    return _frame(schema, read)
 
 
 def _batches(path: str, sql: str, schema: Any) -> Iterator[Any]:

@@ -1,4 +1,7 @@
-"""Ibis: a table as what its own engine takes, so that no driver stands between us and a row for which it may fail."""
+"""Wrappings: a narwhals frame is what it wraps, and a table of Ibis what its own engine takes.
+
+So no driver stands between us and a row for which it may fail.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,19 @@ Home = tuple[object, str | None]
 """A source and, where it has several, the name of the table that is meant."""
 _MUST = "be an Ibis table over DuckDB, polars or PostgreSQL"
 _ARROW = "give what its to_pyarrow() returns: whether all rows can be read then shows before anybody asks"
+
+
+def native(source: object) -> object:
+    """What stands behind a narwhals frame, eager or lazy; anything else as it is."""
+    narwhals = sys.modules.get("narwhals")
+    wrapped = narwhals is not None and isinstance(source, (narwhals.DataFrame, narwhals.LazyFrame))
+    return source.to_native() if wrapped else source  # type: ignore[attr-defined]
+
+
+def at_home(source: object, table: str | None) -> Home:
+    """A source behind its wrapping, and its table: those of Ibis as the engine has them in which they are."""
+    source = native(source)
+    return home_of(source, table) if is_ibis(source) else (source, table)
 
 
 def is_ibis(source: object) -> bool:
