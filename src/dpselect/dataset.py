@@ -55,7 +55,8 @@ class Dataset(Verbs):
 
     `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
     which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
-    distinct items of each user, chosen at random anew for every question.
+    distinct items of each user, chosen at random anew for every question; of prepared data, where there is no `where`,
+    once for all.
 
     `time` is a `Time`: the column with the time of a row, and a sort of period. The guarantee is then for one user in
     one period, and `during` names the periods that are asked about: where they are several, a user in a period is the

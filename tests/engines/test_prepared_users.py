@@ -15,6 +15,7 @@ import pytest
 from dpselect.aggregates.value_counts import Grid
 from dpselect.dataset import prepare
 from dpselect.draws import distinct
+from dpselect.engines import preparation
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from dpselect.engines.prepared import preparing
@@ -149,7 +150,7 @@ def test_what_another_version_of_the_engine_counted_is_counted_anew(tmp_path, mo
     """Its hash may be another one, by which a user's items had another order."""
     path = tmp_path / "data.prepared"
     with monkeypatch.context() as patch:
-        patch.setattr("duckdb.__version__", "1.9")
+        patch.setattr(preparation, "version", lambda _: "1.9")
         prepare(rows(NAMES[:30]), user="user", item="item", keep="g", to=path)
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE ranks SET r = 100 WHERE r = 2")

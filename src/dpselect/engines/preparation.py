@@ -11,8 +11,6 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from importlib.metadata import version
 from typing import Any
 
-import duckdb
-
 from dpselect._ground.keys import key_of, names
 from dpselect._ground.parameters import Progress
 from dpselect.draws import fresh_key
@@ -104,7 +102,7 @@ def prepare(
                 name=fresh_key().hex(),
                 made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 version=version("dpselect"),
-                engine=duckdb.__version__,
+                engine=version("duckdb"),
                 sources=_sources(source, table, before),
                 rules=replace(rules, types={name: _kept(one) for name, one in rules.types.items()}),
             )

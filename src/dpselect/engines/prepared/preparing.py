@@ -4,7 +4,7 @@ Values have codes: a user's is a tag that is drawn once, others are places in a 
 period p and over all time (the period `ALL`), in two tables. `cells` (p, s, i, n): how many users have an item i with
 which set s of combinations of kept values; each user and item is in one cell, so that a condition on kept values is one
 on sets. `ranks` (p, r, i, n): for how many users it is their r-th item in an order that their tag draws; all are in the
-rank 0. All counts are sums over users, so those of users with new rows are taken off as they were and added as they are.
+rank 0. All counts are sums over users: those of users with new rows are taken off as they were, added as they are.
 """
 
 from __future__ import annotations
