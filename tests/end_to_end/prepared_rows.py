@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from dpselect._ground.temporary import PREFIX
 from dpselect.dataset import dataset_of
 
 PEOPLE = 40
@@ -74,5 +75,5 @@ def asked(folder: Path, question: str) -> Counts:
 
 
 def left_over(path: Path) -> set[str]:
-    """Names beside the prepared data that are of none of the files above."""
-    return {one.name for one in path.parent.iterdir() if one.suffix not in (".csv", ".prepared")}
+    """Names beside the prepared data of what somebody was writing."""
+    return {one.name for one in path.parent.iterdir() if one.name.startswith(PREFIX) or one.suffix == ".wal"}

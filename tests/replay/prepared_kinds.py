@@ -1,4 +1,4 @@
-"""Folders of prepared data: what they are made from is read as any source, and what they answer is as there."""
+"""Files of prepared data: what they are made from is read as any source, and what they answer is as there."""
 
 from __future__ import annotations
 

@@ -145,6 +145,7 @@ def _used(workspace: Workspace, path: str) -> Iterator[None]:
     workspace.fetch(f"USE {name}")
     yield
     workspace.fetch(f"USE {before}")
+    workspace.fetch(f"CHECKPOINT {name}")
     workspace.fetch(f"DETACH {name}")
 
 

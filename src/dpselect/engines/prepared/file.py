@@ -136,7 +136,7 @@ def draft(path: str, *, add: bool) -> Iterator[str]:
             yield made
             os.chmod(made, 0o600)
             _settle(made)
-            if held is not None and not same(real, held):
+            if os.path.exists(made + ".wal") or (held is not None and not same(real, held)):
                 raise OutputError(f"another process has written to {path!r} meanwhile", "do it again")
             os.replace(made, real)
             _settle(os.path.dirname(real))
