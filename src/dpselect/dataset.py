@@ -225,35 +225,25 @@ class Dataset(Verbs):
         Raises ParameterError for a bad parameter, DataError where the source cannot be read, OutputError where the
         file cannot be written.
         """
-        given = {"keep": keep, "weights": weights, "max_rows_per_user": max_rows_per_user}
-        self.write_prepared(to, add=add, memory=memory, progress=progress, **given)
+        given: dict[str, Any] = {"keep": keep, "weights": weights, "max_rows_per_user": max_rows_per_user}
+        self._prepare(to, **given, add=add, memory=memory, progress=progress)
         return Dataset(to, user=self.whose, item=self._item, time=self._time)
 
-    def write_prepared(
-        self,
-        to: str | os.PathLike[str],
-        *,
-        keep: Any = (),
-        weights: Any = (),
-        max_rows_per_user: Any = None,
-        add: Any = False,
-        memory: Any = None,
-        progress: Any = None,
+    def _prepare(
+        self, to: object, *, keep: Any = (), weights: Any = (), max_rows_per_user: Any = None, **given: Any
     ) -> Prepared:
-        """The same, for whoever wants to know how much there is, which is not private."""
+        """The same; how much there is, which is not private."""
         from dpselect.engines.preparation import prepare, rules_of
 
         self.check_items()
         self._refuse_prepared()
-        parameters.flag("add", add)
-        parameters.called("progress", progress)
         most = max_rows_per_user
         most = None if most is None else whole("max_rows_per_user", most, least=1)
         time = {} if self._time is None else self._time.flat()
         with naming("weights", "weight"):
             rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
-            more: dict[str, Any] = {"table": self._table, "newlines_in_values": self._newlines}
-            return prepare(self._source, rules, to, add=add, memory=memory, progress=progress, **more)
+            given |= {"table": self._table, "newlines_in_values": self._newlines}
+            return prepare(self._source, rules, to, **given)
 
     def _refuse_prepared(self) -> None:
         """All rows are prepared; which of them count is said when they are asked."""
@@ -531,4 +521,4 @@ def prepare(source: object, to: str | os.PathLike[str], *, add: bool = False, **
         was = {"user": list(before.user), "item": list(before.item)}
         was |= {name: getattr(before, name) for name in ("time", "period", "timezone")}
         given = {**was, **given}
-    return dataset_of(source, **given).write_prepared(path, add=add, **written)
+    return dataset_of(source, **given)._prepare(path, add=add, **written)

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from dpselect._ground.keys import key_of, names
-from dpselect._ground.parameters import Progress
+from dpselect._ground.parameters import Progress, called, flag
 from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.dialect import counted_type
 from dpselect.engines.duckdb.scans import Scan, missing_column
@@ -65,7 +65,7 @@ class Prepared:
 def prepare(
     source: object,
     rules: Rules,
-    to: str | os.PathLike[str],
+    to: object,
     *,
     add: bool = False,
     table: str | None = None,
@@ -77,6 +77,8 @@ def prepare(
 
     The rules are without types, which are those of the source.
     """
+    flag("add", add)
+    called("progress", progress)
     path, source = path_of(to), native(source)
     if add and prepared_path(path) is None:
         raise ParameterError("to", "be a file of prepared data, to add to it", came(path), "leave out add= to make it")
