@@ -89,8 +89,8 @@ class PreparedScan(Scan):
             if chosen == "items":
                 inside += f" AND i IN ({codes})"
             else:
-                several = f"SELECT s FROM (SELECT s, unnest(cs) AS c FROM {self.file.table('sets')})"
-                table, inside = "cells", f"s IN (SELECT c AS s FROM ({codes}) UNION {several} WHERE c IN ({codes}))"
+                sets = f"(SELECT s, unnest(cs) AS c FROM {self.file.table('sets')})"
+                table, inside = "cells", f"s IN (SELECT s FROM {sets} WHERE c IN ({codes}))"
         where = f"{inside} AND p IN ({_days(asked.periods, ALL)})"
         counted = f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {self.file.table(table)} WHERE {where} GROUP BY i"
         cut = ""

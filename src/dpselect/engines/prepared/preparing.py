@@ -170,6 +170,8 @@ class Preparing:
         key = DuckDBKey(columns, tuple(stored_type(self.rules.types[name]) for name in self.rules.item))
         self.rows(f"CREATE TEMP TABLE named AS SELECT i, hash({key.item}) AS h FROM items WHERE {key.nameable}")
         self.rows("CREATE TABLE IF NOT EXISTS sets (s BIGINT, cs BIGINT[])")
+        if self.rules.keep:
+            self.rows("INSERT INTO sets SELECT c, [c] FROM kept ANTI JOIN sets ON c = s")
         theirs = " SEMI JOIN (SELECT u FROM coded) USING (u)" if self.same else ""
         self.rows(f"CREATE TEMP TABLE earlier AS SELECT p, u, i, c FROM rows{theirs}")
         changes = {"now": "(SELECT p, u, i, c FROM earlier UNION ALL SELECT p, u, i, c FROM coded)"}
@@ -199,7 +201,7 @@ class Preparing:
             "CREATE OR REPLACE TEMP TABLE several AS SELECT p, u, i, list(DISTINCT c ORDER BY c) AS cs "
             f"FROM {spans} SEMI JOIN (FROM pairs WHERE a < b) USING (p, u, i) GROUP BY p, u, i"
         )
-        place = "(SELECT coalesce(min(s), 0) FROM sets) - row_number() OVER (ORDER BY cs)"
+        place = "(SELECT least(min(s), 0) FROM sets) - row_number() OVER (ORDER BY cs)"
         self.rows(
             f"INSERT INTO sets SELECT {place}, cs FROM (SELECT DISTINCT cs FROM several ANTI JOIN sets USING (cs))"
         )
