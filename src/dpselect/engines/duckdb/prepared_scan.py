@@ -17,8 +17,7 @@ from dpselect.engines.duckdb.scans import Counting, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT, filter_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.file import PreparedFile
-from dpselect.engines.prepared.preparing import ALL, CODES
-from dpselect.engines.prepared.rules import Rules
+from dpselect.engines.prepared.rules import ALL, CODES, Rules
 from dpselect.engines.values import MARK
 
 if TYPE_CHECKING:

@@ -19,11 +19,9 @@ from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.types import FLOATS, has_text, item_form, kind
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.prepared.rules import Rules
+from dpselect.engines.prepared.rules import ALL, CODES, Rules
 from dpselect.errors import DataError
 
-ALL = "DATE 'infinity'"
-CODES = {"users": "u", "items": "i", "kept": "c"}
 MOST = 2**30  # users: half of all tags, so that drawing ends soon
 _COUNTED = {"cells": "s", "ranks": "r"}
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpselect._ground.parameters import near
-from dpselect._ground.periods import UTC, Periods
 from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
     from dpselect.engines.row_periods import RowPeriods
+
+ALL = "DATE 'infinity'"  # the period of counts over all time
+CODES = {"users": "u", "items": "i", "kept": "c"}  # dictionaries, and the columns of their codes
 
 # Periods of these sorts are made of whole ones of the first.
 _MADE_OF = {
@@ -37,7 +40,7 @@ class Rules:
     weight: tuple[str, ...] = ()
     time: str | None = None
     period: str | None = None
-    timezone: str = UTC
+    timezone: str = "UTC"
     max_rows_per_user: int | None = None
     untyped: bool = False
     types: Mapping[str, str] = field(default_factory=dict)
@@ -99,6 +102,7 @@ class Rules:
 
     def times(self) -> RowPeriods:
         """The time of a row of the source, as questions compare it; refused where it tells none."""
+        from dpselect._ground.periods import Periods
         from dpselect.engines.duckdb.times import row_time
 
         return row_time(Periods(self.time or "", self.period or "", self.timezone, ()), self.types, raw=True)
