@@ -138,6 +138,9 @@ def draft(path: str, *, add: bool) -> Iterator[str]:
             _settle(made)
             if os.path.exists(made + ".wal") or (held is not None and not same(real, held)):
                 raise OutputError(f"another process has written to {path!r} meanwhile", "do it again")
+            if held is not None and os.name != "posix":  # what is open there cannot be replaced
+                os.close(held)
+                held = None
             os.replace(made, real)
             _settle(os.path.dirname(real))
     except OSError as error:
