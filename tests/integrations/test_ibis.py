@@ -90,8 +90,8 @@ def test_a_public_domain_and_prepared_data_come_from_one(tmp_path: Path) -> None
     table = in_duckdb(ROWS)
     release = dps.Dataset(table, user="user", item="item").choose(domain=dps.Column(table, "item"), epsilon=8)
     assert release.labels == ["a"]
-    dps.Dataset(table.filter(table.item != "b"), user="user", item="item").prepare(tmp_path / "rows")
-    assert top(str(tmp_path / "rows")) == {"a", "c"}
+    dps.Dataset(table.filter(table.item != "b"), user="user", item="item").prepare(tmp_path / "rows.prepared")
+    assert top(str(tmp_path / "rows.prepared")) == {"a", "c"}
 
 
 def test_what_a_row_does_to_an_expression_is_not_told() -> None:

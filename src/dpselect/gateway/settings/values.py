@@ -25,7 +25,7 @@ from dpselect._ground.parameters import MOST_LISTED, near
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.sources.files import kind_of, prepared_folder
+from dpselect.engines.sources.files import kind_of, prepared_path
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
@@ -194,8 +194,8 @@ class DataSettings(Named):
     @field_validator("user")
     @classmethod
     def _is_said(cls, user: Key | None, info: ValidationInfo) -> Key | None:
-        if user is None and "source" in info.data and prepared_folder(info.data["source"]) is None:
-            raise WrongError("must be given", "only a folder of prepared data says itself who its users are")
+        if user is None and "source" in info.data and prepared_path(info.data["source"]) is None:
+            raise WrongError("must be given", "only a file of prepared data says itself who its users are")
         return user
 
     @field_validator("items", "groups", "filters", "weights", "values", "time")
@@ -232,7 +232,7 @@ class DataSettings(Named):
         if info.field_name == "snapshot" and found and not database and kind is not None:
             hint = "files say themselves when they were written"
             raise WrongError("must be left out where the source is files", hint)
-        if info.field_name == "prepare" and found and (kind == "address" or prepared_folder(source) is not None):
+        if info.field_name == "prepare" and found and (kind == "address" or prepared_path(source) is not None):
             raise WrongError("must be left out where the source is a database, or prepared data")
         return found
 
