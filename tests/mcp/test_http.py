@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from dpselect.gateway import views
 from tests.gateway.served import Served, serving
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -46,7 +47,7 @@ def test_who_is_taken_out_while_waiting_has_no_answer(tmp_path: Path) -> None:
         call = {"name": "top_k", "arguments": {"k": 3, "share": "5%"}}
         waits = threading.Thread(target=lambda: told.append(posted(served, "ann", "tools/call", **call)))
         waits.start()
-        served.until(lambda: bool(served.gateway.jobs(served.people["ann"])))
+        served.until(lambda: bool(views.questions(served.gateway, served.people["ann"])))
         served.remove("ann")
         served.leave.set()
         waits.join(60)

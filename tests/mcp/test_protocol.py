@@ -142,5 +142,5 @@ def test_whatever_is_sent_one_reply_comes_and_what_is_spent_has_an_answer(
         assert one["jsonrpc"] == "2.0"
         assert ("result" in one) != ("error" in one)
         assert one.get("error", {}).get("code") != protocol.INTERNAL
-    ledger = served.gateway._books.ledger
+    ledger = served.gateway.books.ledger
     assert not [*ledger.pending()]

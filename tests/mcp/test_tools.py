@@ -13,6 +13,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.errors import GatewayError, ParameterError
+from dpselect.gateway import views
 from dpselect.gateway.agents import here
 from dpselect.mcp.desk import afar, words_of
 from dpselect.mcp.protocol import INSTRUCTIONS
@@ -175,7 +176,7 @@ def test_four_at_once_spend_no_more_than_there_is(tmp_path: Path) -> None:
         assert told
         assert all(one.startswith("refused: ") for one in told)
         assert len(called(tools, "answers")) == 6 - len(told)
-        standing = served.gateway.budget(served.people["ann"])[0]
+        standing = views.budget(served.gateway, served.people["ann"])[0]
         assert 0 <= standing["left"] < 0.4  # type: ignore[operator]
 
 
@@ -186,7 +187,7 @@ def test_a_loop_ends_in_a_refusal_and_costs_its_quota(tmp_path: Path) -> None:
         assert said[-1].startswith("refused: the question ")
         again = [called(tools, "union", share="30%", where=f"minutes > {place}") for place in range(6)]
         assert [str(one)[:200] for one in again] == [str(one)[:200] for one in said]
-        left: list[Any] = [one["left"] for one in served.gateway.budget(served.people["ann"])]
+        left: list[Any] = [one["left"] for one in views.budget(served.gateway, served.people["ann"])]
         assert 0 <= left[0] < 0.1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -13,7 +14,7 @@ from starlette.responses import Response
 from dpselect.gateway.agents import LOOK, here
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.web.api import SIGN_IN, written
-from dpselect.gateway.web.desk import desk_of, thinking
+from dpselect.gateway.web.desk import desk_of
 from dpselect.gateway.web.routes import ANALYST, Route
 from dpselect.mcp.desk import is_open
 from dpselect.mcp.protocol import WrongError, answered, failed, read
@@ -22,13 +23,14 @@ from dpselect.mcp.tools import AgentTools
 
 async def agents(request: Request) -> Response:
     """The reply to a message; nothing where it asks for none."""
+    gateway, person = request.state.gateway, request.state.person
+    thinking = partial(desk_of(request).run, person.name)
     try:
-        message = await thinking(request, read, await request.body())
+        message = await thinking(read, await request.body())
     except WrongError as wrong:
         return written(failed(wrong), 400)
-    gateway, person = request.state.gateway, request.state.person
     tools = AgentTools(here(gateway, person))
-    reply = await thinking(request, answered, message, tools, version("dpselect"), tools.begun)
+    reply = await thinking(answered, message, tools, version("dpselect"), tools.begun)
     if reply is None:
         return Response(status_code=202)
     found: dict[str, Any] = reply.get("result", {})
@@ -42,7 +44,7 @@ async def agents(request: Request) -> Response:
                     raise Refused("sign-in", SIGN_IN)
                 job = await threaded(gateway.job, person, found["id"])
         said = {name: found[name] for name in ("resultType",) if name in found}
-        reply["result"] = {**await thinking(request, AgentTools(here(gateway, person)).ended, job), **said}
+        reply["result"] = {**await thinking(AgentTools(here(gateway, person)).ended, job), **said}
     return written(reply)
 
 
