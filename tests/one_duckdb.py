@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import SimpleNamespace
@@ -23,22 +24,25 @@ class Connection:
 
     def __init__(self, whole: duckdb.DuckDBPyConnection) -> None:
         self._inner, self._own = whole.cursor(), f"own{next(_names)}"
+        self._files: list[str] = []
         self._inner.execute(f"ATTACH ':memory:' AS {self._own}")
         self._inner.execute(f"USE {self._own}")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
+    def execute(self, sql: str, *given: Any) -> Any:
+        """As it is; a database file that it opens is noted."""
+        self._files += re.findall(r"^ATTACH '.*' AS (\w+) \(", sql, re.DOTALL)
+        return self._inner.execute(sql, *given)
+
     def close(self) -> None:
         with suppress(duckdb.ConnectionException):  # closed before
             for name in _SET:  # first: what follows needs memory
                 self._inner.execute(f"RESET {name}")
-            files = self._inner.execute(
-                "SELECT database_name FROM duckdb_databases() WHERE path IS NOT NULL"
-            ).fetchall()
             self._inner.execute("USE memory")
-            for name in (self._own, *(f'"{name}"' for (name,) in files)):
-                self._inner.execute(f"DETACH {name}")
+            for name in (self._own, *self._files):
+                self._inner.execute(f"DETACH DATABASE IF EXISTS {name}")
         self._inner.close()
 
 

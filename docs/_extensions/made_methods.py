@@ -16,7 +16,7 @@ from dpselect.queries.plan import PLANS
 GUARANTEE = re.compile(r"Guarantee: (epsilon|\(epsilon, delta\))-DP")
 HEAD = ["method and proof", "what it does", "items", "delta", "bound on items", "in the engine", "guarantee"]
 ENGINES = {
-    "DuckDB: files, frames, objects, prepared folders": DuckDBEngine,
+    "DuckDB: files, frames, objects, prepared data": DuckDBEngine,
     "PostgreSQL": SqlEngine,
     "Spark": SqlEngine,
 }

@@ -15,7 +15,7 @@ from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
-from dpselect.engines.sources.files import prepared_folder
+from dpselect.engines.sources.files import prepared_path
 from dpselect.errors import ParameterError, came, naming
 from dpselect.verbs import Verbs, check_question
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
     from dpselect.engines.inspection import Inspection
+    from dpselect.engines.preparation import Prepared
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Fingerprint
     from dpselect.queries.plan import Plan, Ready
@@ -43,7 +44,7 @@ class Dataset(Verbs):
 
     `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
     files, a DuckDB relation, a pandas or polars frame, a PyArrow table, what narwhals wraps or reads, an object that
-    streams Arrow data, a dict of arrays, a Spark frame, or a `Table` of DuckDB, PostgreSQL or Spark. A folder that
+    streams Arrow data, a dict of arrays, a Spark frame, or a `Table` of DuckDB, PostgreSQL or Spark. A file that
     `prepare` made is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the
     column that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is
     counted, or whose quantiles are asked. Rows without a user or an item do not count; `users` needs no item and counts
@@ -54,7 +55,8 @@ class Dataset(Verbs):
 
     `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
     which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
-    distinct items of each user, chosen at random anew for every question.
+    distinct items of each user, chosen at random anew for every question; of prepared data, where there is no `where`,
+    once for all.
 
     `time` is a `Time`: the column with the time of a row, and a sort of period. The guarantee is then for one user in
     one period, and `during` names the periods that are asked about: where they are several, a user in a period is the
@@ -102,14 +104,14 @@ class Dataset(Verbs):
 
     def _prepared_for(self, user: Any, item: Any) -> tuple[Any, Any]:
         """The columns of users and items that prepared data name. Others have no items where nobody names them."""
-        folder = prepared_folder(self._source)
-        if folder is None:
+        path = prepared_path(self._source)
+        if path is None:
             if user is None:
                 raise _unnamed("user")
             return user, None
-        from dpselect.engines.prepared.reading import current
+        from dpselect.engines.prepared.file import state_of
 
-        rules = current(folder).rules
+        rules = state_of(path).rules
         return list(rules.user) if user is None else user, list(rules.item) if item is None else item
 
     def check_items(self) -> None:
@@ -182,7 +184,7 @@ class Dataset(Verbs):
         out, and why, and which columns cannot be read; of rows how many have no user or no item, how many `where`
         leaves out, how many users and items there are, and how many items a user has. Of data with a time it says how
         many rows are in none of the periods, and a user is one user in one of them. Of prepared data it says whether
-        all their files are as they were written.
+        all of their file is as it was written.
         """
         from dpselect.engines.inspection import inspect
 
@@ -201,50 +203,47 @@ class Dataset(Verbs):
         memory: str | None = None,
         progress: Progress | None = None,
     ) -> Dataset:
-        """Put the rows in order once, in the folder `to`; the data that come back answer as these do, and are quick.
+        """Put the rows in order once, in the file `to`; the data that come back answer as these do, and are quick.
 
-        For the owner of the data: what is written is as private as the rows. Only this user may open it, and a folder
-        in which others may write is refused.
+        For the owner of the data: what is written is as private as the rows. The name of the file ends in `.prepared`.
+        Only this user may open it, and a place in which others may write is refused.
 
         The columns of users and of items are kept; `keep` are others that questions may use, in `where`, in `by` or as
         items; `weights` are columns of numbers to add up or to take means of. Of the time the period of each row is
-        kept, and the rows lie together by it; `keep` its column too where whole times are asked for. Columns that are
-        not named are not there.
+        kept; `keep` its column too where whole times are asked for. Columns that are not named are not there.
 
         Of a user with more than `max_rows_per_user` rows (in a period, where there are periods) so many are kept, which
         are drawn among the distinct ones. So the work that one user makes is bounded; sums and means count what was
         kept.
 
-        With `add` rows are added to those in the folder, by the rules that were given when it was made, and without
-        reading the earlier sources again. Rows that are there twice count twice in sums and means; a file that was
-        added before is refused. A question sees the folder as it was before or after, never a mixture, also where a
-        process dies. `memory` is how much of it may be used, such as "4GiB"; the rest goes to temporary files.
+        With `add` rows are added to those in the file, by the rules that were given when it was made, and without
+        reading the earlier sources again. Rows that are there twice count twice in sums and means; a file with the same
+        contents as one that was added before is refused. A question sees the data as they were before or after, never
+        a mixture, also where a process dies. `memory` is how much of it may be used, such as "4GiB"; the rest goes to
+        temporary files.
 
         Raises ParameterError for a bad parameter, DataError where the source cannot be read, OutputError where the
-        folder cannot be written.
+        file cannot be written.
         """
-        from dpselect.engines.preparation import prepare
+        given: dict[str, Any] = {"keep": keep, "weights": weights, "max_rows_per_user": max_rows_per_user}
+        self._prepare(to, **given, add=add, memory=memory, progress=progress)
+        return Dataset(to, user=self.whose, item=self._item, time=self._time)
+
+    def _prepare(
+        self, to: object, *, keep: Any = (), weights: Any = (), max_rows_per_user: Any = None, **given: Any
+    ) -> Prepared:
+        """The same; how much there is, which is not private."""
+        from dpselect.engines.preparation import prepare, rules_of
 
         self.check_items()
         self._refuse_prepared()
+        most = max_rows_per_user
+        most = None if most is None else whole("max_rows_per_user", most, least=1)
         time = {} if self._time is None else self._time.flat()
         with naming("weights", "weight"):
-            prepare(
-                self._source,
-                to=to,
-                user=names(self.whose),
-                item=names(self.column),
-                keep=keep,
-                weight=weights,
-                max_rows_per_user=max_rows_per_user,
-                add=add,
-                table=self._table,
-                newlines_in_values=self._newlines,
-                memory=memory,
-                progress=progress,
-                **time,
-            )
-        return Dataset(to, user=self.whose, item=self._item, time=self._time)
+            rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
+            given |= {"table": self._table, "newlines_in_values": self._newlines}
+            return prepare(self._source, rules, to, **given)
 
     def _refuse_prepared(self) -> None:
         """All rows are prepared; which of them count is said when they are asked."""
@@ -515,3 +514,19 @@ def dataset_of(
                 given["time"] = Time.from_flat(when)
     data = Dataset(source, item=item, **given)
     return data if during is None else data.during(during)
+
+
+def prepare(source: object, to: str | os.PathLike[str], *, add: bool = False, **given: Any) -> Prepared:
+    """`Dataset.prepare` by flat names. Rows are added by the file's own rules, where nothing else is said."""
+    from dpselect.engines.preparation import path_of
+    from dpselect.engines.prepared.file import state_of
+
+    path, own = path_of(to), ("keep", "weights", "max_rows_per_user", "memory", "progress")
+    written = {name: given.pop(name) for name in own if name in given}
+    given = {name: value for name, value in given.items() if value is not None}
+    if add is True and prepared_path(path) is not None:
+        before = state_of(path).rules
+        was = {"user": list(before.user), "item": list(before.item)}
+        was |= {name: getattr(before, name) for name in ("time", "period", "timezone")}
+        given = {**was, **given}
+    return dataset_of(source, **given)._prepare(path, add=add, **written)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from dpselect._ground.temporary import PREFIX
 from dpselect.dataset import dataset_of
 
 PEOPLE = 40
 MONTHS = ("2026-01", "2026-02", "2026-03")
-RULES = {"user": "user", "item": "item", "keep": ["country"], "weight": ["minutes"], "time": "day", "period": "month"}
+RULES = {"user": "user", "item": "item", "keep": ["country"], "weights": ["minutes"], "time": "day", "period": "month"}
 # What readers ask: of totals, of sets of kept values, of cells of one period, and of the rows themselves.
 QUESTIONS: dict[str, dict[str, str]] = {
     "all": {},
@@ -73,10 +74,6 @@ def asked(folder: Path, question: str) -> Counts:
         return {found.label(group, 0): int(count) for group, count in enumerate(found.counts)}
 
 
-def left_over(folder: Path) -> set[str]:
-    """Names of files that the state that counts does not have."""
-    from dpselect.engines.prepared.reading import current
-
-    state = current(str(folder))
-    named = {f"state-{state.name}.json", *(part.name for part in state.parts)}
-    return {path.name for path in (folder / "_parts").iterdir()} - named
+def left_over(path: Path) -> set[str]:
+    """Names beside the prepared data of what somebody was writing."""
+    return {one.name for one in path.parent.iterdir() if one.name.startswith(PREFIX) or one.suffix == ".wal"}

@@ -84,7 +84,7 @@ def test_files_and_folders(shell: Fish | Terminal) -> None:
     assert shell.completed("dpselect top pl") == ["top", "plays.parquet"]
     assert shell.completed("dpselect top plays.parquet fi") == ["top", "plays.parquet", "films.csv"]
     assert shell.completed("dpselect top plays.parquet --domain-from fi")[-1] == "films.csv"
-    assert {one.rstrip("/") for one in shell.completed("dpselect prepare -o f")[2:]} == {"folder"}
+    assert {one.rstrip("/") for one in shell.completed("dpselect serve --folder f")[2:]} == {"folder"}
 
 
 def test_nothing_where_nobody_can_guess(shell: Fish | Terminal) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from dpselect.command.progress import Progress, about_left
+from dpselect.dataset import prepare
 from dpselect.engines import waiting
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.preparation import prepare
 from tests.end_to_end.prepared_rows import asked, right, write
 
 
@@ -83,7 +83,7 @@ def test_a_terminal_is_told(quiet: bool, tmp_path: Path) -> None:
 
     rows = write(tmp_path, 0)
     words = ["prepare", rows, "--user", "user", "--item", "item", "--keep", "country", "--weight", "minutes"]
-    words += ["--time", "day", "--period", "month", "-o", tmp_path / "data", *(["--quiet"] if quiet else [])]
+    words += ["--time", "day", "--period", "month", "-o", tmp_path / "data.prepared", *(["--quiet"] if quiet else [])]
     ours, theirs = pty.openpty()
     command = [sys.executable, "-c", SOON, *map(str, words)]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE) as process:
@@ -94,7 +94,7 @@ def test_a_terminal_is_told(quiet: bool, tmp_path: Path) -> None:
                 text += block
         os.close(ours)
     assert process.returncode == 0
-    assert asked(tmp_path / "data", "all") == right("all", 0)
+    assert asked(tmp_path / "data.prepared", "all") == right("all", 0)
     if quiet:
         assert text == b""
     else:
@@ -121,6 +121,6 @@ def test_it_never_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     of_statements = itertools.cycle([0.9, 0.5])
     monkeypatch.setattr(waiting, "Event", AskedTwice)
     monkeypatch.setattr(Workspace, "_done", lambda _: next(of_statements))
-    prepare(write(tmp_path, 0), to=tmp_path / "data", user="user", item="item", progress=parts.append)
+    prepare(write(tmp_path, 0), to=tmp_path / "data.prepared", user="user", item="item", progress=parts.append)
     assert len(parts) == 10
     assert parts == sorted(parts)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.engines.preparation import prepare
+from dpselect.dataset import prepare
 from tests.end_to_end.prepared_rows import RULES, write
 from tests.ledger.amounts import grant
 
@@ -27,8 +27,8 @@ def ledger(tmp_path: Path) -> Iterator[dps.Ledger]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Prepared data of the first file, in which a has the most users."""
-    prepare(write(tmp_path, 0), to=tmp_path / "data", **RULES)
-    return tmp_path / "data"
+    prepare(write(tmp_path, 0), to=tmp_path / "data.prepared", **RULES)
+    return tmp_path / "data.prepared"
 
 
 def add_many_of(item: str, folder: Path) -> None:
@@ -59,14 +59,14 @@ def test_the_same_state_is_asked_once_and_another_anew(folder: Path, ledger: dps
 
 
 def test_a_copy_is_the_same_state_until_rows_are_added_to_it(folder: Path, ledger: dps.Ledger) -> None:
-    copy = Path(shutil.copytree(folder, folder.parent / "copy"))
+    copy = Path(shutil.copy(folder, folder.parent / "copy.prepared"))
     assert ask(folder, ledger) == ("a", False)
     assert ask(copy, ledger) == ("a", True)
-    copy.rename(folder.parent / "moved")
-    (folder.parent / "link").symlink_to("moved")
-    assert ask(folder.parent / "link", ledger) == ("a", True)
-    add_many_of("z", folder.parent / "moved")
-    assert ask(folder.parent / "link", ledger) == ("z", False)
+    copy.rename(folder.parent / "moved.prepared")
+    (folder.parent / "link.prepared").symlink_to("moved.prepared")
+    assert ask(folder.parent / "link.prepared", ledger) == ("a", True)
+    add_many_of("z", folder.parent / "moved.prepared")
+    assert ask(folder.parent / "link.prepared", ledger) == ("z", False)
     assert ask(folder, ledger) == ("a", True)
 
 
@@ -74,7 +74,7 @@ def test_a_question_is_known_by_the_state_that_answered(
     folder: Path, ledger: dps.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are added when the question's engine is open and nothing is asked of it yet."""
-    before = Path(shutil.copytree(folder, folder.parent / "before"))
+    before = Path(shutil.copy(folder, folder.parent / "before.prepared"))
     opened = dps.Dataset.engine
 
     def then_added(self: dps.Dataset, *given: Any, **more: Any) -> Any:
@@ -89,8 +89,8 @@ def test_a_question_is_known_by_the_state_that_answered(
     assert ask(folder, ledger) == ("z", False)
 
 
-def test_two_folders_of_the_same_rows_are_two_states(folder: Path, ledger: dps.Ledger) -> None:
-    other = folder.parent / "other"
+def test_two_files_of_the_same_rows_are_two_states(folder: Path, ledger: dps.Ledger) -> None:
+    other = folder.parent / "other.prepared"
     prepare(write(folder.parent, 0), to=other, **RULES)
     assert ask(folder, ledger) == ("a", False)
     assert ask(other, ledger) == ("a", False)

@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpselect.engines.preparation import prepare
+from dpselect.dataset import prepare
 
 Row = tuple[str | None, str | None, int]
 COLUMNS = ("user", "item", "age")
@@ -130,8 +130,8 @@ def _folder(rows, folder):
 
 @kind("prepared")
 def _prepared(rows, folder):
-    prepare(table(rows), user="user", item="item", keep="age", to=folder / "prepared")
-    return folder / "prepared"
+    prepare(table(rows), user="user", item="item", keep="age", to=folder / "rows.prepared")
+    return folder / "rows.prepared"
 
 
 @kind("prepared from csv, with rows added")
@@ -139,8 +139,8 @@ def _added(rows, folder):
     for number, part in enumerate(parts(rows, 2)):
         path = _file(folder, f"{number}.csv", csv_text(part))
         given = {"add": True} if number else {"user": "user", "item": "item", "keep": "age"}
-        prepare(path, to=folder / "prepared", **given)
-    return folder / "prepared"
+        prepare(path, to=folder / "rows.prepared", **given)
+    return folder / "rows.prepared"
 
 
 @kind("glob")

@@ -45,7 +45,7 @@ def named(sets: UserSets) -> list[list[object]]:
 
 
 def in_order(kind: str, users: list[list[Any]]) -> list[list[Any]]:
-    """What users have, in the order of the engine; prepared data have them by their numbers, which were drawn."""
+    """What users have, in the order of the engine; prepared data have them by their tags, which were drawn."""
     return sorted(users) if kind.startswith("prepared") else users
 
 

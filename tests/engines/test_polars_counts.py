@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.sources.polars_frames import counted
+from dpselect.engines.sources.polars_counts import counted
 from tests.engines.test_conformance import pairs
 
 DAYS = [datetime.date(2024, 2, day) for day in (3, 1, 2)]

@@ -1,52 +1,54 @@
-"""Numbers of users in prepared data: drawn, so that for a fixed key nobody's choices hang on who else is there."""
+"""Tags of users in prepared data: drawn, so that for fixed tags and keys nobody's choices hang on who else is there."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from dpselect.aggregates.value_counts import Grid
+from dpselect.dataset import prepare
 from dpselect.draws import distinct
+from dpselect.engines import preparation
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.preparing import codes
 from dpselect.engines.port import PerUser
-from dpselect.engines.preparation import prepare
-from dpselect.engines.prepared import users
-from dpselect.engines.prepared.reading import current
+from dpselect.engines.prepared import preparing
 from dpselect.errors import DataError
 
 NAMES = [f"u{number:02}" for number in range(40)]
-NEW = "u17b"  # who comes between others
+NEW = "u17b"  # who comes between others, with an item before all of theirs
 KEPT = 3
 GRID = Grid.of((0, 30), 1)
 Found = dict[str, Counter[object]]
+Drawn = Callable[[list[str]], Any]
 
 
-def rows(names: list[str]) -> dict[str, list[Any]]:
+def rows(names: list[str], items: int = 12) -> dict[str, list[Any]]:
     """Everybody has 12 items of their own, in two or three of five groups."""
-    of = [(name, (int(name[1:3]) * 5 + step) % 30) for name in names for step in range(12)]
-    return {"user": [name for name, _ in of], "item": [item for _, item in of], "g": [item // 6 for _, item in of]}
+    of = [(name, (int(name[1:3]) * 5 + step) % 30 - (name == NEW) * 31) for name in names for step in range(items)]
+    return {"user": [name for name, _ in of], "item": [item for _, item in of], "g": [item % 30 // 6 for _, item in of]}
 
 
-def numbers(path: Path) -> list[int]:
-    """The numbers of users, in the order of their names."""
-    parts = [pq.read_table(path / "_parts" / part.name) for part in current(str(path)).users]
-    named = {row["v0"]: row["u"] for one in parts for row in one.to_pylist()}
-    return [named[name] for name in sorted(named)]
+def tags(path: Path) -> dict[str, int]:
+    """The tags of users, by their names."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return dict(connection.execute("SELECT v0, u FROM users").fetchall())
 
 
 def counted(path: Path) -> Found:
     """What every question finds that keeps some of what a user has, with one key."""
     found: Found = {}
     given: dict[str, Any] = {"user": "user", "item": "item", "key": b"key"}
-    with DuckDBEngine(path, max_items_per_user=KEPT, **given) as engine:
-        top = engine.top(100)
-        found["items"] = Counter({top.label(group, 0): int(count) for group, count in enumerate(top.counts)})
+    for name, where in (("ranked", None), ("hashed", "user <> 'nobody'")):
+        with DuckDBEngine(path, max_items_per_user=KEPT, where=where, **given) as engine:
+            top = engine.top(100)
+            found[name] = Counter({top.label(group, 0): int(count) for group, count in enumerate(top.counts)})
     with DuckDBEngine(path, **given) as engine:
         at = engine.users_at(GRID, PerUser.RANDOM)
         found["values"] = Counter(dict(zip(at.places.tolist(), at.users.tolist(), strict=True)))
@@ -63,23 +65,29 @@ def counted(path: Path) -> Found:
     return found
 
 
-def one_more(folder: Path, monkeypatch: pytest.MonkeyPatch, drawn: Any) -> dict[str, list[int]]:
-    """By how much each question's counts move when somebody comes, whatever the others' numbers are."""
+def one_more(folder: Path, monkeypatch: pytest.MonkeyPatch, drawn: Drawn) -> dict[str, list[int]]:
+    """By how much each question's counts move when somebody comes, whatever the others' tags are."""
     found = []
     for names in (NAMES, sorted([*NAMES, NEW])):
-        monkeypatch.setattr(codes, "numbers_of", lambda *_, names=names: drawn(names))
-        prepare(rows(names), user="user", item="item", keep="g", to=folder / str(len(names)))
-        found.append(counted(folder / str(len(names))))
+        monkeypatch.setattr(preparing, "distinct", lambda *_, names=names: drawn(names))
+        to = folder / f"{len(names)}.prepared"
+        prepare(rows(names), user="user", item="item", keep="g", to=to)
+        found.append(counted(to))
     before, after = found
     return {
         one: sorted(after[one][label] - before[one][label] for label in {*after[one], *before[one]}) for one in before
     }
 
 
-def test_with_a_fixed_key_one_more_user_moves_nobody_else(tmp_path, monkeypatch):
+def fixed() -> Drawn:
+    """Tags that are drawn once for all names."""
     drawn = dict(zip([*NAMES, NEW], distinct(len(NAMES) + 1, np.empty(0, np.int64)).tolist(), strict=True))
-    moved = one_more(tmp_path, monkeypatch, lambda names: np.array([drawn[name] for name in names]))
-    own = {"items": KEPT, "values": 1, "groups": 1, "weights": KEPT}
+    return lambda names: np.array([drawn[name] for name in names])
+
+
+def test_with_a_fixed_key_one_more_user_moves_nobody_else(tmp_path, monkeypatch):
+    moved = one_more(tmp_path, monkeypatch, fixed())
+    own = {"ranked": KEPT, "hashed": KEPT, "values": 1, "groups": 1, "weights": KEPT}
     assert {one: [by for by in found if by] for one, found in moved.items()} == {one: [1] * n for one, n in own.items()}
 
 
@@ -88,19 +96,73 @@ def test_a_hash_of_places_would_be_refused(tmp_path, monkeypatch):
     assert all(min(found) < 0 for found in moved.values())
 
 
-def test_numbers_are_drawn_once_and_stay(tmp_path):
-    prepare(rows(NAMES), user="user", item="item", to=tmp_path / "data")
-    before = dict(zip(NAMES, numbers(tmp_path / "data"), strict=True))
-    prepare(rows([NAMES[3], NEW]), to=tmp_path / "data", add=True)
-    after = dict(zip(sorted([*NAMES, NEW]), numbers(tmp_path / "data"), strict=True))
+def test_a_hash_of_the_place_of_an_item_would_be_refused(tmp_path, monkeypatch):
+    class Places(preparing.DuckDBKey):
+        @property
+        def item(self) -> str:
+            return "i"
+
+    monkeypatch.setattr(preparing, "DuckDBKey", Places)
+    assert min(one_more(tmp_path, monkeypatch, fixed())["ranked"]) < 0
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_whatever_the_tags_are_one_more_user_moves_own_counts_alone(tmp_path, monkeypatch, most):
+    """All assignments of three tags to two users and to one more beside them, also where rows come in two parts."""
+    few, possible = ["u01", "u02"], [3, 5, 2**31 - 1]
+
+    def kept(names: list[str], of: dict[str, int], parts: list[list[str]]) -> Counter[object]:
+        to = tmp_path / f"{len(names)} {len(parts)} {list(of.values())}.prepared"
+        for at, part in enumerate(parts):
+            monkeypatch.setattr(
+                preparing,
+                "distinct",
+                lambda _, taken, part=part: np.array([of[name] for name in sorted(part) if of[name] not in taken]),
+            )
+            prepare(rows(part, 4), user="user", item="item", to=to, add=at > 0)
+        with DuckDBEngine(to, user="user", item="item", max_items_per_user=most, key=b"key") as engine:
+            top = engine.top(100)
+            return Counter({top.label(group, 0): int(count) for group, count in enumerate(top.counts)})
+
+    alone = {two: kept(few, dict(zip(few, two, strict=True)), [few]) for two in permutations(possible, 2)}
+    assert len({str(sorted(found.items())) for found in alone.values()}) > 1  # the tags tell
+    for three in permutations(possible, 3):
+        of = dict(zip([*few, NEW], three, strict=True))
+        for parts in ([[*few, NEW]], [[NEW], few]):
+            moved = kept([*few, NEW], of, parts)
+            moved.subtract(alone[three[:2]])
+            assert sorted(by for by in moved.values() if by) == [1] * most
+
+
+def test_tags_are_drawn_once_and_stay(tmp_path):
+    path = tmp_path / "data.prepared"
+    prepare(rows(NAMES), user="user", item="item", to=path)
+    before = tags(path)
+    prepare(rows([NAMES[3], NEW]), to=path, add=True)
+    after = tags(path)
     assert len(set(after.values())) == len(NAMES) + 1
     assert {name: after[name] for name in NAMES} == before
-    prepare(rows(NAMES), user="user", item="item", to=tmp_path / "again")
-    assert numbers(tmp_path / "again") != list(before.values())
+    prepare(rows(NAMES), user="user", item="item", to=tmp_path / "again.prepared")
+    assert tags(tmp_path / "again.prepared") != before
 
 
-def test_more_users_than_numbers_suffice_for_are_refused(monkeypatch):
-    monkeypatch.setattr(users, "MOST", 3)
-    assert len(users.numbers_of(2, np.array([5]))) == 2
+def test_what_another_version_of_the_engine_counted_is_counted_anew(tmp_path, monkeypatch):
+    """Its hash may be another one, by which a user's items had another order."""
+    path = tmp_path / "data.prepared"
+    with monkeypatch.context() as patch:
+        patch.setattr(preparation, "version", lambda _: "1.9")
+        prepare(rows(NAMES[:30]), user="user", item="item", keep="g", to=path)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE ranks SET r = 100 WHERE r = 2")
+    prepare(rows(NAMES[30:]), to=path, add=True)
+    of = tags(path)
+    monkeypatch.setattr(preparing, "distinct", lambda *_: np.array([of[name] for name in NAMES]))
+    prepare(rows(NAMES), user="user", item="item", keep="g", to=tmp_path / "whole.prepared")
+    assert counted(path) == counted(tmp_path / "whole.prepared")
+
+
+def test_more_users_than_tags_suffice_for_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(preparing, "MOST", 3)
+    prepare(rows(NAMES[:2]), user="user", item="item", to=tmp_path / "data.prepared")
     with pytest.raises(DataError, match="users"):
-        users.numbers_of(3, np.array([5]))
+        prepare(rows(NAMES[2:4]), to=tmp_path / "data.prepared", add=True)

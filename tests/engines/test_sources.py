@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.sources.narwhals_frames import native
+from dpselect.engines.sources.wrapped import native
 from dpselect.errors import DataError, DpselectError, ParameterError
 from tests.engines.test_conformance import pairs
 
@@ -250,6 +250,17 @@ def test_a_stream_that_fails_says_nothing_of_its_rows():
 
     assert refused(Broken(), DataError).startswith("the source gives no stream of Arrow tables\nhint: every question")
     assert "no stream of Arrow tables" in refused(pl.Series("a", [1]), DataError)  # a stream, but of no table
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_frame_that_needs_pyarrow_says_so(frame, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert refused(frame({"user": [1], "item": [2]})) == (
+        "source must be a file or a dict of arrays where PyArrow is not installed, got a DataFrame\n"
+        "hint: pip install pyarrow"
+    )
+    with engine({"user": [1], "item": [2]}) as opened:
+        assert pairs(opened.top(3)) == [(2, 1)]
 
 
 def test_a_frame_that_needs_narwhals_says_so(monkeypatch):

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.sources.arrow_texts import _kept
-from dpselect.engines.sources.text_cells import cut
-from dpselect.engines.sources.text_lines import LONGEST, blocks, first_line
+from dpselect.engines.duckdb.lines import _ONCE, csv_rows, json_values
+from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.sources.arrow_lines import _kept, streamed
+from dpselect.engines.sources.text_lines import LONGEST, Header, blocks, first_line
+from tests.engines.test_conformance import pairs
 
 PIECES = [
     b"a", b"bc", b"\n", b"\n", b"\r\n", b"\r", b"\xff", b"\xc3", b"\xa9", "\u00e9".encode(), b'"', b'"', b'""', b",",
@@ -64,16 +66,18 @@ def split_outside(text: str, delimiter: str) -> list[str]:
         at = end + 1
 
 
-def values(block: bytes, delimiter: str | None, width: int, wanted: list[int]) -> list[list[str | None]]:
-    """The wanted fields of all lines, column by column."""
-    block, columns = cut(block, delimiter, width, wanted)
-    return [
-        [
-            None if gone else block[start:end].decode()
-            for start, end, gone in zip(cells.starts, cells.ends, cells.missing, strict=True)
-        ]
-        for cells in columns
-    ]
+@pytest.fixture(scope="module")
+def workspace():
+    workspace = Workspace()
+    yield workspace
+    workspace.close()
+
+
+def records(workspace: Workspace, parts: list[bytes], delimiter: str, width: int) -> list[list[str | None]]:
+    """The fields of all lines that have so many."""
+    header = Header(delimiter, tuple(f"c{place}" for place in range(width)))
+    with streamed(iter(parts), delimiter) as stream, workspace.registered(stream) as name:
+        return [list(row) for row in workspace.rows(f"SELECT * FROM {csv_rows(name, header, header.names)}")]
 
 
 @given(CONTENT, st.integers(1, 40), st.integers(1, 40), st.booleans(), st.booleans())
@@ -85,20 +89,78 @@ def test_lines_are_those_of_the_file_wherever_reading_stops(tmp_path_factory, co
     assert all(block.endswith(b"\n") for block in found)
 
 
-@given(CONTENT, st.sampled_from(",;\t|"), st.integers(1, 4))
-def test_fields_are_those_that_python_reads_in_each_line_alone(content, delimiter, width):
+@given(CONTENT, st.sampled_from(",;\t|"), st.integers(1, 4), st.booleans())
+def test_fields_are_those_that_python_reads_in_each_line_alone(workspace, content, delimiter, width, apart):
     lines = plain_lines(content.replace(b",", delimiter.encode()), LONGEST, header=False)
-    records = [fields for line in lines if len(fields := plain_fields(line, delimiter)) == width]
-    found = values(b"".join(lines), delimiter, width, list(range(width)))
-    assert [list(record) for record in zip(*found, strict=True)] == records
+    right = [fields for line in lines if len(fields := plain_fields(line, delimiter)) == width]
+    parts = lines if apart else [b"".join(lines)] if lines else []
+    assert records(workspace, parts, delimiter, width) == right
 
 
-@given(CONTENT)
-def test_a_line_without_a_delimiter_is_one_field(content):
-    lines = plain_lines(content, LONGEST, header=False)
-    block, (cells, again) = cut(b"".join(lines), None, 1, [0, 0])
-    assert [block[start:end] + b"\n" for start, end in zip(cells.starts, cells.ends, strict=True)] == lines
-    assert (again.starts == cells.starts).all()
+FIELDS = [
+    "",
+    "a",
+    '""',
+    '"b"',
+    '"c,d"',
+    '"e""f"',
+    'g"h',
+    'i""',
+    "\r",
+    '"\r"',
+    "\x00",
+    "\ufeff",
+    '",,"',
+    '"\x00,"',
+    '""""',
+]
+
+
+def test_every_pair_of_fields(workspace):
+    rows = [[one, other] for one in FIELDS for other in FIELDS]
+    lines = [",".join(row).encode() + b"\n" for row in rows]
+    right = [plain_fields(line, ",") for line in lines]
+    assert records(workspace, [b"".join(lines)], ",", 2) == [one for one in right if len(one) == 2]
+    assert sum(len(one) == 2 for one in right) == len(rows)
+
+
+ORDINARY = {"csv": b'u%d,"it, em",x\n', "tsv": b"u%d\titem\tx\n", "jsonl": b'{"user": "u%d", "item": "item"}\n'}
+LONG_LINES = [
+    b"x" * (LONGEST - 1),
+    b"x" * LONGEST,
+    b'"' * (LONGEST - 5) + b",b,c",
+    b'u,"' + b"," * (LONGEST - 9) + b'",x',
+]
+ANYTHING = st.lists(CONTENT | st.sampled_from(LONG_LINES), min_size=1, max_size=4)
+
+
+@given(ANYTHING, st.sampled_from(sorted(ORDINARY)), st.booleans(), st.booleans())
+def test_nobody_else_s_rows_move(tmp_path_factory, between, kind, packed, ended):
+    """Whatever stands between the lines of others, and at the end of the file, they are read as without it."""
+    path = tmp_path_factory.mktemp("between") / (f"x.{kind}.gz" if packed else f"x.{kind}")
+    first = {"csv": b"user,item,other\n", "tsv": b"user\titem\tother\n", "jsonl": b""}[kind]
+    parts = [first]
+    for number, odd in enumerate(between):
+        parts += [ORDINARY[kind] % number, odd, b"\n"]
+    parts.append((ORDINARY[kind] % len(between)).removesuffix(b"" if ended else b"\n"))
+    content = b"".join(parts)
+    path.write_bytes(gzip.compress(content, 1) if packed else content)
+    item = "it, em" if kind == "csv" else "item"
+    with DuckDBEngine(path, user="user", item="item", key=b"k") as engine:
+        assert dict(pairs(engine.top(10_000)))[item] == len(between) + 1
+
+
+def test_a_line_is_taken_apart_once_whatever_is_asked_of_it(workspace):
+    """The plan names what a filter computes: columns that are there, unless the engine moved it below them."""
+    with streamed(iter([b"a,b,c\n"])) as stream, workspace.registered(stream) as name:
+        for rows, cut in (
+            (csv_rows(name, Header(",", ("a", "b", "c")), ["a", "b"]), "string_split"),
+            (f"(SELECT v[1] AS a, v[2] AS b FROM {json_values(name, ['a', 'b'])})", "json_extract_string"),
+        ):
+            for source, moved in ((rows, False), (rows.replace(_ONCE, "true"), True)):
+                sql = f"SELECT b, count(DISTINCT a) FROM {source} WHERE a IS NOT NULL AND b <> 'x' GROUP BY b"
+                ((_, plan),) = workspace.rows(f"EXPLAIN (FORMAT json) {sql}")
+                assert (cut in plan) == moved
 
 
 def test_a_line_of_any_length_is_left_out_alone_and_never_held(tmp_path):
@@ -107,7 +169,7 @@ def test_a_line_of_any_length_is_left_out_alone_and_never_held(tmp_path):
         path.write_bytes(b"user,item\n1,a\n" + b"x" * length + b"\n2,b\n")
         found = list(blocks(str(path), header=True))
         assert b"".join(found).replace(b"x", b"") == (b"1,a\n\n2,b\n" if length < LONGEST else b"1,a\n2,b\n")
-        assert max(map(len, found)) <= LONGEST + (1 << 20)
+        assert max(map(len, found)) <= LONGEST + (1 << 18)
 
 
 def test_the_first_line_is_looked_at_alone(tmp_path):

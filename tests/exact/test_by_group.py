@@ -81,10 +81,13 @@ def neighbours(groups: int, items: int, largest: int, touched: int, most: int) -
 @pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(3)], ids=["soft", "hard"])
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("delta", [Fraction(1, 3), Fraction(1, 10**6)])
-def test_the_law_is_the_product_of_those_of_the_groups(rate, k, delta):
+@pytest.mark.parametrize("k_bar", [2, 4])  # of items, one is missing, or several that share their place
+def test_the_law_is_the_product_of_those_of_the_groups(rate, k, delta, k_bar):
     """Whichever way groups are drawn, one by one or all from a bound."""
-    mechanism = by_group(k=k, epsilon_per_pick=rate, delta=delta, max_items_per_user=2)
-    each = LimitedDomain(k=k, k_bar=2, epsilon_per_pick=rate, delta=delta, delta_threshold=delta, max_items_per_user=2)
+    mechanism = by_group(k=k, k_bar=k_bar, epsilon_per_pick=rate, delta=delta, max_items_per_user=2)
+    each = LimitedDomain(
+        k=k, k_bar=k_bar, epsilon_per_pick=rate, delta=delta, delta_threshold=delta, max_items_per_user=2
+    )
     for table in [((0, 0),), ((2, 1), (0, 1)), ((3, 3, 1), (1, 0)), ((6, 1, 0), (0, 2), (1, 1, 1))]:
         found = answered(mechanism)(table)
         assert same({o: p for o, p in found.items() if p != 0}, product_of(each, table))

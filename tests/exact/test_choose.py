@@ -75,6 +75,8 @@ def test_the_naive_histogram_pays_for_every_count():
     assert same(bounded, law_of(ReportNoisyMax(epsilon=EPSILON / 2, monotonic=True), [5, 2, 1]))
     by_four = law_of(NoisyHistogram(epsilon=EPSILON, max_items_per_user=2, sensitivity=4), [20, 8, 4])
     assert same(by_four, bounded)
+    replaced = law_of(NoisyHistogram(epsilon=EPSILON, max_items_per_user=2, neighbors="replace-one"), [5, 2, 1])
+    assert same(replaced, law_of(ReportNoisyMax(epsilon=EPSILON / 4, monotonic=True), [5, 2, 1]))  # 2 away, 2 added
 
 
 @pytest.mark.parametrize("chooser", choosers(True, "add-remove"), ids=lambda c: f"{type(c).__name__}")

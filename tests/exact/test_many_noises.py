@@ -73,6 +73,7 @@ def test_none_one_and_far_ones(many) -> None:
         wide = many(draws, Fraction(1, 10**40), 3)  # beyond 64 bits
         assert max(map(abs, wide)) > 2**64
         assert len(set(wide)) == 3
+    assert min(geometrics(draws, Fraction(1, 10**40), 64)) >= 0  # bits put together in 64 would turn half of the signs
     assert set(many(draws, Fraction(1000), 9)) <= {0} if many is not gaussians else True
 
 

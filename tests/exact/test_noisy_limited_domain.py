@@ -170,6 +170,7 @@ def test_fewer_items_than_k_bar():
         ({"max_items_per_user": 0}, "max_items_per_user must be a whole number"),
         ({"epsilon": 0}, "epsilon must be a positive"),
         ({"delta": 0}, "delta must be between 0 and 1"),
+        ({"epsilon": "1e-20"}, r"epsilon must be large enough for a threshold below 2\^62"),
     ],
 )
 def test_parameters_of_noisy_limited_domain(change, message):

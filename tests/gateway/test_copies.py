@@ -28,8 +28,8 @@ def test_a_prepared_copy_answers_and_is_made_anew_when_the_source_changes(tmp_pa
         twice["user"] = [*more["user"], *(user + 1000 for user in more["user"])]
         pq.write_table(pa.table(twice), tmp_path / "plays.parquet")
         data = served.gateway.settings.data["plays"]
-        assert served.gateway._sources.refresh(data) is True
-        assert served.gateway._sources.refresh(data) is False
+        assert served.gateway.sources.refresh(data) is True
+        assert served.gateway.sources.refresh(data) is False
         time.sleep(0.2)
         assert served.ann.post("/v1/price", COUNT).json()["free"] is False
         assert abs(_counts(served)["Germany"] - 200) < 45

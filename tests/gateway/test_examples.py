@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
-from dpselect.gateway.web.bodies import EXAMPLES, GRANT, QUESTIONS
+from dpselect.gateway.web.openapi import ASKED, EXAMPLES, GRANT
 from tests.gateway.described import validator
 from tests.gateway.served import running
 
@@ -30,7 +30,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, tokens: dict[str, str]) -> 
 
 def test_every_question_is_planned_priced_and_answered(client: TestClient, tokens: dict[str, str]) -> None:
     headers, taken = {"Authorization": f"Bearer {tokens['analyst']}"}, []
-    for _, body in QUESTIONS.values():
+    for _, body in ASKED.values():
         for name in ("plan", "price"):
             found = client.post(f"/v1/{name}", json=body, headers=headers)
             assert found.status_code == 200, found.text
@@ -51,4 +51,4 @@ def test_a_grant_is_granted(client: TestClient, tokens: dict[str, str]) -> None:
 
 def test_there_are_no_other_examples() -> None:
     said = [one["value"] for of_name in EXAMPLES.values() for one in of_name.values()]
-    assert all(one in [*(body for _, body in QUESTIONS.values()), GRANT[1]] for one in said)
+    assert all(one in [*(body for _, body in ASKED.values()), GRANT[1]] for one in said)

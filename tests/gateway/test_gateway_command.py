@@ -32,9 +32,9 @@ def test_check(path: Path, capsys: Captured) -> None:
     assert main(["gateway", "check", str(path)]) == 0
     ended = capsys.readouterr()
     assert ended.err == ""
-    assert ended.out.startswith("data plays\n")
-    assert ended.out.endswith(
-        "\nmind\n  nobody is an owner: while the gateway runs no quota can be granted, and no question agreed to\n"
+    assert ended.out == (
+        f"{path} has no mistakes\n"
+        "mind: nobody is an owner: while the gateway runs no quota can be granted, and no question agreed to\n"
     )
 
 
@@ -46,7 +46,7 @@ def test_check_names_every_mistake(path: Path, capsys: Captured) -> None:
     assert ended.err == (
         f"dpselect: 3 mistakes in {path}\n"
         f"{path}: [data.plays] user must be given\n"
-        "  hint: only a folder of prepared data says itself who its users are\n"
+        "  hint: only a file of prepared data says itself who its users are\n"
         f"{path}: [data.plays] promise.epsilon must be a positive, finite number, got 0\n"
         f"{path}: [data.plays] usr is not known here\n  hint: did you mean user?\n"
     )

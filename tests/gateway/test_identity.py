@@ -28,16 +28,16 @@ def test_a_token_that_is_wrong_or_of_the_past_is_nobody(served: Served, token: s
 
 
 def test_a_wrong_token_is_nobody_even_beside_a_good_cookie(served: Served) -> None:
-    ann = served.gateway.people_who_sign_in.named("ann")
+    ann = served.gateway.people.named("ann")
     assert ann is not None
-    cookie = {"Cookie": f"dpselect={served.gateway.people_who_sign_in.session(ann)}"}
+    cookie = {"Cookie": f"dpselect={served.gateway.people.session(ann)}"}
     assert served.http.get("/v1/me", headers=cookie).json()["name"] == "ann"
     assert served.http.get("/v1/me", headers={**cookie, "Authorization": "Bearer wrong"}).status_code == 401
 
 
 def test_a_cookie_and_a_code_are_not_each_other_and_end_with_the_token(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        people = served.gateway.people_who_sign_in
+        people = served.gateway.people
         ann = people.named("ann")
         assert ann is not None
         session, code = people.session(ann), people.code(ann)
@@ -58,7 +58,7 @@ def test_a_proxy_is_believed_from_its_own_address_only(tmp_path: Path) -> None:
     with serving(tmp_path, server=server) as served:
         settings = tmp_path / "gateway.toml"
         settings.write_text(settings.read_text().replace("[people.ann]", '[people.ann]\nsubject = "ann@example.org"'))
-        served.until(lambda: served.gateway.people_who_sign_in.of_subject("ann@example.org") is not None)
+        served.until(lambda: served.gateway.people.of_subject("ann@example.org") is not None)
         said = {"X-Who": "ann@example.org"}
         for address, status in (("10.1.2.3", 200), ("10.2.0.1", 401), ("127.0.0.1", 401)):
             http = TestClient(served.http.app, base_url=ADDRESS, client=(address, 1))
@@ -90,7 +90,7 @@ def test_a_token_of_a_provider_is_believed_if_it_is_signed_for_us_and_not_too_ol
     with serving(tmp_path, server=oidc) as served:
         settings = tmp_path / "gateway.toml"
         settings.write_text(settings.read_text().replace("[people.ann]", '[people.ann]\nsubject = "ann@example.org"'))
-        served.until(lambda: served.gateway.people_who_sign_in.of_subject("ann@example.org") is not None)
+        served.until(lambda: served.gateway.people.of_subject("ann@example.org") is not None)
         cases = {
             "good": (signed(good), 200),
             "another key": (signed(good, other), 401),

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dpselect.gateway.gateway import OF_ALL
 from dpselect.gateway.settings.tokens import digest
+from dpselect.gateway.views import OF_ALL
 from dpselect.ledger import Ledger
 from tests.gateway.served import TOKENS, Client, Served, serving
 

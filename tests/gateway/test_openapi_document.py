@@ -15,8 +15,7 @@ from dpselect._ground.privacy import Neighbors
 from dpselect.gateway.problems import KINDS, problem
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.api import ROUTES
-from dpselect.gateway.web.bodies import EXAMPLES
-from dpselect.gateway.web.openapi import OPERATIONS, document
+from dpselect.gateway.web.openapi import EXAMPLES, OPERATIONS, document
 from dpselect.queries.plan import PLANS, kind
 from tests.gateway.described import validator
 from tests.reference.test_queries import QUERIES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,16 +13,8 @@ import dpselect as dps
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Constant, Name, Operation
 from dpselect.gateway import filters
-from dpselect.gateway.pages import conditions, numbers, snippets, words
+from dpselect.gateway.pages import conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
-
-
-def release_of(labels: tuple[str, ...]) -> dps.Release:
-    """Each label is shared by 50 users more than the next: at this epsilon none is missing, and none out of order."""
-    users = [(label, user) for place, label in enumerate(labels) for user in range(50 * (len(labels) - place) + 50)]
-    rows = {"user": [f"{label} {user}" for label, user in users], "item": [label for label, _ in users]}
-    return dps.Dataset(rows, user="user", item="item").top_k(len(labels), epsilon=60, delta="1e-6", counts=True)
-
 
 # ---- filters ------------------------------------------------------------------------------------------------
 
@@ -102,31 +93,7 @@ def test_several_values_of_one_column_mean_any_of_them() -> None:
     ],
 )
 def test_what_is_taken_is_rounded_up_and_what_is_left_down(part: float, up: bool, said: str) -> None:
-    assert numbers.percent(part, up=up).replace(numbers.SPACE, " ") == said
-
-
-def test_a_lower_place_with_a_larger_number_is_explained() -> None:
-    release = release_of(("item 0", "item 1", "item 2"))
-    fallen = tuple(replace(one, count=count) for one, count in zip(release.items, (9, 8, 7), strict=True))
-    assert words.order(replace(release, items=fallen)) is None
-    risen = tuple(replace(one, count=count) for one, count in zip(release.items, (9, 7, 8), strict=True))
-    said = words.order(replace(release, items=risen))
-    assert said is not None
-    assert said.startswith("Place 3, item 2, shows a larger number of users than place 2, item 1.")
-
-
-def test_a_number_below_zero_is_explained() -> None:
-    release = release_of(("item 0", "item 1"))
-    for counts, said in (((9, 0), False), ((9, -1), True), ((None, None), False)):
-        items = tuple(replace(one, count=count) for one, count in zip(release.items, counts, strict=True))
-        assert (words.below_zero(replace(release, items=items)) is not None) is said
-
-
-def test_numbers_of_users_are_of_groups_and_not_of_items() -> None:
-    data = dps.Dataset({"user": [1, 2], "country": ["DE", "SE"]}, user="user")
-    release = data.users(by=dps.By("country", groups=["DE", "SE"]), epsilon=1)
-    body = {"verb": "users", "by": ["country"], "groups": ["DE", "SE"]}
-    assert words.came_back(release, body) == ["The numbers of all 2 countries came back."]
+    assert words.percent(part, up=up).replace(words.SPACE, " ") == said
 
 
 def test_titles_say_what_was_asked() -> None:
@@ -136,7 +103,7 @@ def test_titles_say_what_was_asked() -> None:
         words.asked(body)
         == "Top 5 pairs of country and artist by number of users in every city, October 2026 and November 2026"
     )
-    assert words.asked({"verb": "quantile", "q": ["1/2", "9/10"], "item": "age"}).replace(numbers.SPACE, " ") == (
+    assert words.asked({"verb": "quantile", "q": ["1/2", "9/10"], "item": "age"}).replace(words.SPACE, " ") == (
         "Median and 90 % quantile of age"
     )
 

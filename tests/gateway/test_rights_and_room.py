@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from dpselect.gateway import intake
+from dpselect.gateway import gateway as asking
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.reading import read_text
@@ -23,7 +23,7 @@ TOP: dict[str, Any] = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/4
 def test_who_was_granted_nothing_is_told_so_everywhere(tmp_path: Path) -> None:
     text = settings_in(tmp_path).read_text().replace('quota = { epsilon = 1, delta = "1e-6" }', "")
     gateway = Gateway(read_text(text, tmp_path))
-    eve = gateway.people_who_sign_in.named("eve")
+    eve = gateway.people.named("eve")
     assert eve is not None
     for method in (gateway.price, gateway.forecast, gateway.ask):
         for body in ({"verb": "top_k", "k": 3, "epsilon": 1}, {"verb": "top_k", "k": 3, "share": "1%"}):
@@ -43,7 +43,7 @@ def test_one_person_leaves_only_so_much_on_the_disk(served: Served, monkeypatch:
     served.bob.ask({**TOP, "k": 11})
     for name, most in (("A_DAY", 1), ("CHARACTERS_A_DAY", 10)):
         with monkeypatch.context() as context:
-            context.setattr(intake, name, most)
+            context.setattr(asking, name, most)
             told = served.bob.post("/v1/questions", {**TOP, "k": 12})
             assert (told.status_code, told.json()["type"]) == (429, "/problems/too-many")
             assert served.bob.ask({**TOP, "k": 11})["state"] == "answered"  # nothing new

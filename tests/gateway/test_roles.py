@@ -34,7 +34,6 @@ JSON: list[Row] = [
     ("GET", "/v1/questions", None, 401, (200, 200, 200, 403)),
     ("GET", "/v1/questions?after={asked}", None, 401, (200, 200, 404, 403)),
     ("GET", "/v1/questions/{asked}", None, 401, (200, 200, 404, 403)),
-    ("GET", "/v1/questions/{asked}/events", None, 401, (200, 200, 404, 403)),
     ("DELETE", "/v1/questions/{asked}", None, 401, (403, 409, 404, 403)),
     ("DELETE", "/v1/questions/{waiting}", None, 401, (403, 404, 200, 403)),
     ("POST", "/v1/questions/{waiting}/approve", None, 401, (200, 403, 403, 403)),
@@ -49,6 +48,7 @@ JSON: list[Row] = [
     ("GET", "/v1/answers/{answer}.html", None, 401, (200, 200, 404, 200)),
     ("GET", "/v1/budget", None, 401, (200, 200, 200, 200)),
     ("POST", "/v1/grants", GRANT, 401, (200, 403, 403, 403)),
+    ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, 401, (403, 200, 200, 403)),
     ("GET", "/v1/people", None, 401, (200, 403, 403, 403)),
     ("GET", "/v1/record/plays", None, 401, (200, 403, 403, 200)),
     ("GET", "/v1/verification", None, 401, (200, 403, 403, 200)),
@@ -101,7 +101,7 @@ def filled(roomy: Served, path: str, asked: dict[str, str]) -> str:
 def cookie(roomy: Served, name: str | None) -> dict[str, str]:
     """What a browser of somebody says, also where they may no longer sign in."""
     person = None if name is None else roomy.people.get(name)
-    session = "bm8.bm8" if person is None else roomy.gateway.people_who_sign_in.session(person)
+    session = "bm8.bm8" if person is None else roomy.gateway.people.session(person)
     return {} if name is None else {"Cookie": f"dpselect={session}", "Sec-Fetch-Site": "same-origin"}
 
 

@@ -224,9 +224,8 @@ def test_a_file_and_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_prepared_data_need_no_user(tmp_path: Path) -> None:
-    text = FEWEST.replace('user = "user"\n', "").replace("plays.parquet", "rows")
-    (tmp_path / "rows").mkdir()
-    (tmp_path / "rows" / "prepared.dpselect").touch()
+    text = FEWEST.replace('user = "user"\n', "").replace("plays.parquet", "rows.prepared")
+    (tmp_path / "rows.prepared").touch()
     assert read_text(text, tmp_path).data["plays"].user is None
     assert [said for said, _ in mistakes(text)] == ["[data.plays] user must be given"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from dpselect.engines.preparation import prepare
+from dpselect.dataset import prepare
 from dpselect.gateway.settings.reading import read_text
 from dpselect.gateway.settings.sources import check_sources
 
@@ -122,12 +122,12 @@ def test_prepared_data_and_databases(base: Path) -> None:
         "user": "user",
         "item": "artist",
         "keep": ["country", "plan", "at", "born", "new", "seen"],
-        "weight": "minutes",
+        "weights": "minutes",
     }
-    prepare(base / "plays.parquet", to=base / "ready", **columns, time="at", period="month")
+    prepare(base / "plays.parquet", to=base / "ready.prepared", **columns, time="at", period="month")
     with duckdb.connect(base / "rows.duckdb") as connection:
         connection.execute(f"CREATE TABLE plays AS FROM '{base / 'plays.parquet'}'")
-    ready = TEXT.replace('"plays.parquet"', '"ready"').replace('user = "user"\n', "")
+    ready = TEXT.replace('"plays.parquet"', '"ready.prepared"').replace('user = "user"\n', "")
     table = few(TEXT.replace('"plays.parquet"', '"rows.duckdb"\ntable = "plays"'))
     for text in (ready, table):
         assert check_sources(read_text(text, base)) == []

@@ -1,4 +1,4 @@
-"""The example, the page of the settings, what is said of them, and what may not be meant."""
+"""The example, the page of the settings, and what may not be meant."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from dpselect.gateway.settings.cautions import warnings
 from dpselect.gateway.settings.reading import read_text
-from dpselect.gateway.settings.said import said, warnings
 from dpselect.gateway.settings.tokens import digest, example, fresh_token
 from dpselect.gateway.settings.values import (
     Amount,
@@ -27,7 +27,7 @@ from dpselect.gateway.settings.values import (
     WeightColumn,
 )
 from tests.conftest import ROOT
-from tests.gateway.test_settings_reading import BASE, WHOLE
+from tests.gateway.test_settings_reading import BASE
 from tests.gateway.wrong_settings import FEWEST
 
 PAGE = (ROOT / "docs" / "gateway-settings.md").read_text("utf-8")
@@ -99,9 +99,6 @@ def test_the_example_has_no_mistakes_with_or_without_what_is_behind_a_sign() -> 
                 assert getattr(behind, name) == getattr(bare, name) or name == "keep", name
 
 
-# ---- what is said of them -----------------------------------------------------------------------------------
-
-
 def test_no_repr_of_settings_holds_a_secret() -> None:
     """A tool that shows the variables of a traceback would show it."""
     secret = "postgresql://u:canary@db/x"
@@ -111,37 +108,6 @@ def test_no_repr_of_settings_holds_a_secret() -> None:
     assert settings.server.ledger == settings.server.jobs == secret
     assert "canary" not in repr(settings)
     assert str(person.token) not in repr(settings)
-
-
-def test_what_is_declared_is_said_without_passwords() -> None:
-    text = "\n".join(said(read_text(WHOLE, BASE)))
-    for name, value in (
-        ("source", f"{BASE / 'a.csv'}, {BASE / 'sub' / 'b.csv'}"),
-        ("promise", "epsilon 0.3, delta 1e-06"),
-        ("unit", "one user on one day"),
-        ("keep", "0.2"),
-        ("items", "artist, (country, artist), genre"),
-        ("filters", "country (Germany, 1, true, 2.50, 2027-12-31, 2027-12-31 10:00:00), minutes (any)"),
-        ("weights", "minutes (at_most 60.5, unit 0.5)"),
-        ("values", "minutes (low -0.5, high 600, step 0.1)"),
-        ("since", "2026-01"),
-        ("max_k", "50"),
-        ("approve", "true"),
-        ("source", "a database"),
-        ("table", "public.rows"),
-        ("split", "' '"),
-        ("max_k", "1000"),  # of the data that do not say it
-        ("data", "base, Listening events"),
-        ("quota", "epsilon 0.333333333333333, delta 0"),
-        ("token", "there is one"),
-        ("url", "https://ask.example.org:8443/dp"),
-        ("proxy", "addresses 10.0.0.0/8, fd00::1, header X-User"),
-    ):
-        assert f"\n  {name:<20} {value}\n" in text, name
-    assert "ab" * 32 not in text
-    assert "secret" not in text
-    assert "pa%20ss" not in text
-    assert "a.csv" in "\n".join(said(read_text(WHOLE.replace('["a.csv", "sub/b.csv"]', '"a.csv"'), BASE)))
 
 
 # ---- what may not be meant ----------------------------------------------------------------------------------

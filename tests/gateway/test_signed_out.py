@@ -76,12 +76,11 @@ def remove(served: Served, cookie: str) -> None:  # noqa: ARG001 - whatever they
 
 
 @pytest.mark.parametrize("out", [sign_out, remove])
-@pytest.mark.parametrize("how", ["events", "wait"])
-def test_who_is_out_hears_no_more(out: Callable[[Served, str], None], how: str, tmp_path: Path) -> None:
+def test_who_is_out_hears_no_more(out: Callable[[Served, str], None], tmp_path: Path) -> None:
     with serving(tmp_path, data="approve = true") as served:
         number = served.ann.post("/v1/questions", TOP).json()["id"]
         cookie, found = signed_in(served), list[Any]()
-        address = f"/v1/questions/{number}" + ("/events" if how == "events" else "?wait=30")
+        address = f"/v1/questions/{number}?wait=30"
 
         def listen() -> None:
             http = TestClient(served.http.app, base_url=ADDRESS, cookies={"dpselect": cookie})
@@ -95,10 +94,7 @@ def test_who_is_out_hears_no_more(out: Callable[[Served, str], None], how: str, 
             time.sleep(0.01)
         out(served, cookie)
         listening.join()  # forever, if nothing ends it: the question waits for its owner
-        if how == "wait":
-            assert found[0].status_code == 401
-        else:
-            assert found[0].text.count("event: state") == 1
+        assert found[0].status_code == 401
         assert not served.http.app._app.state.desk._held  # type: ignore[attr-defined]
 
 
@@ -109,5 +105,5 @@ def test_an_answer_after_the_end_of_a_session_is_not_told(tmp_path: Path) -> Non
         sign_out(served, cookie)
         served.olga.post(f"/v1/questions/{number}/approve", {})
         served.ann.ended(number)
-        tries = [told(served, cookie, f"/v1/questions/{number}{more}") for more in ("", "?wait=1", "/events")]
-        assert tries == [401] * 3
+        tries = [told(served, cookie, f"/v1/questions/{number}{more}") for more in ("", "?wait=1")]
+        assert tries == [401] * 2

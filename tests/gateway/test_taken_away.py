@@ -13,7 +13,7 @@ def test_questions_about_data_that_are_closed_now_are_not_listed(tmp_path: Path)
         assert [one["id"] for one in served.ann.get("/v1/questions").json()["questions"]] == [job["id"]]
         people = dict(served.gateway.settings.people)
         people["ann"] = people["ann"].model_copy(update={"data": ("other",)})
-        served.gateway.people_who_sign_in.replace(people)
+        served.gateway.people.replace(people)
         assert served.ann.get(f"/v1/questions/{job['id']}").status_code == 404
         assert served.ann.get("/v1/questions").json()["questions"] == []
         assert served.ann.get(job["answer"]).status_code == 404

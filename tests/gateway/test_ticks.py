@@ -45,7 +45,7 @@ def ended(found: Gateway, names: list[str]) -> list[Job]:
     numbers = [str(found.ask(ann, {**BODY, "data": name})["id"]) for name in names]
     while any(found.job(ann, number)["state"] in ("queued", "running") for number in numbers):
         time.sleep(TICK / 4)
-    jobs = [found._jobs.find(number) for number in numbers]
+    jobs = [found.jobs.find(number) for number in numbers]
     return [job for job in jobs if job is not None]
 
 
@@ -195,14 +195,14 @@ def late(tmp_path: Path) -> Iterator[tuple[Gateway, Clock, list[tuple[Job, Turn]
     found, clock = Gateway(read(make(tmp_path, analysts=2, tick=1.0).settings()), Log(StringIO())), Clock()
     at_work = []
     for number in range(2):
-        asked(found._jobs, number, analyst=f"ann{number}")
-        job = found._jobs.claim()
+        asked(found.jobs, number, analyst=f"ann{number}")
+        job = found.jobs.claim()
         assert job is not None
         at_work.append((job, turn_at(clock)))
-        found._runner._turns[job.id] = at_work[-1]
+        found.runner._turns[job.id] = at_work[-1]
     yield found, clock, at_work
-    found._jobs.close()
-    found._books.close()
+    found.jobs.close()
+    found.books.close()
 
 
 def test_of_several_that_are_late_at_once_one_misses_its_turn(
@@ -211,8 +211,8 @@ def test_of_several_that_are_late_at_once_one_misses_its_turn(
     found, clock, at_work = late
     for at, missed in ((0.7, 0), (0.8, 1), (0.9, 1), (1.6, 2)):
         clock.at = at
-        found._runner.tell_late()
-        assert sum(turn.missed for _, turn in at_work) == missed == found._jobs.late("plays")
+        found.runner.tell_late()
+        assert sum(turn.missed for _, turn in at_work) == missed == found.jobs.late("plays")
 
 
 def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
@@ -223,15 +223,15 @@ def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
     ends = []
     for tenth in range(300):
         clock.at = tenth / 10
-        found._runner.tell_late()
+        found.runner.tell_late()
         for thread in threading.enumerate():
             if thread.name == "give-up":
                 thread.join()
-        now = found._jobs.find(job.id)
+        now = found.jobs.find(job.id)
         assert now is not None
         if now.over:
             ends.append((clock.at, str(now.state), str((now.problem or {})["type"])))
-    assert found._jobs.late("plays") == 2 == turn.missed
+    assert found.jobs.late("plays") == 2 == turn.missed
     assert ends[0] == (4.0, "failed", "/problems/late")
     with pytest.raises(TooLateError):
         turn.wait_to_settle()
@@ -241,9 +241,9 @@ def test_a_question_that_another_server_has_is_given_up_here_without_a_slip(
     late: tuple[Gateway, Clock, list[tuple[Job, Turn]]],
 ) -> None:
     found, clock, ((job, turn), _) = late
-    found._jobs.change_running(job, server="another")
+    found.jobs.change(job, server="another")
     clock.at = 0.8
-    found._runner.tell_late()
+    found.runner.tell_late()
     assert turn.given_up
     with pytest.raises(TooLateError):
         turn.wait_to_settle()
@@ -251,9 +251,9 @@ def test_a_question_that_another_server_has_is_given_up_here_without_a_slip(
 
 def test_a_question_that_no_worker_has_is_asked_again(late: tuple[Gateway, Clock, list[tuple[Job, Turn]]]) -> None:
     found, _, ((job, _), (other, _)) = late
-    del found._runner._turns[job.id]
-    found._runner.recover()
-    states = [now.state for one in (job, other) if (now := found._jobs.find(one.id)) is not None]
+    del found.runner._turns[job.id]
+    found.runner.recover()
+    states = [now.state for one in (job, other) if (now := found.jobs.find(one.id)) is not None]
     assert states == [JobState.QUEUED, JobState.RUNNING]
 
 
@@ -277,13 +277,13 @@ def test_people_take_turns_and_nobody_takes_the_last_worker_twice(store: Jobs) -
     assert small is not None
     assert small.analyst == "ann"
     for job in (first, small):
-        store.change_running(job, state=JobState.ANSWERED)
+        store.change(job, state=JobState.ANSWERED)
     asked(store, 7, analyst="ann")
     asked(store, 8, analyst="bob")
     order = []
     for _ in range(3):
         job = store.claim()
         assert job is not None
-        store.change_running(job, state=JobState.ANSWERED)
+        store.change(job, state=JobState.ANSWERED)
         order.append(job.analyst)
     assert order == ["bob", "hog", "ann"], "whoever was served longest ago comes first"

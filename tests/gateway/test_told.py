@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.errors import DataError, ParameterError, SourceError, naming
-from dpselect.gateway import problems, runner
+from dpselect.gateway import problems
 from dpselect.gateway.problems import FAILED, of_error
 from tests.gateway.served import Served, rows, serving
 
@@ -37,11 +37,11 @@ def rewritten(folder: Path, without: str | None) -> None:
 
 
 def everywhere(served: Served, body: dict[str, Any]) -> list[str]:
-    """All that somebody is told of a question: in JSON, in events, on pages; and what the last of it is."""
+    """All that somebody is told of a question: in JSON, on pages; and what the last of it is."""
     job = served.ann.ask({**body, "fresh": True})
     assert (job["state"], job["cost"]["share"]) == ("failed", 0)
     assert job["problem"]["detail"] == FAILED
-    paths = (f"/v1/questions/{job['id']}", f"/v1/questions/{job['id']}/events", f"/questions/{job['id']}", "/history")
+    paths = (f"/v1/questions/{job['id']}", f"/questions/{job['id']}", "/history")
     found = [served.ann.get(path).text for path in paths]
     found += [served.ann.post(path, body).text for path in ("/v1/price", "/v1/plan")]
     return [*found, served.ann.get("/ask?data=plays&price=epsilon&epsilon=0.2").text]
@@ -62,8 +62,7 @@ def test_what_is_missing_in_a_source_has_one_text(gone: str | None, tmp_path: Pa
 def test_without_the_class_an_analyst_reads_columns_that_nobody_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (problems, runner):
-        monkeypatch.setattr(module, "SourceError", LookupError)
+    monkeypatch.setattr(problems, "SourceError", LookupError)
     with serving(tmp_path) as served:
         rewritten(tmp_path, "artist")
         assert "salary_usd" in str(served.ann.ask(TOP)["problem"])

@@ -14,7 +14,7 @@ import pytest
 
 from dpselect.engines.filters.cost import BYTES
 from dpselect.errors import ParameterError
-from dpselect.gateway import work
+from dpselect.gateway import views, work
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import JobState
 from dpselect.gateway.settings.reading import read
@@ -182,10 +182,10 @@ def test_what_is_late_twice_is_given_up_and_paid_and_the_owner_sees_it(
         assert job["state"] == str(JobState.FAILED)
         assert job["problem"]["type"] == "/problems/late"
         assert float(job["cost"]["share"]) > 0
-        slips = found.described(olga)[0]["slips"]
+        slips = views.described(found, olga)[0]["slips"]
         assert isinstance(slips, int)
         assert slips == 2
-        assert found.described(ann)[0]["tick"] == pytest.approx(0.004 * 2**slips)
+        assert views.described(found, ann)[0]["tick"] == pytest.approx(0.004 * 2**slips)
         assert job["tick"] == pytest.approx(0.004 * 2**slips)
         answered = (asked(found)["state"] == str(JobState.ANSWERED) for _ in range(12))
         assert any(answered), "at longer ticks it is answered"

@@ -18,7 +18,7 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 ROOMS = (
     "errors", "_ground", "draws", "accounting", "aggregates", "texts", "mechanisms", "engines", "release", "ledger",
     "questions", "rows", "queries", "checking", "verbs", "dataset", "forecast", "remote", "frames", "pandas", "polars",
-    "dpselect", "demo", "gateway", "command", "__main__",
+    "dpselect", "demo", "mcp", "gateway", "command", "__main__",
 )  # fmt: skip
 # Rooms that never import some earlier ones.
 APART = {

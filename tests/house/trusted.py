@@ -22,7 +22,7 @@ WORDS = (
 )
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")
-OWNERS = ("engines.inspection", "engines.preparation", "engines.prepared.reading.current")
+OWNERS = ("engines.inspection", "engines.preparation", "engines.prepared.file.state_of")
 SIMULATED = ("aggregates", "draws", "mechanisms")
 MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "__init__": ("aggregates.measures", "mechanisms"),
@@ -30,6 +30,7 @@ MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "demo": ("engines.duckdb.tables",),
     "forecast": SIMULATED,
     "gateway": (*DECLARED, *WORDS, *FILTERS, *SECRET, *OWNERS, "engines.port", "engines.duckdb.engine"),
+    "mcp": SECRET,
     "questions": ("aggregates.measures",),
     "release": ("aggregates.measures", "aggregates.totals", "engines.duckdb.tables", "mechanisms.top_k.noisy_measures"),
     "remote": SECRET,

@@ -75,7 +75,7 @@ DATA: list[dps.Dataset] = [
     dps.Dataset("m.csv", user="u", item="i", time=dps.Time("at", period="month")).during(["2026-10"]),
     dps.Dataset("m.csv", user="u", item="i", time=dps.Time("at", period="day", timezone="Asia/Tokyo")),
     data.where("country = 'DE'").during("2026-10").exclude(["spam"]),
-    data.prepare("folder", keep="country", weights=["minutes"], add=True),
+    data.prepare("rows.prepared", keep="country", weights=["minutes"], add=True),
 ]
 assert_type(data.where("age > 3"), dps.Dataset)
 assert_type(dps.connect("https://x.example").data("plays").where("age > 3").during("2026-10"), dps.RemoteDataset)
@@ -130,8 +130,8 @@ dps.Dataset("a.csv", user="u", item="i", table="events")  # type: ignore[call-ar
 dps.Dataset("a.csv", user="u", item="i", split=" ")  # type: ignore[call-arg]
 dps.Dataset("a.csv", user="u", item="i", newlines_in_values=True)  # type: ignore[call-arg]
 dps.connect("https://x.example").data("plays", where="age > 3")  # type: ignore[call-arg]
-data.prepare("folder", where="age > 3")  # type: ignore[call-arg]
-dps.prepare("a.csv", to="folder")  # type: ignore[operator]
+data.prepare("rows.prepared", where="age > 3")  # type: ignore[call-arg]
+dps.prepare("a.csv", to="rows.prepared")  # type: ignore[operator]
 dps.inspect("a.csv")  # type: ignore[operator]
 data.top_k(10, epsilon=1, by_weight="minutes")  # type: ignore[call-arg]
 data.top_k(10, epsilon=1, within=50)  # type: ignore[call-arg]

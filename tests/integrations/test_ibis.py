@@ -17,7 +17,7 @@ import dpselect as dps
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.postgres.address import said
 from dpselect.engines.postgres.ibis_tables import address_and_table
-from dpselect.engines.sources.narwhals_frames import at_home
+from dpselect.engines.sources.wrapped import at_home
 from tests.engines.ibis_tables import in_duckdb, table_of
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def test_a_public_domain_and_prepared_data_come_from_one(tmp_path: Path) -> None
     table = in_duckdb(ROWS)
     release = dps.Dataset(table, user="user", item="item").choose(domain=dps.Column(table, "item"), epsilon=8)
     assert release.labels == ["a"]
-    dps.Dataset(table.filter(table.item != "b"), user="user", item="item").prepare(tmp_path / "rows")
-    assert top(str(tmp_path / "rows")) == {"a", "c"}
+    dps.Dataset(table.filter(table.item != "b"), user="user", item="item").prepare(tmp_path / "rows.prepared")
+    assert top(str(tmp_path / "rows.prepared")) == {"a", "c"}
 
 
 def test_what_a_row_does_to_an_expression_is_not_told() -> None:

@@ -25,7 +25,7 @@ from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Draft, chained, parts_text
 from dpselect.ledger.standing import Standing, Used, data_from, data_text
 from tests.by_names import plan_of
-from tests.ledger.amounts import charge
+from tests.ledger.amounts import charge, started
 
 ANN, BOB, EVE = (Account("plays", name) for name in ("ann", "bob", "eve"))
 TOP = plan_of("top_k", k=10, epsilon="0.1", delta="1e-9", method="limited-domain")
@@ -404,6 +404,19 @@ def test_terms_that_nobody_wrote_are_damage_and_take_no_time(written: str | None
         data_from("plays", charge("1", "1e-6"), json.dumps(said))
 
 
+IMPOSSIBLE = [{"order": 1}, {"order": True}, {"order": "23"}, {"order": None}, {"unit": None}, {"user": 3},
+              {"keep": "3/2"}, {"apart": "1/2"}]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", IMPOSSIBLE, ids=str)
+def test_terms_that_no_account_can_have_are_damage(ledger: Ledger, one: dict[str, object]) -> None:
+    data = ledger.data("plays", 1, "1e-6")
+    total, text = charge("1", "1e-6"), data_text(data)
+    assert data_from("plays", total, text) == data
+    with pytest.raises(ValueError, match="no terms"):
+        data_from("plays", total, json.dumps(json.loads(text) | one))
+
+
 # ---- any life, against the rule itself --------------------------------------------------------------------
 
 amount = st.fractions(min_value=0, max_value=2, max_denominator=10**4)
@@ -472,7 +485,13 @@ def changed(data: DataAccount, **how: Any) -> Draft:
 
 def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
     data = ledger.data("plays", 1, "1e-6")
-    ledger.grant(ANN, 9, "1e-6")
+    ledger.data("adding", 1, 0)
+    adding = Account("adding", "ann")
+    for account in (ANN, adding):
+        ledger.grant(account, 9, "1e-6")
+    ledger.settle(started(ledger, ANN, charge("0.01"), "{}"), charge("0.01"), "[1]")
+    answered = list(ledger.entries())[-1].number
+    unread = ledger.reserve(ANN, charge("0.01"), "{}")
     ledger.start(open_one := ledger.reserve(ANN, charge("0.9"), "{}"))
     assert said(ledger) == []
     promise = data.promise
@@ -498,7 +517,31 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
             Charge(Fraction("0.1"), Fraction(0), Fraction(1)),
             refers_to=open_one.number,
         ),
+        "settles no open reservation": Draft(EntryKind.SETTLE, ANN, charge("0.1"), refers_to=answered),
+        "settles a reservation of another account": Draft(
+            EntryKind.SETTLE, BOB, charge("0.1"), refers_to=open_one.number
+        ),
+        "settles a question that was never marked as reading": Draft(
+            EntryKind.SETTLE, ANN, charge("0.01"), refers_to=unread.number
+        ),
         "repeats a release for somebody without a right to it": Draft(EntryKind.REPEAT, BOB, charge("0"), refers_to=99),
+        "repeats a release that these data never had": Draft(EntryKind.REPEAT, adding, charge("0"), refers_to=answered),
+        "repeats a release and charges for it": Draft(EntryKind.REPEAT, ANN, charge("0.01"), refers_to=answered),
+        "counts a divergence below its epsilon where epsilons add up": Draft(
+            EntryKind.HOLD, adding, Charge(Fraction("0.2"), Fraction(0), Fraction("0.1")), "{}"
+        ),
+        "marks a question as reading and charges for it": Draft(
+            EntryKind.READ, ANN, charge("0.01"), refers_to=unread.number
+        ),
+        "marks as reading what is no open reservation of this account, or was marked before": Draft(
+            EntryKind.READ, ANN, charge("0"), refers_to=open_one.number
+        ),
+        "gives a reservation back and charges for it": Draft(
+            EntryKind.RETURN, ANN, charge("0.01"), refers_to=unread.number
+        ),
+        "gives back what is no open reservation of this account, or under which rows may have been read": Draft(
+            EntryKind.RETURN, ANN, charge("0"), refers_to=open_one.number
+        ),
     }
     entries = list(ledger.entries())
     for problem, draft in broken.items():

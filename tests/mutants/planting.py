@@ -11,8 +11,12 @@ import ast
 import functools
 import hashlib
 import json
+import math
 import os
+import resource
+import signal
 import sys
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,7 +32,8 @@ from coverage import Coverage
 from tests.mutants.operators import PACKAGE, Place, changes, places
 
 ROOMS = ("draws", "mechanisms", "accounting", "ledger", "queries", "engines")
-MUTANT, COSTS = "MUTANT", "MUTANTS_COSTS"  # variables of the environment
+COSTS = "MUTANTS_COSTS"  # a variable of the environment
+FAILED = "failed"  # a file
 LEAST = 20  # mutants of each room
 
 
@@ -134,8 +139,37 @@ class Planting(MetaPathFinder):
         return spec_from_file_location(fullname, self._file, loader=Planted(fullname, str(self._file), self._number))
 
 
-if MUTANT in os.environ:
-    sys.meta_path.insert(0, Planting(os.environ[MUTANT]))
+def run(key: str, tests: list[str], folder: str, seconds: float) -> None:
+    """The life of a process: plant the mutant, run the tests up to the first that fails, and exit as pytest does.
+
+    Without a mutant it runs all.
+    """
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(2 * seconds)))
+    signal.signal(signal.SIGXCPU, signal.default_int_handler)  # so that what tests have started is ended
+    # Numba's keys do not see constants, so that its cache would have the sound code.
+    os.environ |= {"TMPDIR": folder, "NUMBA_CACHE_DIR": folder}
+    tempfile.tempdir = None
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    options = ["-q", "-p", "no:cacheprovider", "--assert=plain", "-o", "norecursedirs=.*"]
+    if key:
+        sys.meta_path.insert(0, Planting(key))
+        options.append("-x")
+    sys.exit(pytest.main([*options, *tests], plugins=[_Failing(Path(folder, FAILED))]))
+
+
+class _Failing:
+    """Writes down which tests have failed, or the files that cannot be collected."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.failed:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(report.nodeid + "\n")
+
+    pytest_collectreport = pytest_runtest_logreport
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from dpselect.engines.preparation import prepare
+from dpselect.dataset import prepare
 
 Row = dict[str, Any]
 SCHEMA = pa.schema(
@@ -189,9 +189,9 @@ class Unread:
 def _prepared(folder: Path, user: Key, item: Key) -> object:
     said = {*_names(user), *_names(item)}
     keep = [name for name in SCHEMA.names if name not in said and name != "minutes"]
-    given: dict[str, Any] = {"user": list(_names(user)), "item": list(_names(item)), "keep": keep, "weight": "minutes"}
-    prepare(TABLE, to=folder / "prepared", **given)
-    return str(folder / "prepared")
+    given: dict[str, Any] = {"user": list(_names(user)), "item": list(_names(item)), "keep": keep, "weights": "minutes"}
+    prepare(TABLE, to=folder / "rows.prepared", **given)
+    return str(folder / "rows.prepared")
 
 
 MAKERS["prepared"] = _prepared

@@ -120,6 +120,23 @@ def test_the_method_is_taken_by_public_facts(asked, method):
     assert plan_of("top_k", by="g", delta="1e-6", **asked).selection.method == method
 
 
+@pytest.mark.parametrize("most", [None, 2])
+@pytest.mark.parametrize("method", ["limited-domain", "discover"])
+def test_groups_that_do_not_fit_are_refused_before_a_budget_pays(method, most):
+    budget = dps.Budget(epsilon=1, delta="1e-6")
+    paid = dps.Dataset(pa.table(rows(300)), user="user", item="item", budget=budget)
+    with pytest.raises(ParameterError, match="groups must"):
+        by_names(paid).top_k(
+            2, epsilon=1, delta="1e-6", by="country", groups=[1, 2], max_groups_per_user=most, method=method
+        )
+    assert budget.left == 1
+
+
+def test_a_bound_on_groups_that_is_chosen_promises_what_may_fail():
+    promised = plan_of("top_k", k=3, epsilon=1, delta="1e-6", by="g").price
+    assert (promised.failure, promised.zcdp) == (Fraction(1, 10**6), None)
+
+
 def test_columns_of_groups_that_a_table_has_itself():
     given = rows(600)
     given["rank"] = given.pop("country")

@@ -12,7 +12,8 @@ import pyarrow
 import pytest
 
 import dpselect as dps
-from dpselect._ground.privacy import Neighbors
+from dpselect import accounting
+from dpselect._ground.privacy import ZCDP, AnySteps, Neighbors, PureDP, Steps
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
@@ -283,3 +284,17 @@ def test_the_largest_k_bar_is_answered_and_a_larger_one_is_refused_before_rows_a
 def test_a_number_in_the_place_of_all_counts_is_refused(counts):
     with pytest.raises(ParameterError, match="must be one-dimensional"):
         LimitedDomain(k=1, epsilon=1, delta="1e-6")(counts)
+
+
+PLANS = {
+    "no function": 3,
+    "no steps": lambda pick: [],  # noqa: ARG005
+    "steps that cost nothing": lambda pick: [Steps(PureDP(0 * pick), 1)],
+    "concentrated steps": lambda pick: [AnySteps(ZCDP(pick), 1)],
+}
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=list(PLANS))
+def test_picks_are_planned_by_a_function_to_steps_with_an_epsilon(plan):
+    with pytest.raises(ParameterError, match="plan must be a function from the epsilon of one pick to Steps"):
+        accounting.largest_epsilon(plan, 1, "1e-6")

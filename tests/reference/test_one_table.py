@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 import dpselect as dps
-from dpselect.gateway.web import bodies
+from dpselect.gateway.web import openapi
 from dpselect.queries.outline import outline, planned_like
 from dpselect.queries.parameters import schemas, table
 from dpselect.queries.plan import by_names, kind
@@ -47,7 +47,7 @@ def test_a_command_json_http_docs_and_a_release_have_it() -> None:
     assert by_names("top_k", {"at_least": 5, "epsilon": "1"})[0] == MadeUp(at_least=5)
     assert "at_least" in kind("top_k").fields()
     assert schemas("top_k")["at_least"]["description"] == "items of fewer users are not shown"
-    assert bodies.question("top_k")["properties"]["at_least"]["minimum"] == 1
+    assert openapi.question("top_k")["properties"]["at_least"]["minimum"] == 1
     assert "| `at_least` | items of fewer users are not shown |" in table("top_k")
     plan = dps.Plan.from_dict({"verb": "top_k", "at_least": 5, "epsilon": 1})
     assert outline(plan)["at_least"] == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -60,6 +61,13 @@ def test_without_a_delta_an_account_adds_up():
     assert not made.keeps(Spent(epsilon=Fraction(11, 10)))
     assert promise("1e-9", "1e-300").order is None  # no order is of use, and all of delta is for failures
     assert promise("1e-9", "1e-300").apart == 0
+
+
+@pytest.mark.parametrize(("first", "apart"), [("5e-7", "5e-7"), ("6e-7", "2e-7"), ("1e-6", 0), ("2e-6", 0)])
+def test_what_a_first_question_needs_of_delta_is_not_set_apart(first, apart):
+    made = Promise.of(Fraction(1), Fraction("1e-6"), first=Fraction(first))
+    assert made.apart == Fraction(apart)
+    assert made.keeps(Spent(failure=min(Fraction(first), made.delta)))
 
 
 def test_a_grant_keeps_the_order_and_what_is_apart():
@@ -219,6 +227,14 @@ def test_at_least_so_many_can_be_asked_whatever_comes_back(each, picks, settled)
     assert found <= asked
     if picks == 0 and each == "0.01" and not settled.epsilon:
         assert (how_many(made, price), asked, found) == (627, 500, 500)
+
+
+def test_so_many_fit_into_the_delta_of_a_quota_too():
+    made = promise(3, "1e-6")
+    price = ceiling(top("0.01", Fraction(1, 10**9)).price, made.order)
+    quota = replace(made.limits, failure=made.limits.failure * 4 / 5)
+    assert how_many(made, price, caps=[(quota, Spent())]) > 400
+    assert at_least(made, price, caps=[(quota, Spent())]) == 400
 
 
 def test_free_questions_never_end():

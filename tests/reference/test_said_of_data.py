@@ -245,14 +245,14 @@ def test_conditions_that_are_too_much_together_are_refused_before_rows_are_read(
 
 def test_prepared_data_come_back_and_answer_as_their_source(tmp_path: Path) -> None:
     timed = dps.Dataset(ROWS, user="user", item="item", time=dps.Time("at", period="month"))
-    folder = timed.prepare(tmp_path / "folder", keep="n")
-    assert repr(folder).endswith("folder', user='user', item='item', time=Time('at', period='month'))")
+    folder = timed.prepare(tmp_path / "rows.prepared", keep="n")
+    assert repr(folder).endswith("rows.prepared', user='user', item='item', time=Time('at', period='month'))")
     for month in ("2026-09", "2026-10..2026-11", "2026-12"):
         for narrow in (lambda one: one, lambda one: one.where("n > 1").where("n < 3 OR FALSE")):
             assert counted(narrow(folder.during(month))) == counted(narrow(timed.during(month)))
     with pytest.raises(dps.ParameterError, match="during must be said of data with a time"):
         folder.top_k(1, epsilon=1)
-    plain = dps.Dataset(tmp_path / "folder")  # nothing of time is said: the promise is for whole users
+    plain = dps.Dataset(tmp_path / "rows.prepared")  # nothing of time is said: the promise is for whole users
     assert counted(plain) == {"a": 20, "b": 20}
     assert plain.top_k(1, epsilon=9).privacy.unit == "user"
     with pytest.raises(dps.ParameterError, match="during must be left out of data without a time"):
@@ -260,14 +260,14 @@ def test_prepared_data_come_back_and_answer_as_their_source(tmp_path: Path) -> N
     more = dps.Dataset(
         pa.table({"user": [99], "item": ["c"], "n": [0], "at": ["2026-09-01"]}), user="user", item="item"
     )
-    assert counted(more.prepare(tmp_path / "folder", add=True)) == {"a": 20, "b": 20, "c": 1}
+    assert counted(more.prepare(tmp_path / "rows.prepared", add=True)) == {"a": 20, "b": 20, "c": 1}
 
 
 def test_parts_and_words_are_prepared_as_their_texts(tmp_path: Path) -> None:
     rows = {"user": [1, 1, 2], "body": ["to be", "be", "be quiet"]}
     parts = dps.Dataset(rows, user="user", item=dps.Split("body", " "))
-    assert counted(parts.prepare(tmp_path / "parts")) == counted(parts) == {"to": 1, "be": 2, "quiet": 1}
-    words = dps.Dataset(rows, user="user", item=dps.Text("body")).prepare(tmp_path / "words")
+    assert counted(parts.prepare(tmp_path / "parts.prepared")) == counted(parts) == {"to": 1, "be": 2, "quiet": 1}
+    words = dps.Dataset(rows, user="user", item=dps.Text("body")).prepare(tmp_path / "words.prepared")
     assert repr(words).partition("item=")[2] == f"{dps.Text('body')!r})"
 
 
@@ -275,11 +275,11 @@ def test_values_over_lines_are_prepared_as_they_are_asked(tmp_path: Path) -> Non
     path = tmp_path / "x.csv"
     path.write_text('user,item\n1,"two\nlines"\n')
     over = dps.Dataset(dps.CSV(path, newlines_in_values=True), user="user", item="item")
-    assert counted(over.prepare(tmp_path / "folder")) == counted(over) == {"two\nlines": 1}
+    assert counted(over.prepare(tmp_path / "rows.prepared")) == counted(over) == {"two\nlines": 1}
     assert counted(dps.Dataset(dps.CSV([path]), user="user", item="item")) == {}
     assert "not looked at one by one" in str(over.inspect())
     with pytest.raises(dps.ParameterError, match="newlines_in_values must be left out for this kind of source"):
-        dps.Dataset(dps.CSV(tmp_path / "folder", newlines_in_values=True)).engine()
+        dps.Dataset(dps.CSV(tmp_path / "rows.prepared", newlines_in_values=True)).engine()
 
 
 NARROWED: dict[str, Callable[[dps.Dataset], dps.Dataset]] = {
@@ -295,16 +295,16 @@ NARROWED: dict[str, Callable[[dps.Dataset], dps.Dataset]] = {
 def test_all_rows_are_prepared(name: str, tmp_path: Path) -> None:
     data = NARROWED[name](dps.Dataset(ROWS, user="user", item="item", time=dps.Time("at", period="month")))
     with pytest.raises(dps.ParameterError, match=f"^{name} must be left out where data are prepared.*\nhint: all rows"):
-        data.prepare(tmp_path / "folder")
+        data.prepare(tmp_path / "rows.prepared")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_weights_that_are_wrong_are_named_as_they_are_given(tmp_path: Path) -> None:
     data = dps.Dataset(ROWS, user="user", item="item")
     with pytest.raises(dps.ParameterError, match=r"^weights must be a column of the source, got 'm'"):
-        data.prepare(tmp_path / "folder", weights="m")
+        data.prepare(tmp_path / "rows.prepared", weights="m")
     with pytest.raises(dps.ParameterError, match=r"^weights must be other columns than keep, got 'n'"):
-        data.prepare(tmp_path / "folder", keep=["n"], weights=["n"])
+        data.prepare(tmp_path / "rows.prepared", keep=["n"], weights=["n"])
 
 
 def test_an_owner_sees_what_is_left_out() -> None:

@@ -166,6 +166,11 @@ def _polars_categories(rows: Rows, folder: Path) -> object:
     return polars_frame(rows).cast(dict.fromkeys(rows, pl.Categorical))
 
 
+@kind("polars objects", ANY, like="dict of lists")
+def _polars_objects(rows: Rows, folder: Path) -> object:
+    return pl.DataFrame({name: pl.Series(list(column.values), dtype=pl.Object) for name, column in rows.items()})
+
+
 @kind("pyarrow", EVERY_ARROW, cannot="surrogate, special decimal")
 def _pyarrow(rows: Rows, folder: Path) -> object:
     return arrow_table(rows)

@@ -1,11 +1,11 @@
-"""Folders of prepared data: what they are made from is read as any source, and what they answer is as there."""
+"""Files of prepared data: what they are made from is read as any source, and what they answer is as there."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from dpselect.engines.preparation import prepare
+from dpselect.dataset import prepare
 from tests.replay.file_kinds import written
 from tests.replay.frame_kinds import EVERY_ARROW, arrow_table
 from tests.replay.kinds import ANY, kind
@@ -14,7 +14,7 @@ from tests.replay.sorts import ROLES, Rows
 
 def prepared(source: object, folder: Path, **more: Any) -> Path:
     """The rows, prepared for their users and items, with the third column kept."""
-    to = folder / "prepared"
+    to = folder / "rows.prepared"
     prepare(source, user=ROLES[0], item=ROLES[1], to=to, **({"keep": ROLES[2]} | more))
     return to
 
@@ -33,7 +33,7 @@ def _objects(rows: Rows, folder: Path) -> object:
 def _added(rows: Rows, folder: Path) -> object:
     table = arrow_table(rows)
     half = table.num_rows // 2
-    to = prepared(table.slice(0, half), folder, weight=())
+    to = prepared(table.slice(0, half), folder, weights=())
     prepare(table.slice(half), to=to, add=True)
     return to
 

@@ -38,8 +38,11 @@ from tests.replay.masks import masked
 
 PACKAGE = str(Path(dpselect.__file__).parent) + "/"
 # What may go by the counts: a mechanism, its coins, what it is made of, and looking on while an engine works.
-# Readers of text files run in threads of the engine, which asks for batches when it has room.
-READERS = ("engines/sources/arrow_texts.py", "engines/sources/text_", "engines/duckdb/lines.py")
+# Readers of text files and of frames run in threads of the engine, which asks for batches when it has room.
+READERS = (
+    "engines/sources/arrow_lines.py", "engines/sources/text_", "engines/duckdb/lines.py", "engines/sources/frames.py",
+    "engines/sources/arrow_columns.py", "engines/sources/array_columns.py", "engines/sources/objects.py",
+)  # fmt: skip
 BY_COUNTS = (
     "draws/", "mechanisms/", "testing/", "_ground/reals.py", "_ground/privacy.py",
     "aggregates/count_groups.py", "aggregates/value_counts.py", *READERS,

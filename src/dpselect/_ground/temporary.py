@@ -42,19 +42,24 @@ class _Held:
 
 
 class Folder:
-    """A new folder that only this user may open; removed by `close`, and when this object or its process ends."""
+    """A new folder that only this user may open; removed by `close`, and when this object or its process ends.
 
-    def __init__(self) -> None:
-        place = tempfile.gettempdir()
-        if (os.getpid(), place) not in _swept:
+    It is among temporary ones, or in the folder `place`, where an OSError says why it cannot be.
+    """
+
+    def __init__(self, place: str | None = None) -> None:
+        given, place = place, place or tempfile.gettempdir()
+        if given is not None or (os.getpid(), place) not in _swept:
             _swept.add((os.getpid(), place))
             sweep_folders(place)
         self._held = _Held()
         self._end = weakref.finalize(self, _end, self._held)
         try:
-            self.path: str = _made(self._held)
+            self.path: str = _made(self._held, place)
         except OSError as error:
             self.close()
+            if given is not None:
+                raise
             raise OutputError(f"no temporary folder can be made: {error.strerror}", "TMPDIR says where") from None
         except BaseException:
             self.close()
@@ -76,9 +81,9 @@ class Folder:
         self.close()
 
 
-def _made(held: _Held) -> str:
+def _made(held: _Held, place: str) -> str:
     while True:
-        held.path = path = tempfile.mkdtemp(prefix=PREFIX)  # mode 0700
+        held.path = path = tempfile.mkdtemp(prefix=PREFIX, dir=place)  # mode 0700
         if not LOCKS:
             return path
         try:

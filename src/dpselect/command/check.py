@@ -18,6 +18,8 @@ examples:
       And did this ledger pay for exactly this release, and no less than it costs?
   dpselect check top.json --registry top.yaml
       If the promise follows, write a draft for the public register of deployments.
+  dpselect check 7a1f24f81df64f8871fac8e6a42aff65 --gateway https://stats.example.org
+      The same of an answer of a gateway by its id, such as an agent shows; DPSELECT_TOKEN holds your token.
 
 RELEASE is the file that --format json or Release.to_json wrote. Nothing but it and the ledger is read.
 exit status: 0 the promise follows, and the ledger paid for it if one was given, 2 a parameter is wrong, 3 the file
@@ -31,11 +33,13 @@ NOT_PAID, DOES_NOT_FOLLOW, NOT_PLANNED = 6, 7, 8
 
 def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
-    command.add_argument("release", metavar="RELEASE", help="the JSON of a release")
+    command.add_argument("release", metavar="RELEASE", help="the JSON of a release; of an answer of a gateway the id")
     command.add_argument("--budget", metavar="FILE", help="the ledger that should have paid for it")
     command.add_argument(
         "--registry", metavar="DRAFT", help="if it follows, a record for the public register, as .yaml"
     )
+    command.add_argument("--gateway", metavar="URL", help="the gateway that has the answer of this id")
+    command.add_argument("--token-file", metavar="FILE", help="holds the token for it, in place of DPSELECT_TOKEN")
     command.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
@@ -48,7 +52,12 @@ def run(args: argparse.Namespace) -> None:
         with contextlib.suppress(OSError, TypeError):
             if os.path.samefile(args.registry, given):
                 raise ParameterError("--registry", "name another file than the release and its ledger", args.registry)
-    found = check(args.release, args.budget)
+    release = args.release
+    if args.gateway is not None:
+        from dpselect.command.from_gateway import remote_of
+
+        release = remote_of(args.gateway, args.token_file).answer(release)
+    found = check(release, args.budget)
     said = json.dumps(found.to_dict(), indent=2) if args.format == "json" else str(found)
     sys.stdout.write(said + "\n")
     verdicts = found.verdict, found.paid

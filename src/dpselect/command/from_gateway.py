@@ -12,6 +12,7 @@ from dpselect.errors import ParameterError
 if TYPE_CHECKING:
     from dpselect.questions.questions import Question
     from dpselect.remote.dataset import RemoteDataset
+    from dpselect.remote.remote import Remote
 
 LONGEST = 4096  # bytes of a file with a token
 OWNERS = "the owner of the gateway says so"
@@ -38,19 +39,24 @@ def check(args: argparse.Namespace) -> None:
         raise ParameterError("FILE", "be the name of data, with --gateway", f"{len(args.files)} of them")
 
 
-def dataset_of(args: argparse.Namespace) -> RemoteDataset:
-    """The data of that name behind the gateway."""
+def remote_of(url: str, token_file: str | None) -> Remote:
+    """The gateway, in the words of the command."""
     from dpselect.remote.remote import connect
 
-    token = None if args.token_file is None else _token(args.token_file)
+    token = None if token_file is None else _token(token_file)
     try:
-        remote = connect(args.gateway, token=token)
+        return connect(url, token=token)
     except ParameterError as error:
         if error.parameter == "url":
             hint = "https://, or http:// of this computer"
             raise ParameterError("--gateway", error.must, error.came, hint) from None
         hint = "DPSELECT_TOKEN holds it, or the file that --token-file names; the owner of the gateway makes one"
         raise ParameterError(error.parameter, error.must, error.came, hint) from None
+
+
+def dataset_of(args: argparse.Namespace) -> RemoteDataset:
+    """The data of that name behind the gateway."""
+    remote = remote_of(args.gateway, args.token_file)
     most = getattr(args, "max_items_per_user", None)
     data = remote.data(args.files[0], item=getattr(args, "item", None), max_items_per_user=most)
     data = data if args.where is None else data.where(args.where)

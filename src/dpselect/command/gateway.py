@@ -18,7 +18,7 @@ examples:
   dpselect gateway example
       A whole file of settings with a comment at every key: the start of your own gateway.toml.
   dpselect gateway check gateway.toml
-      Every mistake with its place; without one, what is declared in words, and what may not be meant.
+      Every mistake with its place; without one, what may not be meant.
   dpselect gateway check gateway.toml --sources
       And do the sources have these columns? Their schemas are looked at, and no row is read.
   dpselect gateway token --name ann
@@ -58,13 +58,11 @@ def check_parts(what: str, *packages: str) -> None:
 def check(args: argparse.Namespace) -> None:
     """What is declared; SettingsError where something is wrong with it."""
     check_parts("gateway check", "pydantic")
+    from dpselect.gateway.settings.cautions import warnings
     from dpselect.gateway.settings.reading import read
-    from dpselect.gateway.settings.said import said, warnings
 
     settings = read(args.file)
-    found = said(settings)
-    cautions = warnings(settings, args.file)
-    found += ["", "mind", *(f"  {one}" for one in cautions)] if cautions else []
+    found = [f"{args.file} has no mistakes", *(f"mind: {one}" for one in warnings(settings, args.file))]
     sys.stdout.write("\n".join(found) + "\n")
     if args.sources:
         _check_sources(args.file, settings)
@@ -77,7 +75,7 @@ def _check_sources(file: str, settings: Settings) -> None:
     wrong = check_sources(settings)
     if wrong:
         raise SettingsError(file, [Mistake(one) for one in wrong])
-    sys.stdout.write("\nevery source has the columns that are declared\n")
+    sys.stdout.write("every source has the columns that are declared\n")
 
 
 def token(args: argparse.Namespace) -> None:

@@ -26,6 +26,7 @@ COMMANDS = {
     "prepare": "put the rows of a source in order once, so that many questions are answered quickly",
     "serve": "a gateway over HTTP: many people ask under one promise, with pages to ask on",
     "gateway": "settings of a gateway: checked, an example, and tokens for people",
+    "mcp": "questions as tools of an agent, by the Model Context Protocol",
     "inspect": "what is wrong with a source, for its owner only: not private",
     "doctor": "versions, extras, and whether an engine answers and a ledger can be used",
     "completion": "a script with which bash, zsh or fish completes commands, options and file names",

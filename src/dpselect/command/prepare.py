@@ -1,4 +1,4 @@
-"""`dpselect prepare`: a source put in order once, in a folder that is quick to ask."""
+"""`dpselect prepare`: a source put in order once, in a file that is quick to ask."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dpselect.command.options import add, option, several
 
 EXAMPLES = """
 examples:
-  dpselect prepare plays.parquet --user user --item artist --keep country,device -o plays
-      Then: dpselect top plays -k 10 --epsilon 1 --where "country = 'DE'"
-  dpselect prepare logs/*.csv --user uid --item page --time at --period month -o visits
-      Rows of a month lie together; --time at --period month --during 2026-10 reads that month alone.
-  dpselect prepare --add logs/2026-11-23.csv -o visits
+  dpselect prepare plays.parquet --user user --item artist --keep country,device -o plays.prepared
+      Then: dpselect top plays.prepared -k 10 --epsilon 1 --where "country = 'DE'"
+  dpselect prepare logs/*.csv --user uid --item page --time at --period month -o visits.prepared
+      Users are counted in each month: --time at --period month --during 2026-10 is quick too.
+  dpselect prepare --add logs/2026-11-23.csv -o visits.prepared
       New rows, by the same rules. Who asks meanwhile sees the data as they were before, or after.
-  dpselect prepare plays.parquet --user user --item artist --weight minutes --memory 4GiB -o plays
+  dpselect prepare plays.parquet --user user --item artist --weight minutes --memory 4GiB -o plays.prepared
       With sums of minutes (--by-weight minutes) to be had; what takes more memory goes to temporary files.
 
-For the owner of the data. The folder is as private as the rows: it holds users, items and what is kept, and only your
+For the owner of the data. The file is as private as the rows: it holds users, items and what is kept, and only your
 own user may open it. No budget is charged here; every question about it is as private as one about the rows.
-exit status: 0 done, 2 a parameter is wrong, 3 the source cannot be read, 4 the folder cannot be written, 130
+exit status: 0 done, 2 a parameter is wrong, 3 the source cannot be read, 4 the file cannot be written, 130
 interrupted, 1 anything else.
 """
 
@@ -29,8 +29,15 @@ interrupted, 1 anything else.
 def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     shared.files(command)
-    option(command, "-o", "--output", required=True, metavar="DIR", help="the folder, new or to be replaced")
-    added = "add the rows to those in the folder, by its own rules"
+    option(
+        command,
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="the file, new or to be replaced; its name ends in .prepared",
+    )
+    added = "add the rows to those in the file, by its own rules"
     option(command, "--add", action="store_true", help=added)
     shared.users_and_items(command)
     kept = "other columns that questions may use: in --where, --by, or as items"
@@ -46,25 +53,11 @@ def options(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare, and say what was made."""
     from dpselect.command.progress import Progress
-    from dpselect.engines.preparation import prepare
-    from dpselect.rows import UTC
+    from dpselect.dataset import prepare
 
+    columns = ("user", "item", "time", "period", "timezone", "table", "newlines_in_values", "add", "memory")
+    given = {name: getattr(args, name) for name in (*columns, "max_rows_per_user")}
+    given |= {"keep": args.keep or (), "weights": args.weight or ()}
     with Progress("preparing", quiet=args.quiet, estimate=True) as progress:
-        found = prepare(
-            asking.source_of(args),
-            to=args.output,
-            user=args.user,
-            item=args.item,
-            keep=args.keep or (),
-            weight=args.weight or (),
-            time=args.time,
-            period=args.period,
-            timezone=args.timezone or UTC,
-            max_rows_per_user=args.max_rows_per_user,
-            add=args.add,
-            table=args.table,
-            newlines_in_values=args.newlines_in_values,
-            memory=args.memory,
-            progress=progress,
-        )
+        found = prepare(asking.source_of(args), args.output, progress=progress, **given)
     sys.stdout.write(f"{found}\n")

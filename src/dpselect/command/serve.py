@@ -96,7 +96,7 @@ def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str],
             print(json.dumps({"url": url, "tokens": tokens}), flush=True)
             return
         print(f"dpselect serves {url}; Ctrl-C stops it", file=sys.stderr, flush=True)
-        people = gateway.people_who_sign_in
+        people = gateway.people
         for name in tokens:
             person = people.named(name)
             if person is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from dpselect.command.options import Group, add, option, several
 from dpselect.rows import CSV, Split, Table, Time
 
-SOURCE = "CSV, JSON, Parquet, a folder or table of files, a database with --table; - is CSV from a pipe"
+SOURCE = "CSV, JSON, Parquet, prepared data, a folder of files, a database with --table; - is CSV from a pipe"
 FORMS = ("table", "csv", "plain-csv", "json", "markdown", "parquet")
 TIMES = Time.flat_fields()  # time, period and timezone
 OF_SOURCES = {"table": Table.flat_fields()["table"], "newlines_in_values": CSV.flat_fields()["newlines_in_values"]}

@@ -21,10 +21,10 @@ from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.postgres import address
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.files import PREPARED, Files, find
-from dpselect.engines.sources.narwhals_frames import native
+from dpselect.engines.sources.files import Files, find
 from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, is_remote, state
 from dpselect.engines.sources.tables import place as place_of_table
+from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark, place
 from dpselect.errors import ParameterError
 
@@ -56,7 +56,7 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
     if is_spark(source):
         return place(source), False
     if "ibis" in sys.modules:
-        from dpselect.engines.sources.ibis_tables import called, is_ibis
+        from dpselect.engines.sources.wrapped import called, is_ibis
 
         if is_ibis(native(source)):
             return called(native(source)), False
@@ -94,8 +94,6 @@ def _fingerprint(source: object) -> Json:
     # A database may have its newest rows beside it, under the name by which we open it.
     beside = [os.path.realpath(path) + ".wal" for path in files.paths] if files.kind == "duckdb" else []
     try:
-        if files.kind == "prepared":
-            return [_stamp(os.path.join(files.paths[0], PREPARED))]
         return [_stamp(path) for path in (*files.paths, *filter(os.path.exists, beside))]
     except OSError:
         return None

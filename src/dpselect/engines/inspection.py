@@ -43,7 +43,7 @@ def _files(source: object, newlines_in_values: bool) -> Iterator[str]:
         if newlines_in_values and files.kind in ("csv", "tsv"):
             yield "the lines are not looked at one by one: newlines_in_values says that records run over them"
         elif files.kind == "prepared":
-            from dpselect.engines.prepared.findings import findings
+            from dpselect.engines.preparation import findings
 
             yield from findings(files.paths[0])
         elif files.kind != "duckdb":

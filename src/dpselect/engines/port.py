@@ -43,7 +43,7 @@ class Engine(Protocol):
     - A user is one user however many rows or files hold them, and counts once per item.
     - With a contribution bound D every user keeps at most D of their distinct items: those with the smallest
       keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only. (In prepared
-      data a user is a number that was drawn: `engines.prepared.users`.)
+      data a user is a tag that was drawn, and where all items count the key is left out: docs/prepared.md.)
     - Equal counts are ordered by the item itself, never by where its rows stood.
     - Opened with `Totals`, it counts what users give in place of users (docs/weights.md): every row is read by itself,
       every user's total is rounded and cut by itself, and who gives an item nothing does not have it.

@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.keys import columns_of, said
 from dpselect._ground.parameters import near
 from dpselect.engines import row_filter
@@ -235,17 +234,18 @@ def _fill(verb: str, given: dict[str, Any], item: Key, settings: DataSettings) -
 
 def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
     """Before the query is made, which may count up what is asked for."""
-    k = given.get("k")
-    if isinstance(k, int) and k > settings.max_k:
-        raise ParameterError("k", f"be at most {settings.max_k} for these data", k)
-    k_bar = given.get("k_bar")
-    if isinstance(k_bar, int) and k_bar > MOST_ITEMS:
-        raise ParameterError("k_bar", f"be at most {MOST_ITEMS:,}", k_bar)
     domain = given.get("domain")
+    size = len(domain) if isinstance(domain, list) else 0
     if isinstance(domain, Mapping):
-        start, stop = domain.get("start"), domain.get("stop")
-        if isinstance(start, int) and isinstance(stop, int) and stop - start > MOST_ITEMS:
-            raise ParameterError("domain", f"have at most {MOST_ITEMS:,} items", stop - start)
+        ends = domain.get("start"), domain.get("stop")
+        size = ends[1] - ends[0] if isinstance(ends[0], int) and isinstance(ends[1], int) else 0
+    for name, found, most, where in (
+        ("k", given.get("k"), settings.max_k, " for these data"),
+        ("k_bar", given.get("k_bar"), MOST_ITEMS, ""),
+        ("domain", size, MOST_ITEMS, " items"),
+    ):
+        if isinstance(found, int) and found > most:
+            raise ParameterError(name, f"{'have' if name == 'domain' else 'be'} at most {most:,}{where}", found)
 
 
 def _priced(given: dict[str, Any], share: object, paying: Callable[[], Paying]) -> Plan:
@@ -271,23 +271,13 @@ def _known(question: Question, payment: Payment, facts: Facts) -> Plan:
 
 
 def _check(plan: Plan, settings: DataSettings) -> None:
-    """What only the owner can open: columns of groups, of weights and of values, and how many items a domain has."""
+    """What only the owner can open: columns of groups, of weights and of values."""
     for name in plan.by:
         _opened("by", name, settings.groups)
     if plan.totals is not None:
         _opened("by_weight", plan.totals.column, list(settings.weights))
     for measure in plan.measuring:
         _opened("measures", measure.column, list(settings.values))
-    size = 0
-    match plan.domain:
-        case Listed():
-            size = len(plan.domain.items)
-        case Span():
-            size = plan.domain.stop - plan.domain.start
-        case Size():
-            size = 0  # nothing is made of it
-    if size > MOST_ITEMS:
-        raise ParameterError("domain", f"have at most {MOST_ITEMS:,} items", size)
 
 
 def _opened(parameter: str, name: str, allowed: Sequence[str]) -> None:

@@ -1,4 +1,7 @@
-"""The ledger that all questions of a gateway are paid from, opened again where its database went away."""
+"""The ledger that all questions of a gateway are paid from, opened again where its database went away.
+
+Who was given a stored answer is written into it in batches: nothing is charged by it, and it is common.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from fractions import Fraction
 from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Sharing
 from dpselect.errors import LedgerError, ParameterError
+from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
 from dpselect.ledger import Account, Ledger
@@ -18,6 +22,7 @@ from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry
 from dpselect.ledger.standing import Standing, Used
 
+PAUSE = 0.2  # seconds between two batches of repeated answers
 NO_QUOTA = "Nobody has granted you a budget of these data."
 
 
@@ -35,10 +40,16 @@ class _OfTheWhole(LedgerBudget):
 class Books:
     """One ledger, for all threads."""
 
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._lock = threading.Lock()
+    def __init__(self, where: str, log: Log | None = None) -> None:
+        self._where, self._log = where, log or Log()
+        self._lock, self._ending = threading.Lock(), threading.Event()
         self._ledger: Ledger | None = None
+        self._repeated: list[tuple[Account, int]] = []
+        self._teller = threading.Thread(target=self._tell, name="repeats", daemon=True)
+
+    def start(self) -> None:
+        """From now on repeated answers are written down."""
+        self._teller.start()
 
     @property
     def ledger(self) -> Ledger:
@@ -59,7 +70,10 @@ class Books:
             yield ledger
 
     def close(self) -> None:
-        """Give it back."""
+        """Write what is left, and give it back."""
+        self._ending.set()
+        if self._teller.is_alive():
+            self._teller.join()
         with self._lock:
             if self._ledger is not None:
                 self._ledger.close()
@@ -68,7 +82,7 @@ class Books:
     # ---- what the settings promise and grant --------------------------------------------------------------
 
     def begin(self, settings: Settings) -> list[str]:
-        """Make the ledger, accounts and quotas that are not there yet; sentences about what was done.
+        """Make the ledger, accounts and quotas that are not there yet; sentences about what was done, as in the log.
 
         What is there stays as it is: a promise or a quota is changed by its owner, and never by a restart.
         """
@@ -88,6 +102,8 @@ class Books:
                     # As a total: another process that begins in this moment grants the same, and not once more.
                     ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True)
                     said.append(f"granted {person.name} a quota of {name}")
+        for sentence in said:
+            self._log("begun", said=sentence)
         return said
 
     def _is_there(self) -> bool:
@@ -160,6 +176,33 @@ class Books:
         names = [""] if during is None else list(during.names)
         found = [used.get(name, Used()) for name in names]
         return [Standing(account, of_data, whole, one, one) for one in found]
+
+    # ---- answers that were given again -----------------------------------------------------------------------
+
+    def repeated(self, account: Account, settle: int) -> None:
+        """Somebody was given the answer that this entry settled."""
+        with self._lock:
+            self._repeated.append((account, settle))
+
+    def _tell(self) -> None:
+        ending = False
+        while not ending:
+            ending = self._ending.wait(PAUSE)
+            with self._lock:
+                told, self._repeated = self._repeated, []
+            try:
+                if told:
+                    self.ledger.told([(who, self._question_of(settle), settle) for who, settle in told])
+            except LedgerError as error:
+                self._log.failed("repeated answers are not in the record", error, answers=len(told))
+
+    def _question_of(self, settle: int) -> str:
+        """The question that a settle answered."""
+        entry = self.ledger.entry(settle)
+        hold = None if entry is None or entry.refers_to is None else self.ledger.entry(entry.refers_to)
+        return "" if hold is None else hold.question or ""
+
+    # ---- what a charge was ----------------------------------------------------------------------------------
 
     def share_of(self, entry: Entry) -> float:
         """Which part of the quota of whoever asked a charge is, in the period where it is most."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from importlib.resources import files
 from pathlib import Path
 
 from dpselect.demo import ARTISTS, COUNTRIES, write_listening_events
@@ -44,42 +46,10 @@ def read_tokens(path: Path) -> dict[str, str]:
 
 def text(users: int, digests: dict[str, str]) -> str:
     """The settings of the demo, as an owner would write them."""
-    countries = ", ".join(json.dumps(name) for name in COUNTRIES)
-    people = "\n".join(
-        f'[people.{name}]\nrole = "{name}"\ntoken = "sha256:{digests[name]}"\n'
-        + ('quota = { epsilon = 2, delta = "5e-6" }\n' if name == "analyst" else "")
-        for name in PEOPLE
-    )
-    return f"""# A gateway to try, with invented data. `dpselect gateway example` shows everything that can be said.
-[server]
-ledger = "ledger.sqlite"
-folder = "state"
-
-[data.listening]
-title = "Listening events"
-about = "Invented: one row for each time that somebody played an artist."
-source = "{ROWS}"
-user = "user"
-items = ["artist", "country"]
-groups = ["country"]
-promise = {{ epsilon = 3, delta = "1e-5" }}
-sizes = {{ users = {users}, items = {ARTISTS}, items_per_user = 13, skew = 0.7 }}
-tick = 1
-
-[data.listening.filters]
-country = [{countries}]
-minutes = "any"
-
-[data.listening.values]
-minutes = {{ low = 0, high = 240, step = 1 }}
-
-[data.listening.weights]
-minutes = {{ at_most = 60 }}
-
-[data.listening.domains]
-country = [{countries}]
-
-{people}"""
+    found = (files("dpselect.gateway.settings") / "demo.toml").read_text("utf-8")
+    names = {f"TOKEN_OF_{name.upper()}": digest for name, digest in digests.items()}
+    names |= {"USERS": str(users), "ITEMS": str(ARTISTS), "COUNTRIES": ", ".join(map(json.dumps, COUNTRIES))}
+    return re.sub("|".join(names), lambda name: names[name[0]], found)
 
 
 def _private(path: Path, content: str) -> None:

@@ -6,7 +6,10 @@ is listed with its values, or with "any": then every condition of the language m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
 
 from dpselect._ground.parameters import near
 from dpselect.engines.filters import grammar
@@ -14,6 +17,11 @@ from dpselect.engines.filters.tree import LONGEST, Constant, Name, Node, Operati
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings.values import Scalar
 
+PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
+RESERVED = frozenset(
+    "and or not in between like ilike is case when then else end escape collate select from exists with any all over "
+    "filter true false null date timestamp cast try_cast extract interval".split()
+)
 _LOGIC = ("AND", "OR", "NOT")
 _EQUAL = ("=", "<>", "IN")
 Lists = Mapping[str, tuple[Scalar, ...] | None]
@@ -55,3 +63,22 @@ def _among(node: Node, allowed: tuple[Scalar, ...]) -> bool:
         return False
     value = node.value
     return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed)
+
+
+# ---- filters as texts ----------------------------------------------------------------------------------------
+
+
+def literal(value: object) -> str:
+    """A constant of the filter language."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, (int, float, Decimal)):
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    kind = "TIMESTAMP " if isinstance(value, datetime) else "DATE " if isinstance(value, date) else ""
+    return kind + "'" + str(value).replace("'", "''") + "'"
+
+
+def column(name: str) -> str:
+    """A column of the filter language, in quotation marks where it needs them."""
+    plain = PLAIN.fullmatch(name) and name not in RESERVED
+    return name if plain else '"' + name.replace('"', '""') + '"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -19,6 +19,7 @@ from dpselect.gateway.asked import AskedQuestion
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.standing import Standing
 from dpselect.queries.plan import Plan
+from dpselect.queries.planted import fewest
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.questions.parts import Method
@@ -55,6 +56,12 @@ def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) 
         "fits": fits or free,
         "free": free,
         "sentence": sentence,
+        "accuracy": [*plan.accuracy.sentences],
+        "planted": fewest(
+            plan,
+            periods=1 if asked.periods is None else len(asked.periods.all),
+            parts=isinstance(asked.item, tuple) and len(asked.item) > 1,
+        ),
     }
 
 
@@ -64,7 +71,7 @@ def _part(asked: Price, standing: Standing) -> tuple[Fraction, Fraction, bool]:
     return standing.part(ceiling), standing.left_with(ceiling), standing.admits(ceiling)
 
 
-def forecast(asked: AskedQuestion, share: Callable[[Plan], Fraction]) -> dict[str, Json]:
+def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str, Json]:
     """What would come back at half the price, at this one and at twice as much, and how sure it would be."""
     plans = {part: _at(asked.plan, part) for part in BESIDE}
     found = _planned(asked, [plan for plan in plans.values() if plan is not None])
@@ -77,7 +84,7 @@ def forecast(asked: AskedQuestion, share: Callable[[Plan], Fraction]) -> dict[st
         rows.append(
             {
                 "epsilon": shown(one.ceiling.epsilon),
-                "share": float(share(one)),
+                "share": float(max(_part(one.price_at(standing.order), standing)[0] for standing in standings)),
                 "items": None if row is None else round(row.items, 1),
                 "lost": None if row is None else round(row.error, 4),
                 "within": None if row is None else row.within,

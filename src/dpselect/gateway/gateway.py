@@ -1,44 +1,48 @@
-"""The gateway without HTTP: what a person may do with data, one method for each thing. Methods may wait for disks."""
+"""The gateway without HTTP: questions are taken, priced, answered. Methods may wait for disks.
+
+What a person may look at besides, of data, budgets and the record, is in `views.py`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import sys
-from collections.abc import Callable, Collection, Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import described
-from dpselect.gateway.answering import Answering
-from dpselect.gateway.asked import AskedQuestion
+from dpselect.gateway import forecasts, limits, work
+from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.books import Books
-from dpselect.gateway.intake import Intake, open_to
-from dpselect.gateway.jobs import Job, JobState, moment
+from dpselect.gateway.jobs import FINAL, Job, JobState, moment
 from dpselect.gateway.log import Log, Metrics
-from dpselect.gateway.only_one import OnlyOne
 from dpselect.gateway.people import People, Renewal
-from dpselect.gateway.problems import REJECTED, Refused, problem
-from dpselect.gateway.recent import Recent
-from dpselect.gateway.repeats import Repeats
-from dpselect.gateway.runner import Runner, cost
-from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
-from dpselect.gateway.sources import Sources
-from dpselect.gateway.store import Jobs
-from dpselect.gateway.web.identity import check_installed
-from dpselect.ledger import Account, Ledger
+from dpselect.gateway.problems import CLOSED, REJECTED, Refused, problem
+from dpselect.gateway.recent import PLANNED, Recent
+from dpselect.gateway.runner import NOTHING, Runner, cost
+from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Role, Settings
+from dpselect.gateway.sources import Sources, unpinned
+from dpselect.gateway.store import Jobs, only_one
+from dpselect.ledger import Account
+from dpselect.ledger.charge import Ceiling
 from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
 
 SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
-OF_ALL = "The record is not clean. Somebody to whom all data sets are open is told what is wrong."
-LISTED = 1_000  # characters of a parameter that lists of questions have too
-NO_DATA = "There is no such data set, or it is not open to you."
+REPEATED = "nothing: this is the stored answer to the same question"
+DAY = 24 * 3600.0  # seconds
+A_DAY, CHARACTERS_A_DAY = 10_000, 50_000_000  # questions of one person, and what they are written in
+LONGEST_KEY = 200  # characters of an idempotency key
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,6 @@ class Answer:
         return self.release.to_json().encode("utf-8", "backslashreplace")
 
 
-def _listed(body: Mapping[str, Json]) -> dict[str, Json]:
-    """A question as lists have it: without long parameters, or one person's would fill everybody's lists."""
-    return {name: value for name, value in body.items() if len(json.dumps(value)) <= LISTED}
-
-
 class Gateway:
     """Everything behind the routes. Usable from many threads."""
 
@@ -72,26 +71,20 @@ class Gateway:
         self.log: Log = log or Log()
         self.metrics: Metrics = Metrics()
         server = settings.server
-        if server.oidc is not None:
-            check_installed()
         server.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._alone = OnlyOne(server.folder) if server.jobs is None else None
-        self._books = Books(server.ledger)
-        for sentence in self._books.begin(settings):
-            self.log("begun", said=sentence)
-        self._jobs = Jobs(server.jobs if server.jobs is not None else server.folder / "questions.sqlite")
+        self._alone = only_one(server.folder) if server.jobs is None else None
+        self.books: Books = Books(server.ledger, self.log)
+        self.books.begin(settings)
+        self.jobs: Jobs = Jobs(server.jobs if server.jobs is not None else server.folder / "questions.sqlite")
         for data in settings.data.values():
-            self._jobs.declare(data.name, data.tick)
-        self._people = People(settings.people, self._jobs.secret, self._jobs)
-        self._sources = Sources(settings, self.log)
-        self._repeats = Repeats(self._books, self.log)
-        self._intake = Intake(settings, self._books, self._jobs, self._sources, self._repeats, self.metrics, self._wake)
+            self.jobs.declare(data.name, data.tick)
+        self.people: People = People(settings.people, self.jobs.secret, self.jobs, server)
+        self.sources: Sources = Sources(settings, self.log)
         self._watchers: set[Callable[[str], None]] = set()
-        answering = Answering(self._people, self._intake, self._sources, self._books)
-        self._runner = Runner(
-            self._jobs, self._books, answering.run, self.log, self.metrics, self._changed, workers=server.workers
+        self.runner: Runner = Runner(
+            self.jobs, self.books, self.sources, self._again, self.log, self.metrics, self._changed, server.workers
         )
-        self._answers = Recent[Answer]()
+        self._known, self._answers = Recent[tuple[AskedQuestion, Job]](PLANNED), Recent[Answer]()
         self._renewal = None if file is None else Renewal(file, self._renewed, self.log)
 
     def start(self) -> None:
@@ -99,116 +92,216 @@ class Gateway:
         import dpselect.engines.duckdb.engine  # noqa: F401 # a third of a second, in no question's window
 
         sys.setswitchinterval(SWITCH)
-        self._runner.recover()
-        self._sources.start()
-        self._runner.start()
-        self._repeats.start()
+        self.runner.recover()
+        self.sources.start()
+        self.runner.start()
+        self.books.start()
 
     def stop(self) -> None:
         """Let running questions end, and give everything back."""
         if self._renewal is not None:
             self._renewal.stop()
-        self._sources.stop()
-        self._runner.stop(PATIENCE)
-        self._repeats.stop()
-        self._jobs.close()
-        self._books.close()
+        self.sources.stop()
+        self.runner.stop(PATIENCE)
+        self.jobs.close()
+        self.books.close()
         if self._alone is not None:
-            self._alone.close()
+            os.close(self._alone)
 
     def _renewed(self, settings: Settings) -> None:
         """Other people, about the same data."""
         self.settings = self.settings.model_copy(update={"people": settings.people})
-        self._people.replace(settings.people)
-        for sentence in self._books.begin(self.settings):
-            self.log("begun", said=sentence)
-
-    @property
-    def people_who_sign_in(self) -> People:
-        """Everybody who may sign in."""
-        return self._people
+        self.people.replace(settings.people)
+        self.books.begin(self.settings)
 
     def watch(self, changed: Callable[[str], None]) -> None:
         """From now on `changed` is told the id of every question that changes; from another thread."""
         self._watchers.add(changed)
 
-    def _wake(self) -> None:
-        self._runner.wake()
-
     def _changed(self, number: str) -> None:
         for told in tuple(self._watchers):
             told(number)
 
-    # ---- who and what ---------------------------------------------------------------------------------------
+    def open_to(self, person: Person) -> dict[str, DataSettings]:
+        """The data that a person may use."""
+        data = self.settings.data
+        return {name: one for name, one in data.items() if person.data is None or name in person.data}
 
-    def me(self, person: Person) -> dict[str, Json]:
-        """Who is signed in."""
-        return {"name": person.name, "role": str(person.role), "data": [*self._open_to(person)]}
+    # ---- what a question costs: free, and no row is read ----------------------------------------------------
 
-    def _open_to(self, person: Person) -> dict[str, DataSettings]:
-        return open_to(self.settings.data, person)
+    def question(self, person: Person, body: object) -> AskedQuestion:
+        """The question of a body, checked, with its plan."""
+        return asked(body, self.open_to(person), lambda data: self.books.paying(data, person))
 
-    def _data(self, person: Person, name: object) -> DataSettings:
-        found = self._open_to(person).get(name) if isinstance(name, str) else None
-        if found is None:
-            raise Refused("not-found", NO_DATA)
-        return found
-
-    def described(self, person: Person) -> list[dict[str, Json]]:
-        """What the owner declared of the data that a person may use. Nothing in it was measured."""
-        return [described.data(one, self._jobs.late(one.name)) for one in self._open_to(person).values()]
-
-    # ---- asking ---------------------------------------------------------------------------------------------
-
-    def asked(self, person: Person, body: object) -> AskedQuestion:
-        """The question of a body, checked."""
-        return self._intake.asked(person, body)
+    def _again(self, job: Job) -> AskedQuestion:
+        """The question of a job. What the settings no longer allow is refused, also if it was taken before."""
+        person = self.people.named(job.analyst)
+        if person is None:
+            raise ParameterError("analyst", "be somebody who may still sign in", came(job.analyst))
+        return self.question(person, {**job.body, "fresh": job.fresh})
 
     def forecast(self, person: Person, body: object) -> dict[str, Json]:
-        """What to expect, and the price: free, and no row is read."""
-        return self._intake.forecast(person, body)
+        """What to expect, and the price."""
+        question = self.question(person, body)
+        standings = self.books.standings(question.settings, person, question.periods)
+        return {**forecasts.forecast(question, standings), "price": self._price(person, question)}
 
     def price(self, person: Person, body: object) -> dict[str, Json]:
         """What it costs, and what is left after it."""
-        return self._intake.price(person, body)
+        return self._price(person, self.question(person, body))
+
+    def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
+        free = not question.fresh and self.jobs.answer_to(self._key(question)) is not None
+        standings = self.books.standings(question.settings, person, question.periods)
+        return limits.told(person, forecasts.price(question, standings, free=free))
+
+    def _key(self, question: AskedQuestion) -> str:
+        """By what two askings are the same."""
+        state = self.sources.of(question.settings).state
+        return hashlib.sha256(f"{question.key} {unpinned() if state is None else state}".encode()).hexdigest()
+
+    # ---- asking ---------------------------------------------------------------------------------------------
+
+    def at_hand(self, person: Person, raw: bytes) -> dict[str, Json] | None:
+        """The job of a question that the same person sent in the same bytes, where its answer is known: at once."""
+        question, job = self._known.get(_sent_by(person, raw)) or (None, None)
+        if question is None or job is None or job.key != self._key(question):
+            return None
+        self.metrics.count("dpselect_repeats_total")
+        return job.to_dict()
 
     def ask(
         self, person: Person, body: object, again: str | None = None, *, raw: bytes | None = None
     ) -> dict[str, Json]:
-        """Take a question: a job (`Intake.ask`)."""
-        return self._intake.ask(person, body, again, raw=raw)
+        """Take a question: a job. The same question by the same person is the same job.
 
-    def at_hand(self, person: Person, raw: bytes) -> dict[str, Json] | None:
-        """The job of a question that is known, at once."""
-        return self._intake.at_hand(person, raw)
+        `again` is the caller's own key: a request that is sent twice is one. `raw` are the bytes that the body was read
+        from, by which it is recognised once it is answered; but for a share, which may be another price tomorrow.
+        """
+        if again is not None and not (0 < len(again) <= LONGEST_KEY and again.isprintable()):
+            raise ParameterError("Idempotency-Key", f"be a text of 1 to {LONGEST_KEY} characters", came(again))
+        question = self.question(person, body)
+        job = self._taken(person, question, again)
+        of_today = isinstance(body, Mapping) and body.get("share") is not None
+        if raw is not None and job.state is JobState.ANSWERED and not question.fresh and not of_today:
+            self._known.put(_sent_by(person, raw), (question, job), len(json.dumps(job.body)))
+        return job.to_dict()
 
-    # ---- questions ------------------------------------------------------------------------------------------
+    def _taken(self, person: Person, question: AskedQuestion, again: str | None) -> Job:
+        """The job of a question. Nothing is remembered of one that is refused."""
+        self.books.check_quota(question.settings, person)
+        tick, key = self._tick(question), self._key(question)
+        sent = self._sent(person, again, question)
+        if sent is not None:
+            return sent
+        same = None if question.fresh else self.jobs.same(person.name, key)
+        if same is not None and same.state is JobState.ANSWERED and again is None:
+            self.metrics.count("dpselect_repeats_total")
+            return same
+        if same is not None and same.state not in FINAL:
+            return self._joined(person, same, again, question)
+        job = Job(
+            id=fresh_key().hex(),
+            analyst=person.name,
+            data=question.settings.name,
+            key=key,
+            body=question.body,
+            state=JobState.APPROVAL if question.settings.approve else JobState.QUEUED,
+            asked_at=time.time(),
+            tick=tick,
+            again=again,
+            fresh=question.fresh,
+        )
+        job = self._admitted(person, question, job)
+        try:
+            self.jobs.add(job)
+        except LedgerError:
+            sent = self._sent(person, again, question)  # the same request came twice at once
+            if sent is None:
+                raise
+            return sent
+        self.runner.wake()
+        return job
+
+    def _sent(self, person: Person, again: str | None, question: AskedQuestion) -> Job | None:
+        """The job that came with this key."""
+        job = None if again is None else self.jobs.sent(person.name, again)
+        if job is not None and job.body != question.body:
+            raise Refused("key", "This idempotency key came with another question before. Nothing was asked.")
+        return job
+
+    def _joined(self, person: Person, job: Job, again: str | None, question: AskedQuestion) -> Job:
+        """A question that is under way, from now on also known by this key, unless it has one already."""
+        if again is None or job.again is not None:
+            return job
+        try:
+            return self.jobs.change(job, again=again) or job
+        except LedgerError:
+            sent = self._sent(person, again, question)  # the key came with two questions at once
+            if sent is None:
+                raise
+            return sent
+
+    def _admitted(self, person: Person, question: AskedQuestion, job: Job) -> Job:
+        """The job, answered where somebody paid for that before; else if there is room for it, and the budget suffices.
+
+        Only the reservation itself is certain; what would be refused later is said at once.
+        """
+        questions, characters = self.jobs.of_day(person.name, job.asked_at - DAY)
+        if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
+            raise Refused("too-many", "You asked as many questions in a day as the gateway keeps.", after=3600)
+        account, server = Account(dataset=job.data, analyst=person.name), self.settings.server
+        paid = None if job.fresh else self.jobs.answer_to(job.key)
+        if paid is not None and paid.settle is not None:
+            self.books.repeated(account, paid.settle)
+            self.metrics.count("dpselect_repeats_total")
+            self.metrics.count("dpselect_questions_total", 'state="answered"')
+            return replace(job, state=JobState.ANSWERED, answer=paid.id, cost=cost(0.0, REPEATED, repeated=True))
+        if job.tick * 2.0 ** self.jobs.late(job.data) > LATEST:
+            raise Refused("unavailable", CLOSED)
+        of_all, own = self.jobs.waiting(person.name)
+        if own >= server.waiting_each:
+            raise Refused("too-many", f"{own} questions of yours wait already, which is the most.", after=5)
+        if of_all >= server.waiting:
+            raise Refused("busy", "As many questions wait as the gateway takes. Try again soon.", after=5)
+        share = Fraction()
+        for period, one in self.books.ledger.standings(account, question.periods).items():
+            ceiling = one.ceiling(Ceiling.of(question.plan.price_at(one.order)))
+            if not one.admits(ceiling):
+                raise one.refusal(ceiling, period)
+            share = max(share, one.part(ceiling))
+        limits.check(person, share, questions)
+        return replace(job, state=JobState.APPROVAL) if limits.must_wait(person, share) else job
+
+    def _tick(self, question: AskedQuestion) -> float:
+        """How long after its beginning it ends, by its parameters and by what the owner declared."""
+        data, plan = question.settings, question.plan
+        periods = 1 if question.periods is None else len(question.periods.all)
+        most = work.bound(plan, question.where, question.item, data, periods)
+        found = work.window(most, float(data.tick), self.settings.server.workers)
+        if found > max(data.longest, data.tick):
+            must = f"take at most {float(data.longest):g} s by what the owner declared of the data"
+            hint = "ask of fewer groups or items, or with a shorter filter"
+            raise ParameterError("body", must, f"one that takes up to {found:g} s", hint)
+        return found
+
+    # ---- questions that were asked, and their answers --------------------------------------------------------
 
     def job(self, person: Person, number: str) -> dict[str, Json]:
         """How far a question has come: one's own, or for the owner any."""
-        return self._job(person, number).to_dict()
+        return self.job_of(person, number).to_dict()
 
-    def _job(self, person: Person, number: str) -> Job:
-        found = self._jobs.find(number)
+    def job_of(self, person: Person, number: str) -> Job:
+        """The same, not yet as JSON. Here it is decided who may see a question."""
+        found = self.jobs.find(number)
         mine = found is not None and (found.analyst == person.name or person.role is Role.OWNER)
-        if found is None or not mine or found.data not in self._open_to(person):
+        if found is None or not mine or found.data not in self.open_to(person):
             raise Refused("not-found", "There is no question of yours of that number.")
         return found
 
-    def jobs(self, person: Person, after: str | None = None, limit: int = 50) -> list[dict[str, Json]]:
-        """One's own questions, newest first, after the one of that number; for the owner those that wait for them."""
-        before = None if after is None else self._job(person, after).asked_at
-        found = self._jobs.of(person.name, before, max(1, min(limit, 500)))
-        found = [replace(job, body=_listed(job.body)) for job in found if job.data in self._open_to(person)]
-        if person.role is Role.OWNER:
-            found += [job for job in self._jobs.in_state(JobState.APPROVAL) if job.data in self._open_to(person)]
-        return [job.to_dict() for job in found]
-
     def cancel(self, person: Person, number: str) -> dict[str, Json]:
         """Take a question back that has not begun."""
-        job = self._job(person, number)
-        changes: dict[str, Any] = {"state": JobState.CANCELLED, "cost": cost(0.0, "nothing was charged")}
-        after = self._jobs.change(job, only=[JobState.QUEUED, JobState.APPROVAL], **changes)
+        after = self.jobs.change(self.job_of(person, number), state=JobState.CANCELLED, cost=NOTHING)
         if after is None:
             raise Refused("state", "The question has begun, so it can no longer be taken back.")
         self._changed(number)
@@ -216,32 +309,29 @@ class Gateway:
 
     def decide(self, person: Person, number: str, approve: bool) -> dict[str, Json]:
         """Agree to a question that waits for it, or not."""
-        job = self._job(person, number)
+        job = self.job_of(person, number)
         changes: dict[str, Any] = {"state": JobState.QUEUED}
         if not approve:
-            changes = {"state": JobState.REJECTED, "problem": problem("rejected", REJECTED)}
-            changes["cost"] = cost(0.0, "nothing was charged")
-        after = self._jobs.change(job, only=[JobState.APPROVAL], **changes)
+            changes = {"state": JobState.REJECTED, "problem": problem("rejected", REJECTED), "cost": NOTHING}
+        after = self.jobs.change(job, **changes) if job.state is JobState.APPROVAL else None
         if after is None:
             raise Refused("state", "The question does not wait for anybody to agree.")
         self.log("decided", job=number, by=person.name, approved=approve)
         self._changed(number)
-        self._runner.wake()
+        self.runner.wake()
         return after.to_dict()
 
-    # ---- answers --------------------------------------------------------------------------------------------
-
     def answer(self, person: Person, number: str) -> Answer:
-        """A release that was paid for, for everybody who may use the data."""
+        """A release that was paid for. Here it is decided who may see an answer: everybody who may use the data."""
         found = self._answers.get(number)
         if found is None:
-            place = self._jobs.place(number)
-            entry = None if place is None else self._books.ledger.entry(place.settle)
-            if place is None or entry is None or entry.release is None:
+            paid = self.jobs.answer(number)
+            entry = None if paid is None or paid.settle is None else self.books.ledger.entry(paid.settle)
+            if paid is None or entry is None or entry.release is None:
                 raise Refused("not-found", "There is no answer of that number.")
-            found = Answer(number, restored(entry.release), place.data, place.body, moment(place.asked_at), place.by)
+            found = Answer(number, restored(entry.release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
             self._answers.put(number, found, len(entry.release))
-        if found.data not in self._open_to(person):
+        if found.data not in self.open_to(person):
             raise Refused("not-found", "There is no answer of that number.")
         return found
 
@@ -249,110 +339,6 @@ class Gateway:
         """The same, where nothing must be waited for."""
         return None if self._answers.get(number) is None else self.answer(person, number)
 
-    def answers(self, person: Person, limit: int = 200) -> list[dict[str, Json]]:
-        """All answers that a person may read, newest first."""
-        found = self._jobs.answers(list(self._open_to(person)), limit)
-        return [
-            {
-                "id": one.id,
-                "data": one.data,
-                "question": _listed(one.body),
-                "asked_at": moment(one.asked_at),
-                "by": one.by,
-            }
-            for one in found
-        ]
 
-    # ---- budgets --------------------------------------------------------------------------------------------
-
-    def budget(self, person: Person) -> list[dict[str, Json]]:
-        """How budgets stand: one's own, or for owner and auditor those of all."""
-        ledger, names = self._books.ledger, self._open_to(person)
-        rows: list[dict[str, Json]] = []
-        for one in ledger.balances():
-            if one.account.dataset not in names:
-                continue
-            if person.role is Role.ANALYST and one.account.analyst != person.name:
-                continue
-            standing = ledger.standing(one.account, one.period)
-            promise = standing.data.promise
-            used = standing.all.total.sums
-            rows.append(
-                {
-                    "data": one.account.dataset,
-                    "analyst": one.account.analyst,
-                    "period": one.period or None,
-                    "granted": {"epsilon": float(one.granted.epsilon), "delta": float(one.granted.delta)},
-                    "left": float(standing.left),
-                    "promise": {"epsilon": float(promise.epsilon), "delta": float(promise.delta)},
-                    "data_left": float(max(Fraction(0), 1 - standing.data.open_to_analysts.part(used))),
-                }
-            )
-        return rows
-
-    def grant(self, person: Person, body: object) -> dict[str, Json]:
-        """Add to what an analyst may use of the data, or with `total` set it."""
-        if not isinstance(body, Mapping):
-            raise ParameterError("body", "be an object", came(body))
-        unknown = next((name for name in body if name not in ("data", "analyst", "epsilon", "delta", "total")), None)
-        if unknown is not None:
-            raise ParameterError("body", "hold data, analyst, epsilon, delta and total", came(unknown))
-        data = self._data(person, body.get("data"))
-        analyst = self.settings.people.get(str(body.get("analyst")))
-        if analyst is None or analyst.role is not Role.ANALYST or data.name not in self._open_to(analyst):
-            raise ParameterError("analyst", "be an analyst to whom the data are open", came(body.get("analyst")))
-        account = Account(dataset=data.name, analyst=analyst.name)
-        epsilon: Any = body.get("epsilon")
-        delta, total = body.get("delta", 0), body.get("total", False)
-        balance = self._books.ledger.grant(account, epsilon, delta, total=total)
-        self.log("granted", data=data.name, analyst=analyst.name, by=person.name)
-        granted: dict[str, Json] = {"epsilon": float(balance.granted.epsilon), "delta": float(balance.granted.delta)}
-        return {"data": data.name, "analyst": analyst.name, "granted": granted}
-
-    # ---- the record -----------------------------------------------------------------------------------------
-
-    def record(self, person: Person, name: str) -> dict[str, Json]:
-        """Everything that was promised, asked and paid of one data set."""
-        from dpselect.ledger.report import report
-
-        data = self._data(person, name)
-        with self._books.apart() as ledger:
-            found = report(ledger, data.name)
-            return {**found, "verification": _told_to(person, found["verification"], [data.name], ledger)}
-
-    def verification(self, person: Person, head: str | None = None) -> dict[str, Json]:
-        """The ledger checked from its first entry to its last."""
-        with self._books.apart() as ledger:
-            found = {"problems": [*ledger.verify(head)], "entries": ledger.count, "head": ledger.head}
-            return _told_to(person, found, self._open_to(person), ledger)
-
-    def people(self, person: Person) -> list[dict[str, Json]]:
-        """Who may use what a person may, without their tokens."""
-        mine = self._open_to(person)
-        everybody = [
-            (one, [name for name in self._open_to(one) if name in mine]) for one in self.settings.people.values()
-        ]
-        return [described.person(one, names) for one, names in everybody if names or person.data is None]
-
-    def numbers(self, person: Person) -> str:
-        """Metrics, which are of all data."""
-        if person.data is not None:
-            raise Refused(
-                "role", "These numbers are of all data sets. Only somebody to whom all are open may read them."
-            )
-        return self.metrics.text(self._jobs.waiting("")[0])
-
-    def ready(self) -> bool:
-        """Can the ledger and the table of questions be used?"""
-        try:
-            return self._books.ledger.count >= 0 and self._jobs.find("") is None
-        except LedgerError:
-            return False
-
-
-def _told_to(person: Person, found: Any, names: Collection[str], ledger: Ledger) -> dict[str, Json]:
-    """A verification as far as it is about these data: the chain is one for all, and its problems may name others."""
-    if person.data is None:
-        return dict(found)
-    entries = sum(entry.account.dataset in names for entry in ledger.entries())
-    return {**found, "problems": [OF_ALL] if found["problems"] else [], "entries": entries}
+def _sent_by(person: Person, raw: bytes) -> tuple[object, ...]:
+    return person.name, person.data, hashlib.sha256(raw).digest()

@@ -28,8 +28,16 @@ class JobState(StrEnum):
     REJECTED = "rejected"  # who had to agree did not
 
 
-OPEN = (JobState.APPROVAL, JobState.QUEUED, JobState.RUNNING)
-FINAL = tuple(state for state in JobState if state not in OPEN)
+NEXT = {
+    JobState.APPROVAL: (JobState.QUEUED, JobState.REJECTED, JobState.CANCELLED),
+    JobState.QUEUED: (JobState.RUNNING, JobState.CANCELLED),
+    JobState.RUNNING: (JobState.QUEUED, JobState.ANSWERED, JobState.REFUSED, JobState.FAILED, JobState.LOST),
+}
+"""What may follow on what. A question begins in one of the first two, or is answered at once by what is stored.
+
+From running it is queued again only where its server died and certainly no row was read.
+"""
+FINAL = tuple(state for state in JobState if state not in NEXT)
 
 
 @dataclass(frozen=True)
@@ -49,7 +57,8 @@ class Job:
     fresh: bool = False
     started_at: float | None = None
     hold: int | None = None  # the reservation in the ledger
-    answer: str | None = None
+    settle: int | None = None  # the entry of the ledger that holds the answer, where this question paid for it
+    answer: str | None = None  # the id of the question that did
     cost: dict[str, Json] | None = None
     problem: dict[str, Json] | None = None
     server: str | None = None
@@ -96,8 +105,8 @@ def moment(at: float) -> str:
 # ---- as a row -----------------------------------------------------------------------------------------------
 
 COLUMNS = (
-    "id, analyst, data, key, body, state, asked_at, tick, slips, again, fresh, started_at, hold, answer, cost, "
-    "problem, server, question"
+    "id, analyst, data, key, body, state, asked_at, tick, slips, again, fresh, started_at, hold, settle, answer, "
+    "cost, problem, server, question"
 )
 _JSON = ("body", "cost", "problem")
 _TIMES = ("asked_at", "tick", "started_at")

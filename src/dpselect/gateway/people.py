@@ -1,4 +1,4 @@
-"""Who somebody is: by a token, by a code in a sign-in link, or by the cookie of a page.
+"""Who somebody is: by a token, a code in a sign-in link, the cookie of a page, a proxy, or an identity provider.
 
 Of tokens only digests are kept. A cookie and a code are signed with the gateway's secret, and with the token of whoever
 they are for, so that they end with it.
@@ -10,19 +10,26 @@ import base64
 import binascii
 import datetime
 import hmac
+import ipaddress
+import json
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 
 from dpselect.draws.entropy import fresh_key
-from dpselect.errors import DpselectError
+from dpselect.errors import DpselectError, ParameterError
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
-from dpselect.gateway.settings.values import Person, Settings
+from dpselect.gateway.settings.values import Oidc, Person, Proxy, ServerSettings, Settings
 
+COOKIE = "dpselect"
 SESSION = 12 * 3600.0  # seconds
 CODE = 3600.0
 LONGEST = 1000  # characters of what a caller may send
@@ -43,7 +50,13 @@ class UsedCodes(Protocol):
 class People:
     """Everybody who may sign in. Who is taken out of the settings, or given another token, is out at once."""
 
-    def __init__(self, people: Mapping[str, Person], secret: bytes, used: UsedCodes) -> None:
+    def __init__(
+        self, people: Mapping[str, Person], secret: bytes, used: UsedCodes, server: ServerSettings | None = None
+    ) -> None:
+        """`server` says which proxy and which identity provider are believed, if any is."""
+        self._proxy, self._oidc = (None, None) if server is None else (server.proxy, server.oidc)
+        if self._oidc is not None:
+            check_installed()
         self._secret, self._used, self._lock = secret, used, threading.Lock()
         self.replace(people)
 
@@ -71,6 +84,22 @@ class People:
     def of_subject(self, subject: str) -> Person | None:
         """Whom a proxy or an identity provider calls so."""
         return _still(self._by_subject.get(subject))
+
+    async def of(self, request: Request) -> Person | None:
+        """Whose a request is, or nobody's. A token that is wrong is nobody, whatever else the request has."""
+        given, proxy, oidc = request.headers.get("authorization"), self._proxy, self._oidc
+        if given is not None:
+            scheme, _, token = given.partition(" ")
+            if scheme.lower() != "bearer":
+                return None
+            found = self.of_token(token.strip())
+            if found is None and oidc is not None and (subject := subject_of(token.strip(), oidc)) is not None:
+                return self.of_subject(subject)
+            return found
+        if proxy is not None and (subject := _said_by(request, proxy)) is not None:
+            return self.of_subject(subject)
+        cookie = request.cookies.get(COOKIE)
+        return None if cookie is None else await run_in_threadpool(self.of_session, cookie)
 
     # ---- cookies and codes --------------------------------------------------------------------------------
 
@@ -136,6 +165,63 @@ def _bytes(text: str) -> bytes:
     if _text(said) != text:
         raise ValueError
     return said
+
+
+def _said_by(request: Request, proxy: Proxy) -> str | None:
+    """Whom a proxy names, where the request really comes from it."""
+    said = request.headers.getlist(proxy.header)
+    try:
+        found = ipaddress.ip_address("" if request.client is None else request.client.host)
+    except ValueError:
+        return None
+    found = getattr(found, "ipv4_mapped", None) or found
+    trusted = any(found in ipaddress.ip_network(one, strict=False) for one in proxy.addresses)
+    return said[0] if trusted and len(said) == 1 else None  # twice may be once by the proxy and once by the caller
+
+
+# ---- tokens of an identity provider: signed, for us, and not too old -------------------------------------------------
+
+
+ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures by a key pair only
+LONGEST_SIGNED = 10_000  # characters of a token
+
+
+def check_installed() -> None:
+    """Refuse to begin without what reads such tokens."""
+    try:
+        import joserfc  # noqa: F401 - is it there?
+    except ImportError:
+        hint = "pip install 'dpselect[oidc]'"
+        raise ParameterError("oidc", "have joserfc installed", "an installation without", hint) from None
+
+
+def subject_of(token: str, oidc: Oidc) -> str | None:
+    """What the provider calls whoever the token is of; None where the token is not to be believed."""
+    if not 0 < len(token) <= LONGEST_SIGNED:
+        return None
+    from joserfc import jwt
+    from joserfc.errors import JoseError
+
+    try:
+        decoded = jwt.decode(token, _keys(oidc.jwks, oidc.jwks.stat().st_mtime_ns), algorithms=ALGORITHMS)
+        rules = jwt.JWTClaimsRegistry(
+            iss={"essential": True, "values": [oidc.issuer, f"{oidc.issuer}/"]},
+            aud={"essential": True, "value": oidc.audience},
+            exp={"essential": True},
+        )
+        rules.validate(decoded.claims)
+    except (JoseError, ValueError, KeyError, TypeError, OSError):
+        return None
+    found = decoded.claims.get(oidc.claim)
+    return found if isinstance(found, str) and found else None
+
+
+@lru_cache(maxsize=4)
+def _keys(path: Path, _written: int) -> Any:
+    """The public keys; read again once the file is written anew."""
+    from joserfc.jwk import KeySet
+
+    return KeySet.import_key_set(json.loads(path.read_text("utf-8")))
 
 
 # ---- people come and go while the gateway runs -----------------------------------------------------------------------

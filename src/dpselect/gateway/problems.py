@@ -13,34 +13,49 @@ from dpselect.release.formatting import Json
 
 @dataclass(frozen=True)
 class ProblemKind:
-    """A sort of problem: its HTTP status and its title."""
+    """A sort of problem: its HTTP status, its title, and what may help."""
 
     status: int
     title: str
+    help: str = ""
 
 
 KINDS = {
-    "malformed": ProblemKind(400, "The request cannot be read"),
-    "sign-in": ProblemKind(401, "Nobody is signed in"),
-    "role": ProblemKind(403, "Your role may not do this"),
-    "cross-site": ProblemKind(403, "The request came from another site"),
-    "not-found": ProblemKind(404, "There is nothing at this address"),
-    "method": ProblemKind(405, "This address does not take that method"),
-    "budget": ProblemKind(409, "The budget does not suffice"),
-    "state": ProblemKind(409, "It is too late for that"),
-    "key": ProblemKind(409, "The idempotency key was used for another question"),
-    "too-large": ProblemKind(413, "The request is too large"),
-    "content": ProblemKind(415, "The request is not JSON"),
-    "host": ProblemKind(421, "This is not the server that was meant"),
-    "parameter": ProblemKind(422, "A parameter is wrong"),
-    "too-many": ProblemKind(429, "Too many requests"),
-    "unexpected": ProblemKind(500, "Something unexpected happened"),
-    "busy": ProblemKind(503, "Too many questions wait"),
-    "unavailable": ProblemKind(503, "The gateway cannot answer now"),
-    "failed": ProblemKind(500, "The question could not be answered"),  # of a job, never of a response
+    "malformed": ProblemKind(400, "The request cannot be read", "Go back and send it again."),
+    "sign-in": ProblemKind(401, "Nobody is signed in", "Your session may have ended, or your token is not known here."),
+    "role": ProblemKind(403, "Your role may not do this", "Ask the owner of the data if you need it."),
+    "cross-site": ProblemKind(
+        403, "The request came from another site", "Open the page here, and send the form again."
+    ),
+    "not-found": ProblemKind(
+        404, "There is nothing at this address", "The address may be wrong, or what was here is not for you to see."
+    ),
+    "method": ProblemKind(405, "This address does not take that method", "Start from one of the pages above."),
+    "budget": ProblemKind(
+        409, "The budget does not suffice", "Ask for less, or ask the owner of the data for a larger quota."
+    ),
+    "state": ProblemKind(409, "It is too late for that", "The question has moved on. Look at it again."),
+    "key": ProblemKind(
+        409, "The idempotency key was used for another question", "Go back to the question and send it again."
+    ),
+    "too-large": ProblemKind(413, "The request is too large", "Send less at once."),
+    "content": ProblemKind(415, "The request is not JSON", "Use the form, or send JSON."),
+    "host": ProblemKind(421, "This is not the server that was meant", "Use the address that you were given."),
+    "parameter": ProblemKind(422, "A parameter is wrong", "Go back and change it."),
+    "too-many": ProblemKind(429, "Too many requests", "Wait a little, then try again."),
+    "unexpected": ProblemKind(500, "Something unexpected happened", "The log of the server says more to its owner."),
+    "busy": ProblemKind(503, "Too many questions wait", "Wait a little, then try again. Nothing was charged."),
+    "unavailable": ProblemKind(503, "The gateway cannot answer now", "Try again in a minute. Nothing new was charged."),
+    "failed": ProblemKind(
+        500,
+        "The question could not be answered",
+        "What it was to cost may stay charged, because rows may have been read.",
+    ),  # of a job, never of a response
     "late": ProblemKind(500, "The question took too long"),  # the same
-    "lost": ProblemKind(500, "The answer was lost"),  # the same
-    "rejected": ProblemKind(403, "Who had to agree did not"),  # the same
+    "lost": ProblemKind(
+        500, "The answer was lost", "The same question can be asked again, at a new price."
+    ),  # the same
+    "rejected": ProblemKind(403, "Who had to agree did not", "The owner of the data can say why."),  # the same
 }
 FAILED = "The gateway could not answer, for a reason that is not in what was asked. The owner's log has the reason."
 LATE = "The question took longer than its parameters and what the owner declared allow. Its price stays charged."
@@ -72,8 +87,8 @@ def problem(kind: str, detail: str, hint: str | None = None, **more: Json) -> di
     return {**found, **({} if hint is None else {"hint": hint}), **more}
 
 
-def of_error(error: Exception) -> dict[str, Json]:
-    """What the caller is told of an error: by its class, and one text for all that is not in the caller's own words."""
+def mistake(error: BaseException) -> dict[str, Json] | None:
+    """What the asker is told of a mistake that is theirs, or of how things stand; None where it is anything else."""
     match error:
         case Refused():
             return problem(error.kind, error.detail, error.hint)
@@ -85,10 +100,14 @@ def of_error(error: Exception) -> dict[str, Json]:
             return problem("parameter", _first(error), error.hint, **said, **({"others": others} if others else {}))
         case BudgetError():
             return problem("budget", _first(error), error.hint)
-        case LedgerError():
-            return problem("unavailable", UNAVAILABLE)
         case _:
-            return problem("unexpected", FAILED)
+            return None
+
+
+def of_error(error: Exception) -> dict[str, Json]:
+    """What the asker is told: of all that is no mistake of theirs one text, since the reason is in the owner's log."""
+    other = ("unavailable", UNAVAILABLE) if isinstance(error, LedgerError) else ("unexpected", FAILED)
+    return mistake(error) or problem(*other)
 
 
 def _first(error: DpselectError) -> str:

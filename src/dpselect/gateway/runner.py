@@ -10,18 +10,19 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from dpselect.errors import BudgetError, LedgerError, ParameterError, SourceError
+from dpselect.errors import LedgerError
 from dpselect.gateway import turn as turns
+from dpselect.gateway.asked import AskedQuestion
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import Job, JobState
 from dpselect.gateway.log import Log, Metrics
-from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, of_error, problem
+from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, mistake, problem
 from dpselect.gateway.settings.values import LATEST
+from dpselect.gateway.sources import Sources
 from dpselect.gateway.store import Jobs
-from dpselect.gateway.turn import Turn
+from dpselect.gateway.turn import TimedBudget, Turn
 from dpselect.ledger import Account
 from dpselect.ledger.entry import Entry, EntryKind, hash_of
 from dpselect.release.formatting import Json
@@ -32,17 +33,6 @@ RECOVER = 4.0  # seconds between two looks for servers that died
 PAUSE = 2.0  # seconds for which a store that fails is left alone
 
 
-@dataclass(frozen=True)
-class Done:
-    """What came of running a question: the release, and the number of the settle that holds it."""
-
-    release: Release
-    settle: int
-
-
-Run = Callable[[Job, Turn, Callable[[], None], Callable[[str], None], Callable[[int], None]], Done]
-
-
 class Runner:
     """The threads that run questions."""
 
@@ -50,15 +40,15 @@ class Runner:
         self,
         jobs: Jobs,
         books: Books,
-        run: Run,
+        sources: Sources,
+        question: Callable[[Job], AskedQuestion],
         log: Log,
         metrics: Metrics,
         changed: Callable[[str], None],
-        *,
         workers: int,
     ) -> None:
-        self._jobs, self._books, self._run, self._log, self._metrics = jobs, books, run, log, metrics
-        self._changed = changed
+        self._jobs, self._books, self._sources, self._question = jobs, books, sources, question
+        self._log, self._metrics, self._changed = log, metrics, changed
         self._wake = threading.Condition()
         self._claiming = threading.Lock()
         self._turns: dict[str, tuple[Job, Turn]] = {}  # of the questions that run
@@ -123,20 +113,38 @@ class Runner:
         """Run one question to its end."""
         turn = self._turns.setdefault(job.id, (job, Turn(job.tick, job.slips)))[1]
         try:
-            if job.window > LATEST:
-                self._put(job, {"state": JobState.REFUSED, "problem": problem("unavailable", CLOSED), "cost": NOTHING})
-                self._changed(job.id)
-                return
-            changes = self._ended(job, turn)
+            changes: dict[str, Any] | None = {"state": JobState.REFUSED, "problem": CLOSED_NOW, "cost": NOTHING}
+            if job.window <= LATEST:
+                changes = self._ended(job, turn)
             if changes is None:
                 return  # what it cost is not known: it stays as it is, for the next server
             if turn.read:
                 turn.wait()
-            if not self._put(job, {"problem": None, **changes}):
+            if not self._put(job, changes):
                 return
         finally:
             self._turns.pop(job.id, None)
         self._told(job, turn, changes["state"])
+
+    def _answer(self, job: Job, turn: Turn) -> dict[str, Any]:
+        """Ask the data, in their turn, from the quota of whoever asked."""
+
+        def note(*, durable: bool = True, **changes: Any) -> None:
+            if self._jobs.change(job, durable=durable, **changes) is None:
+                raise LedgerError("another server took the question over", "it runs there")
+
+        question = self._question(job)
+        turn.began = time.monotonic()  # all before it follows from parameters
+        note(durable=False, started_at=time.time())
+        data, source = question.settings, self._sources.of(question.settings)
+        paying = TimedBudget(
+            self._books.ledger, turn, note, data=data.name, analyst=job.analyst, snapshot=data.snapshot
+        )
+        dataset = question.dataset(source.place, prepared=source.prepared, budget=paying)
+        release = dataset.ask(question.plan, fresh=job.fresh, progress=turn.check)
+        turn.over = True
+        answer = self._jobs.settled(job, paying.settle)
+        return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}
 
     def _told(self, job: Job, turn: Turn, state: JobState) -> None:
         """Whoever waits for a question hears that it has ended."""
@@ -186,38 +194,19 @@ class Runner:
                 self._changed(job.id)
 
     def _ended(self, job: Job, turn: Turn) -> dict[str, Any] | None:
-        """What became of it. Whatever is not in the words of the question has one text."""
-
-        def started() -> None:
-            turn.began = time.monotonic()
-            note(durable=False, started_at=time.time())
-
-        def asking(question: str) -> None:
-            note(durable=False, question=question)
-
-        def held(hold: int) -> None:
-            note(durable=True, hold=hold)
-
-        def note(*, durable: bool, **changes: Any) -> None:
-            if self._jobs.change_running(job, durable=durable, **changes) is None:
-                raise LedgerError("another server took the question over", "it runs there")
-
+        """What became of it: an answer, a mistake of the asker's, or anything else, which has one text."""
         said = problem("failed", FAILED)
         try:
-            try:
-                done = self._run(job, turn, started, asking, held)
-            finally:
-                turn.over = True
-            place = self._jobs.put_answer(job, done.settle)
-            return {"state": JobState.ANSWERED, "answer": place.id, "cost": cost_of(done.release)}
-        except (ParameterError, BudgetError) as error:
-            if not turn.read and not isinstance(error, SourceError):
-                return {"state": JobState.REFUSED, "problem": of_error(error), "cost": NOTHING}
-            self._log.failed("a question failed", error, job=job.id)
+            return self._answer(job, turn)
         except TooLateError:
             said = problem("late", LATE)
         except BaseException as error:  # what an engine's own language raises may be no Exception
+            wrong = mistake(error)
+            if wrong is not None and not turn.read:
+                return {"state": JobState.REFUSED, "problem": wrong, "cost": NOTHING}
             self._log.failed("a question failed", error, job=job.id)
+        finally:
+            turn.over = True
         return self._after_failure(job, said)
 
     def _after_failure(self, job: Job, said: dict[str, Json]) -> dict[str, Any] | None:
@@ -270,7 +259,7 @@ class Runner:
         """
         while True:
             try:
-                return self._jobs.change_running(job, **changes) is not None
+                return self._jobs.change(job, **changes) is not None
             except LedgerError as error:
                 self._log.failed("the end of a question cannot be written", error, job=job.id)
                 if self._ending.wait(PAUSE):
@@ -295,7 +284,7 @@ class Runner:
         for job in [*self._jobs.dead(), *left_open]:
             try:
                 changes = self._recovered(job)
-                after = self._jobs.change_running(job, **changes)
+                after = self._jobs.change(job, **changes)
             except LedgerError as error:  # another server may do the same at this moment
                 self._log.failed("a question of a dead server was left open", error, job=job.id)
                 continue
@@ -313,8 +302,8 @@ class Runner:
         return {"state": JobState.LOST, "problem": problem("lost", LOST), "cost": self._spent(left)}
 
     def _settled(self, job: Job, settle: Entry) -> dict[str, Any]:
-        place = self._jobs.put_answer(job, settle.number)
-        return {"state": JobState.ANSWERED, "answer": place.id, "cost": self._spent(settle), "problem": None}
+        answer = self._jobs.settled(job, settle.number)
+        return {"state": JobState.ANSWERED, "answer": answer, "cost": self._spent(settle), "problem": None}
 
     def _spent(self, entry: Entry) -> dict[str, Json]:
         share = self._books.share_of(entry)
@@ -327,6 +316,7 @@ def cost(share: float, sentence: str, *, repeated: bool = False) -> dict[str, Js
 
 
 NOTHING = cost(0.0, "nothing was charged")
+CLOSED_NOW = problem("unavailable", CLOSED)
 
 
 def cost_of(release: Release) -> dict[str, Json]:

@@ -1,18 +1,15 @@
-"""A server of our own around the application: uvicorn, with limits on what a slow or greedy caller can hold."""
+"""A server of our own around the application: uvicorn. Slow callers are left to a proxy (docs/gateway.md)."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Callable
-from typing import Any
 
 from dpselect.errors import OutputError
 from dpselect.gateway.settings.values import ServerSettings
 from dpselect.gateway.web.guards import App
 
 HEADERS = 32 * 1024  # bytes of a request's head
-FIRST = 10.0  # seconds in which the head of a caller's request must have come, the first and each other
 IDLE = 15  # seconds for which a connection is kept
 LEAVING = 25  # seconds in which open requests may end
 
@@ -45,7 +42,7 @@ def serve(app: App, listening: socket.socket, started: Callable[[], None]) -> No
 
     config = uvicorn.Config(
         app,
-        http=_protocol(),
+        http="h11",
         ws="none",
         lifespan="on",
         log_config=None,
@@ -58,31 +55,3 @@ def serve(app: App, listening: socket.socket, started: Callable[[], None]) -> No
         timeout_graceful_shutdown=LEAVING,
     )
     Told(config).run(sockets=[listening])
-
-
-def _protocol() -> Any:
-    """HTTP that waits only so long for the head of a request."""
-    from uvicorn.protocols.http.h11_impl import H11Protocol
-
-    class Impatient(H11Protocol):
-        _seen: object = None  # the request that had been answered at the last look, if none came since
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._next = self.loop.call_later(FIRST, self._look)
-
-        def _look(self) -> None:
-            """A caller of whom no whole head came between two looks is sent away, whatever else it sends."""
-            cycle = getattr(self, "cycle", None)
-            at_work = cycle is not None and not cycle.response_complete
-            if not at_work and cycle is self._seen:
-                self.transport.close()
-                return
-            self._seen = self if at_work else cycle
-            self._next = self.loop.call_later(FIRST, self._look)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._next.cancel()
-            super().connection_lost(exc)
-
-    return Impatient

@@ -49,12 +49,12 @@ class Sources:
         return found
 
     def _found(self, data: DataSettings) -> Source:
-        from dpselect.engines.sources.files import is_prepared, prepared_folder
+        from dpselect.engines.sources.files import prepared_path
 
         place: Any = list(data.source) if isinstance(data.source, tuple) else data.source
         if data.prepare:
             place = str(self._copy(data.name))
-            if not is_prepared(place):
+            if prepared_path(place) is None:
                 raise Refused(
                     "unavailable", f"The data {data.name} are being prepared. Try again in a while.", after=30
                 )
@@ -62,12 +62,12 @@ class Sources:
         state = json.dumps(named) if pinned else None
         if data.snapshot is not None:
             state = json.dumps([named, data.snapshot])
-        return Source(place, data.prepare or prepared_folder(place) is not None, state)
+        return Source(place, prepared_path(place) is not None, state)
 
     def _copy(self, name: str) -> Path:
-        """A folder by the data's name, in characters that every file system takes."""
+        """A file by the data's name, in characters that every file system takes."""
         plain = "".join(one if one.isascii() and (one.isalnum() or one in "-_") else f"%{ord(one):x}" for one in name)
-        return self._settings.server.folder / "prepared" / plain
+        return self._settings.server.folder / "prepared" / f"{plain}.prepared"
 
     # ---- copies -------------------------------------------------------------------------------------------
 
@@ -102,19 +102,19 @@ class Sources:
 
     def refresh(self, data: DataSettings) -> bool:
         """Was a copy made?"""
-        from dpselect.engines.preparation import prepare
-        from dpselect.engines.prepared.reading import current
-        from dpselect.engines.sources.files import is_prepared
+        from dpselect.dataset import prepare
+        from dpselect.engines.prepared.file import state_of
+        from dpselect.engines.sources.files import prepared_path
 
         place: Any = list(data.source) if isinstance(data.source, tuple) else data.source
-        folder = self._copy(data.name)
+        copy = self._copy(data.name)
         found, _ = source_of(place)
-        if is_prepared(str(folder)):
-            made = [one["source"] for one in current(str(folder)).sources]
+        if prepared_path(copy) is not None:
+            made = [one["source"] for one in state_of(str(copy)).sources]
             if made == [found]:
                 return False
-        folder.parent.mkdir(mode=0o700, exist_ok=True)
-        prepare(place, to=folder, max_rows_per_user=data.max_rows_per_user, **columns(data))
+        copy.parent.mkdir(mode=0o700, exist_ok=True)
+        prepare(place, copy, max_rows_per_user=data.max_rows_per_user, **columns(data))
         return True
 
 
@@ -127,7 +127,7 @@ def columns(data: DataSettings) -> dict[str, Any]:
     weights = list(dict.fromkeys([*data.weights, *data.values]))
     keep = [name for name in dict.fromkeys(kept) if name not in known and name != data.time]
     given: dict[str, Any] = {"user": _plain(data.user), "item": _plain(first), "keep": keep}
-    given["weight"] = [name for name in weights if name not in keep and name not in known]
+    given["weights"] = [name for name in weights if name not in keep and name not in known]
     if data.table is not None:
         given["table"] = data.table
     if data.period is not None:

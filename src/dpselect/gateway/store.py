@@ -1,71 +1,56 @@
-"""Where questions and the places of their answers are kept: a SQLite file of the gateway's own, or PostgreSQL.
+"""Where questions are kept: one table, in a SQLite file of the gateway's own, or PostgreSQL.
 
-The ledger is the truth about what was paid and answered. What is kept here is who asked what, how far it came, and
-under which address an answer of the ledger can be read.
+The ledger is the memory of what was paid and answered. What is kept here is who asked what, how far it came, and which
+entry of the ledger answers it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from dpselect.draws.entropy import fresh_key
-from dpselect.errors import LedgerError
-from dpselect.gateway.jobs import COLUMNS, MICRO, Job, JobState, cells, job_of, row_of
-from dpselect.ledger.port import Cell, Row, Store, StoreDialect
+from dpselect.errors import LedgerError, OutputError
+from dpselect.gateway.jobs import COLUMNS, MICRO, NEXT, Job, JobState, cells, job_of, row_of
+from dpselect.ledger.port import Cell, Store, StoreDialect
 from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
 
+if sys.platform != "win32":
+    import fcntl
+
+LOCK = "gateway.lock"
 _SCHEMA = "dpselect_gateway"
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS job (
         id TEXT PRIMARY KEY, analyst TEXT NOT NULL, data TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
         state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, slips {whole} NOT NULL, again TEXT,
-        fresh {whole} NOT NULL, started_at {whole}, hold {whole}, answer TEXT, cost TEXT, problem TEXT, server TEXT,
-        question TEXT
+        fresh {whole} NOT NULL, started_at {whole}, hold {whole}, settle {whole}, answer TEXT, cost TEXT, problem TEXT,
+        server TEXT, question TEXT
     )""",
     "CREATE UNIQUE INDEX IF NOT EXISTS job_again ON job (analyst, again) WHERE again IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS job_asked ON job (analyst, asked_at)",
     "CREATE INDEX IF NOT EXISTS job_key ON job (key, analyst)",
     "CREATE INDEX IF NOT EXISTS job_open ON job (state) WHERE state IN ('approval', 'queued', 'running')",
-    """CREATE TABLE IF NOT EXISTS answer (
-        id TEXT PRIMARY KEY, data TEXT NOT NULL, key TEXT NOT NULL, settle {whole} NOT NULL UNIQUE, body TEXT NOT NULL,
-        asked_at {whole} NOT NULL, by TEXT NOT NULL
-    )""",
-    "CREATE INDEX IF NOT EXISTS answer_key ON answer (key)",
+    "CREATE UNIQUE INDEX IF NOT EXISTS job_settle ON job (settle) WHERE settle IS NOT NULL",
     "CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS meta (id {whole} PRIMARY KEY)",
     "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
 )
 GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
 _WHOLE = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
-_ANSWER = "id, data, key, settle, body, asked_at, by"
-
-
-@dataclass(frozen=True)
-class AnswerPlace:
-    """Under which address an answer of the ledger can be read, and what it answers."""
-
-    id: str
-    data: str
-    key: str
-    settle: int
-    body: dict[str, Any]
-    asked_at: float
-    by: str
 
 
 class Jobs:
-    """The table of jobs and that of answers. Usable from several threads; reopened where the database went away."""
+    """The table of jobs. Usable from several threads; reopened where the database went away."""
 
     def __init__(self, place: Path | str) -> None:
         self._place = place
@@ -185,27 +170,21 @@ class Jobs:
         (questions, characters) = rows[0]
         return int(str(questions)), int(str(characters or 0))
 
-    def change(self, job: Job, *, only: Sequence[JobState], **changes: Any) -> Job | None:
-        """The job after the changes; None where it is not in one of the states `only` any more."""
-        return self._change(job, f"state IN ({', '.join('?' * len(only))})", [str(one) for one in only], changes)
-
-    def change_running(self, job: Job, *, durable: bool = True, **changes: Any) -> Job | None:
-        """The job after the changes; None where it does not run any more on the server that it names.
+    def change(self, job: Job, *, durable: bool = True, **changes: Any) -> Job | None:
+        """The job after the changes; None where it has moved on, or where its state does not follow on the last.
 
         A server that lost its database for a while may have been taken for dead: what it says later comes too late.
         """
-        return self._change(job, "state = 'running' AND server = ?", [job.server], changes, durable=durable)
-
-    def _change(
-        self, job: Job, where: str, values: list[Cell], changes: dict[str, Any], *, durable: bool = True
-    ) -> Job | None:
+        if changes.get("state", job.state) not in (job.state, *NEXT.get(job.state, ())):
+            return None
         after, found = cells(job, changes)
         given = ", ".join(f"{name} = ?" for name in found)
-        values = [job.id, *values]
+        seen: list[Cell] = [job.id, str(job.state), job.server or ""]
         with self._using(writing=True, durable=durable) as store:
-            if not store.run(f"SELECT id FROM job WHERE id = ? AND {where}", values):
+            where = "WHERE id = ? AND state = ? AND coalesce(server, '') = ?"
+            if not store.run(f"SELECT id FROM job {where}", seen):
                 return None
-            store.run(f"UPDATE job SET {given} WHERE id = ? AND {where}", [*found.values(), *values])
+            store.run(f"UPDATE job SET {given} {where}", [*found.values(), *seen])
         return after
 
     def claim(self, kept: Mapping[str, int] | None = None, *, last: bool = False) -> Job | None:
@@ -322,57 +301,49 @@ class Jobs:
 
     # ---- answers --------------------------------------------------------------------------------------------
 
-    def put_answer(self, job: Job, settle: int) -> AnswerPlace:
-        """The address of what was settled; the same one for all who asked."""
-        row: list[Cell] = [
-            fresh_key().hex(),
-            job.data,
-            job.key,
-            settle,
-            json.dumps(job.body),
-            round(job.asked_at * 1e6),
-        ]
+    def settled(self, job: Job, settle: int) -> str:
+        """The id of the question that paid for this answer: the first that says so."""
         with self._using(writing=True, durable=True) as store:
-            store.run(
-                f"INSERT INTO answer ({_ANSWER}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (settle) DO NOTHING",
-                [*row, job.analyst],
-            )
-            return _place(store.run(f"SELECT {_ANSWER} FROM answer WHERE settle = ?", (settle,))[0])
+            paid = store.run("SELECT id FROM job WHERE settle = ?", (settle,))
+            if not paid:
+                store.run("UPDATE job SET settle = ? WHERE id = ?", (settle, job.id))
+        return str(paid[0][0]) if paid else job.id
 
-    def place(self, number: str) -> AnswerPlace | None:
-        """Which answer an address means."""
-        with self._using() as store:
-            rows = store.run(f"SELECT {_ANSWER} FROM answer WHERE id = ?", (number,))
-        return _place(rows[0]) if rows else None
+    def answer(self, number: str) -> Job | None:
+        """The question that paid for an answer, by the address of that."""
+        return self._one("WHERE id = ? AND settle IS NOT NULL", (number,))
 
-    def answer_to(self, key: str) -> AnswerPlace | None:
-        """The latest answer to a question about data in one state."""
-        with self._using() as store:
-            rows = store.run(f"SELECT {_ANSWER} FROM answer WHERE key = ? ORDER BY settle DESC LIMIT 1", (key,))
-        return _place(rows[0]) if rows else None
+    def answer_to(self, key: str) -> Job | None:
+        """That which paid for the latest answer to a question about data in one state."""
+        return self._one("WHERE key = ? AND settle IS NOT NULL ORDER BY settle DESC LIMIT 1", (key,))
 
-    def answers(self, data: Sequence[str], limit: int) -> list[AnswerPlace]:
-        """Those of some data sets, newest first."""
-        if not data:
-            return []
-        places = ", ".join("?" * len(data))
-        with self._using() as store:
-            rows = store.run(
-                f"SELECT {_ANSWER} FROM answer WHERE data IN ({places}) ORDER BY asked_at DESC LIMIT {int(limit)}",
-                list(data),
-            )
-        return [_place(row) for row in rows]
-
-
-def _place(row: Row) -> AnswerPlace:
-    number, data, key, settle, body, asked_at, by = row
-    return AnswerPlace(str(number), str(data), str(key), int(str(settle)), json.loads(str(body)),
-                 int(str(asked_at)) / MICRO, str(by))  # fmt: skip
+    def answers(self, data: Sequence[str], limit: int) -> list[Job]:
+        """Those that paid for answers about some data sets, newest first."""
+        places = ", ".join("?" * len(data)) or "NULL"
+        found = f"WHERE data IN ({places}) AND settle IS NOT NULL ORDER BY asked_at DESC LIMIT {int(limit)}"
+        return self._all(found, list(data))
 
 
 def _number(server: str) -> int:
     """A lock of PostgreSQL has 64 bits."""
     return int.from_bytes(bytes.fromhex(server)[:8], "big", signed=True)
+
+
+def only_one(folder: Path) -> int | None:
+    """A lock of this process on a folder of questions: two would each take the other for dead.
+
+    The system lets go of it however the process ends.
+    """
+    if sys.platform == "win32":
+        return None
+    held = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        hint = "stop it first; several processes need a jobs = address of PostgreSQL"
+        raise OutputError(f"another gateway serves the folder {folder}", hint) from None
+    return held
 
 
 def _of_file(path: Path) -> Store:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpselect.errors import LedgerError
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Ledger
 from dpselect.ledger.budget import LedgerBudget, Priced
@@ -91,34 +92,25 @@ class Turn:
 
 
 class TimedBudget(LedgerBudget):
-    """The quota of an analyst, from which one question is paid in its turn."""
+    """The quota of an analyst, from which one question is paid in its turn. What becomes of that is noted at once."""
 
     def __init__(
-        self,
-        ledger: Ledger,
-        *,
-        data: str,
-        analyst: str,
-        snapshot: str | None,
-        turn: Turn,
-        asking: Callable[[str], None],
-        held: Callable[[int], None],
+        self, ledger: Ledger, turn: Turn, note: Callable[..., None], *, data: str, analyst: str, snapshot: str | None
     ) -> None:
         super().__init__(ledger, data=data, analyst=analyst, snapshot=snapshot)
-        self._turn, self._asking, self._held = turn, asking, held
-        self.question: str | None = None
-        self.hold: int | None = None
+        self._dataset, self._turn, self._note = data, turn, note
+        self._question, self._hold = "", 0
 
     def pay(
         self, asked: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool, **more: Any
     ) -> Release:
         """The same; what was read is settled at a fixed time, whether it is an answer or an error."""
-        self.question = question.text
-        self._asking(hash_of(question.text))
+        self._question = question.text
+        self._note(question=hash_of(question.text), durable=False)
 
         def held(reservation: Reservation) -> None:
-            self.hold = reservation.number
-            self._held(reservation.number)
+            self._hold = reservation.number
+            self._note(hold=reservation.number)
             self._turn.read = True
 
         def timed() -> Release:
@@ -128,3 +120,13 @@ class TimedBudget(LedgerBudget):
                 self._turn.wait_to_settle()
 
         return super().pay(asked, question, timed, fresh=fresh, held=held, **more)
+
+    @property
+    def settle(self) -> int:
+        """The number of the entry that holds the answer: of this question, or of the same one before."""
+        with self.ledger() as ledger:
+            outcome = ledger.outcome(self._hold) if self._hold else None
+            found = ledger.stored(self._dataset, self._question) if outcome is None else outcome.settle
+        if found is None:
+            raise LedgerError("the ledger does not hold the answer that it was given")
+        return found.number

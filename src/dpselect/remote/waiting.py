@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,33 +61,13 @@ def identifier(name: str, given: object) -> str:
 
 
 def answer(wire: Wire, body: Body, progress: Progress | None) -> Release:
-    """The answer to a question. A key of its own sees to it that what is sent twice is asked once."""
-    key = fresh_key().hex()
-    return _watched(wire, lambda: RemoteJob.of(wire.post("/v1/questions", body, key=key)), progress)
+    """The answer to a question. A key of its own sees to it that what is sent twice is asked once.
 
-
-def answer_of(wire: Wire, name: str, progress: Progress | None) -> Release:
-    """The answer to a question that was asked before; Ctrl-C leaves it alone."""
-    return _read(wire, _ended(wire, _looked(wire, f"/v1/questions/{name}"), progress))
-
-
-def released(wire: Wire, name: str) -> Release:
-    """An answer by its id."""
-    reply = wire.reply("GET", f"/v1/answers/{name}")
+    Whoever gives up waiting takes the question back, where it can be.
+    """
+    job, key = None, fresh_key().hex()
     try:
-        text = reply.body.decode("utf-8")
-        if not text.startswith("{"):  # any other text would be taken for the path of a file
-            raise ValueError
-        return _plain(Release.from_json(text))
-    except ValueError:  # of which a ParameterError is one
-        raise GatewayError("the answer is none that this version can read", kind="reply") from None
-
-
-def _watched(wire: Wire, ask: Callable[[], RemoteJob], progress: Progress | None) -> Release:
-    """Whoever gives up waiting takes the question back, where it can be."""
-    job = None
-    try:
-        job = ask()
+        job = RemoteJob.of(wire.post("/v1/questions", body, key=key))
         job = _ended(wire, job, progress)
         return _read(wire, job)
     except GatewayError as error:
@@ -103,6 +83,23 @@ def _watched(wire: Wire, ask: Callable[[], RemoteJob], progress: Progress | None
         raise
 
 
+def answer_of(wire: Wire, name: str, progress: Progress | None) -> Release:
+    """The answer to a question that was asked before; Ctrl-C leaves it alone."""
+    return _read(wire, _ended(wire, RemoteJob.of(wire.get(f"/v1/questions/{name}")), progress))
+
+
+def released(wire: Wire, name: str) -> Release:
+    """An answer by its id."""
+    reply = wire.reply("GET", f"/v1/answers/{name}")
+    try:
+        text = reply.body.decode("utf-8")
+        if not text.startswith("{"):  # any other text would be taken for the path of a file
+            raise ValueError
+        return _plain(Release.from_json(text))
+    except ValueError:  # of which a ParameterError is one
+        raise GatewayError("the answer is none that this version can read", kind="reply") from None
+
+
 def _ended(wire: Wire, job: RemoteJob, progress: Progress | None) -> RemoteJob:
     """The question once it has come to an end."""
     hold = LONG if progress is None else SHORT
@@ -113,14 +110,10 @@ def _ended(wire: Wire, job: RemoteJob, progress: Progress | None) -> RemoteJob:
         if progress is not None:
             progress(None)
         begun = time.monotonic()
-        job = _looked(wire, f"{job.path}?wait={hold}")
+        job = RemoteJob.of(wire.get(f"{job.path}?wait={hold}"))
         if job.state not in FINAL:
             time.sleep(max(0.0, LEAST - (time.monotonic() - begun)))
     return job
-
-
-def _looked(wire: Wire, path: str) -> RemoteJob:
-    return RemoteJob.of(wire.get(path))
 
 
 def _read(wire: Wire, job: RemoteJob) -> Release:

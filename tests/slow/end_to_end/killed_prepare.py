@@ -28,14 +28,14 @@ import duckdb  # noqa: F401  # before the fork: children start at once
 sys.path.insert(0, str(Path(__file__).parents[3]))  # as a script it stands in its own folder
 
 import dpselect as dps
-from dpselect.engines.preparation import prepare
-from dpselect.engines.prepared.reading import Reading
+from dpselect.dataset import prepare
+from dpselect.engines.prepared.file import state_of
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, right, write
 
 PACKAGE = Path(dps.__file__).parent
-WATCHED = ("engines/preparation.py", "engines/prepared/", "engines/duckdb/preparing/")
-EVERY = "writing.py"  # of which every line has its kill in one of the two, the last time that it runs
-STEP = 29  # of the other lines every so many
+WATCHED = ("engines/preparation.py", "engines/prepared/", "_ground/temporary.py")
+EVERY = "file.py"  # of which every line has its kill in one of the two, the last time that it runs
+STEP = 11  # of the other lines every so many
 READERS = 2
 PAUSE = 0.3  # seconds between two questions of a reader
 MOST = 200  # files at most
@@ -69,9 +69,9 @@ def traced(seen: Counter[Place], place: Place | None, times: int) -> None:
 
 def act(where: Path, doing: str, number: int) -> None:
     if doing == "add":
-        prepare(write(where, number), to=where / "data", add=True)
+        prepare(write(where, number), to=where / "data.prepared", add=True)
     else:
-        prepare([write(where, one) for one in range(number + 1)], to=where / "data", **RULES)
+        prepare([write(where, one) for one in range(number + 1)], to=where / "data.prepared", **RULES)
 
 
 def life(where: Path, doing: str, number: int, place: Place | None, times: int, after: float | None) -> Counter[Place]:
@@ -105,7 +105,7 @@ def answering(where: Path) -> int:
     read, written = os.pipe()
     child = os.fork()
     if child == 0:
-        answers = {question: asked(where / "data", question) for question in QUESTIONS}
+        answers = {question: asked(where / "data.prepared", question) for question in QUESTIONS}
         fits = [one for one in range(MOST) if all(answers[question] == right(question, one) for question in QUESTIONS)]
         os.write(written, json.dumps(fits).encode())
         os._exit(0)
@@ -116,14 +116,6 @@ def answering(where: Path) -> int:
     return int(number)
 
 
-def state_of(where: Path) -> str:
-    """The name of the state that counts, all of whose files are found to be as they were written."""
-    reading = Reading(str(where / "data"))
-    reading.paths(reading.state.parts)
-    reading.close()
-    return reading.state.name
-
-
 def reader(where: Path, out: int) -> None:
     """Ask until it is told to stop. An answer is that of one state, and never of an earlier one than seen before."""
     first, answers, wrong = 0, 0, []
@@ -131,7 +123,7 @@ def reader(where: Path, out: int) -> None:
         if (where / "stop").exists():
             break
         try:
-            found = asked(where / "data", question)
+            found = asked(where / "data.prepared", question)
             first = next((one for one in range(first, MOST) if right(question, one) == found), -1)
             if first < 0:
                 wrong.append(f"{question}: no state says {found}")
@@ -147,15 +139,15 @@ def reader(where: Path, out: int) -> None:
 
 def lives(where: Path, moments: int) -> int:
     """All of them; the number of the last file that counts after them."""
-    number, state = 0, state_of(where)
+    number, state = 0, state_of(str(where / "data.prepared")).name
 
     def one(doing: str, place: Place | None = None, times: int = 0, after: float | None = None) -> Counter[Place]:
         nonlocal number, state
         before, seen = number, life(where, doing, number + 1, place, times, after)
-        now = state_of(where)
+        now = state_of(str(where / "data.prepared")).name
         if now != state:
             number, state = answering(where), now
-        left = sorted([*left_over(where / "data"), *os.listdir(tempfile.gettempdir())])
+        left = sorted([*left_over(where / "data.prepared"), *os.listdir(tempfile.gettempdir())])
         at = place if after is None else ["moment", after]
         line = {"doing": doing, "at": None if seen else at, "before": before, "after": number, "left": left}
         sys.stdout.write(json.dumps(line) + "\n")
@@ -177,7 +169,7 @@ def lives(where: Path, moments: int) -> int:
 
 def main(where: Path, moments: int) -> None:
     act(where, "prepare", 0)  # here, so that all is imported once, for all children
-    asked(where / "data", "rows")
+    asked(where / "data.prepared", "rows")
     read, written = os.pipe()
     readers = []
     for _ in range(READERS):
@@ -195,7 +187,7 @@ def main(where: Path, moments: int) -> None:
     with os.fdopen(read, encoding="utf-8") as pipe:
         seen = [json.loads(line) for line in pipe]
     life(where, "add", number + 1, None, 0, None)
-    left = sorted([*left_over(where / "data"), *os.listdir(tempfile.gettempdir())])
+    left = sorted([*left_over(where / "data.prepared"), *os.listdir(tempfile.gettempdir())])
     sys.stdout.write(json.dumps({"readers": seen, "last": answering(where), "left": left}) + "\n")
 
 

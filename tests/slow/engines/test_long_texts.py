@@ -132,8 +132,8 @@ def test_nothing_is_paid_and_no_folder_is_made(tmp_path):
             data.union(epsilon=1, delta=1e-6)
         assert len(list(ledger.entries())) == before
     with pytest.raises(DataError, match="'item'"):
-        dps.Dataset(path, user="user", item="item").prepare(tmp_path / "prepared")
-    assert not (tmp_path / "prepared").exists()
+        dps.Dataset(path, user="user", item="item").prepare(tmp_path / "rows.prepared")
+    assert not (tmp_path / "rows.prepared").exists()
 
 
 NONSENSE = [

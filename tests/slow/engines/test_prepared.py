@@ -17,10 +17,9 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
+from dpselect.dataset import prepare
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.preparing import preparation
 from dpselect.engines.port import PerUser
-from dpselect.engines.preparation import prepare
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sql import questions
 from dpselect.errors import DataError, ParameterError
@@ -88,15 +87,15 @@ def prepared(table: pa.Table, folder: Path, parts: int = 1, **rules: Any) -> tup
         slices = table.take(pa.array(range(number, table.num_rows, parts), pa.int64()))
         pq.write_table(slices, folder / "rows" / f"{number}.parquet")
         given = {"add": True} if number else rules
-        prepare(folder / "rows" / f"{number}.parquet", to=folder / "prepared", **given)
-    return folder / "rows", folder / "prepared"
+        prepare(folder / "rows" / f"{number}.parquet", to=folder / "rows.prepared", **given)
+    return folder / "rows", folder / "rows.prepared"
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Rows of every type, and the same prepared for one of them as items, with all others kept or weights."""
     keep = [name for name in typed_rows.VALUES if name not in ("price", "small")]
-    rules = {"user": "user", "item": "price", "keep": keep, "weight": "small"}
+    rules = {"user": "user", "item": "price", "keep": keep, "weights": "small"}
     return prepared(typed_rows.AWKWARD, tmp_path_factory.mktemp("both"), 3, **rules)
 
 
@@ -129,7 +128,7 @@ def test_other_questions(both, asked):
 
 
 def test_no_rows(tmp_path):
-    source, ours = prepared(typed_rows.EMPTY, tmp_path, 1, user="user", item="text", keep="whole", weight="small")
+    source, ours = prepared(typed_rows.EMPTY, tmp_path, 1, user="user", item="text", keep="whole", weights="small")
     for more in ({}, {"where": "whole > 8"}, {"totals": Totals.of("small", 10)}, {"by": ("whole",)}):
         assert answers(ours, item="text", **more) == answers(source, item="text", **more)
 
@@ -162,13 +161,6 @@ def test_a_period_is_no_domain(tmp_path):
             engine.check(Column(ours, "day"))
 
 
-def test_dictionaries_of_many_files_become_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(preparation, "MOST_FILES", 2)
-    source, ours = prepared(typed_rows.AWKWARD, tmp_path, 6, user="user", item="text", keep=["whole", "flag"])
-    assert answers(ours, item="text", where="flag") == answers(source, item="text", where="flag")
-    assert len(list(Path(ours, "_parts").glob("items-*"))) == 2
-
-
 def test_a_time_may_be_kept_whole_too(tmp_path):
     rules = {"keep": "zoned", "time": "zoned", "period": "month"}
     source, ours = prepared(timed_rows.TIMED, tmp_path, 2, user="user", item="item", **rules)
@@ -187,9 +179,9 @@ def test_columns_of_large_numbers(tmp_path):
     each = (f"SELECT 'u{n}' AS u, {one}::HUGEINT AS i, {2 * one}::UHUGEINT AS k" for n, one in enumerate(large))
     rows = " UNION ALL ".join(each)
     relation = duckdb.sql(rows)
-    prepare(relation, user="u", item="i", keep="k", to=tmp_path / "p")
+    prepare(relation, user="u", item="i", keep="k", to=tmp_path / "p.prepared")
     for item in ("i", "k"):
-        assert answers(tmp_path / "p", user="u", item=item) == answers(duckdb.sql(rows), user="u", item=item)
+        assert answers(tmp_path / "p.prepared", user="u", item=item) == answers(duckdb.sql(rows), user="u", item=item)
 
 
 @pytest.mark.parametrize("more", [[], ["a"]], ids=["of everybody", "of one more, who is first"])
@@ -202,8 +194,8 @@ def test_every_item_of_a_user_is_as_likely_to_stay(tmp_path, more):
     users, items = 4000, 20
     names = [*more, *(f"u{number:05}" for number in range(users))]
     rows = {"user": np.repeat(names, items), "item": np.tile(np.arange(items), len(names))}
-    prepare(rows, user="user", item="item", to=tmp_path / "p")
-    with open_engine(tmp_path / "p", user="user", item="item", key=KEY, max_items_per_user=1) as engine:
+    prepare(rows, user="user", item="item", to=tmp_path / "p.prepared")
+    with open_engine(tmp_path / "p.prepared", user="user", item="item", key=KEY, max_items_per_user=1) as engine:
         counts = dict(pairs(engine.top(items)))
         assert isinstance(engine, DuckDBEngine)
         kept = engine.pairs()

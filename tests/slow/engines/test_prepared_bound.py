@@ -14,11 +14,11 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.command.main import main
+from dpselect.dataset import prepare
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.preparing import bounded, codes
-from dpselect.engines.preparation import prepare
-from dpselect.engines.prepared.findings import findings
-from dpselect.engines.prepared.reading import current
+from dpselect.engines.preparation import findings
+from dpselect.engines.prepared import preparing
+from dpselect.engines.prepared.file import state_of
 from dpselect.errors import ParameterError
 from dpselect.testing import ExactDraws, Law, law
 from tests.exact.laws import BITS, same
@@ -34,7 +34,7 @@ ALL = HEAVY + REPEATED + LIGHT
 def prepared(rows: Rows, to: Path, **more: Any) -> Path:
     columns = {"user": [r[0] for r in rows], "item": [r[1] for r in rows], "minutes": [1.0] * len(rows)}
     columns |= {"day": [datetime.date(2026, r[2], 5) for r in rows]}
-    rules = {"user": "user", "item": "item", "weight": "minutes", "max_rows_per_user": MOST}
+    rules = {"user": "user", "item": "item", "weights": "minutes", "max_rows_per_user": MOST}
     prepare(pa.table(columns), to=to, **({"add": True} if more.get("add") else rules | more))
     return to
 
@@ -62,24 +62,28 @@ def by_user(rows: Counter[tuple[str, int]]) -> Counter[str]:
 
 
 def test_a_user_keeps_so_many_rows_and_distinct_ones_come_first(tmp_path):
-    found = rows_of(prepared(ALL, tmp_path / "data"))
+    found = rows_of(prepared(ALL, tmp_path / "data.prepared"))
     assert by_user(found) == {"heavy": MOST, "again": MOST} | {f"light {number}": 2 for number in range(5)}
     assert {key: n for key, n in found.items() if key[0] == "again"} == {("again", 50): 2, ("again", 51): 1}
     assert {n for (user, _), n in found.items() if user == "heavy"} == {1}
     users = Counter(item for _, item in found)
-    assert counts(tmp_path / "data") == users
-    assert rows_of(prepared(ALL, tmp_path / "all", max_rows_per_user=None)) == Counter((u, i) for u, i, _ in ALL)
-    assert rows_of(prepared(ALL, tmp_path / "exact", max_rows_per_user=41)) == Counter((u, i) for u, i, _ in ALL)
+    assert counts(tmp_path / "data.prepared") == users
+    assert rows_of(prepared(ALL, tmp_path / "all.prepared", max_rows_per_user=None)) == Counter(
+        (u, i) for u, i, _ in ALL
+    )
+    assert rows_of(prepared(ALL, tmp_path / "exact.prepared", max_rows_per_user=41)) == Counter(
+        (u, i) for u, i, _ in ALL
+    )
 
 
 def drawn_law(rows: Rows, most: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Law:
     """The law of what a folder holds of these rows, whose users have the same numbers each time."""
     folder.mkdir()
-    monkeypatch.setattr(codes, "numbers_of", lambda new, _: np.arange(new))
+    monkeypatch.setattr(preparing, "distinct", lambda new, _: np.arange(new))
 
     def run(draws: ExactDraws) -> Hashable:
-        monkeypatch.setattr(bounded, "SecureDraws", lambda: draws)
-        made = prepared(rows, folder / str(len(list(folder.iterdir()))), max_rows_per_user=most)
+        monkeypatch.setattr(preparing, "SecureDraws", lambda: draws)
+        made = prepared(rows, folder / f"{len(list(folder.iterdir()))}.prepared", max_rows_per_user=most)
         return tuple(sorted(rows_of(made).elements()))
 
     return law(run)
@@ -108,10 +112,10 @@ def test_the_first_rows_in_place_of_drawn_ones_would_be_refused(tmp_path, monkey
         def order(self, n: int) -> np.ndarray:
             return np.arange(n)
 
-    monkeypatch.setattr(bounded, "SecureDraws", First)
-    kept = {frozenset(rows_of(prepared(HEAVY, tmp_path / str(number)))) for number in range(12)}
+    monkeypatch.setattr(preparing, "SecureDraws", First)
+    kept = {frozenset(rows_of(prepared(HEAVY, tmp_path / f"{number}.prepared"))) for number in range(12)}
     monkeypatch.undo()
-    drawn = {frozenset(rows_of(prepared(HEAVY, tmp_path / f"drawn {number}"))) for number in range(12)}
+    drawn = {frozenset(rows_of(prepared(HEAVY, tmp_path / f"drawn {number}.prepared"))) for number in range(12)}
     assert len(kept) == 1
     assert len(drawn) > 1  # 12 equal draws of 120: once in 10^22
 
@@ -119,7 +123,7 @@ def test_the_first_rows_in_place_of_drawn_ones_would_be_refused(tmp_path, monkey
 @pytest.mark.parametrize("timed", [False, True], ids=["at once", "by month"])
 def test_additions_share_one_bound(tmp_path, timed):
     rules: dict[str, Any] = {"time": "day", "period": "month"} if timed else {}
-    path = prepared([*HEAVY[:2], *LIGHT], tmp_path / "data", **rules)
+    path = prepared([*HEAVY[:2], *LIGHT], tmp_path / "data.prepared", **rules)
     before = rows_of(path)
     prepared([*HEAVY[2:], ("light 0", 70, 1), ("heavy", 99, 2)], path, add=True)
     found = rows_of(path)
@@ -137,14 +141,14 @@ def test_additions_share_one_bound(tmp_path, timed):
 def test_the_rule_is_kept_and_shown(tmp_path):
     lines = ["user,item", *(f"{user},{item}" for user, item, _ in HEAVY)]
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    path = prepared(ALL, tmp_path / "data")
-    assert current(str(path)).rules.max_rows_per_user == MOST
+    path = prepared(ALL, tmp_path / "data.prepared")
+    assert state_of(str(path)).rules.max_rows_per_user == MOST
     assert any("at most 3 rows of a user" in one for one in findings(str(path)))
     with pytest.raises(ParameterError, match="be left out where rows are added, or be 3 as before, got '4'"):
         prepare(tmp_path / "rows.csv", to=path, add=True, max_rows_per_user=4)
     for wrong in (0, -1, 1.5, True, "many"):
         with pytest.raises(ParameterError, match="max_rows_per_user"):
-            prepared(ALL, tmp_path / "wrong", max_rows_per_user=wrong)
+            prepared(ALL, tmp_path / "wrong.prepared", max_rows_per_user=wrong)
     asked = ["prepare", str(tmp_path / "rows.csv"), "--user", "user", "--item", "item", "--max-rows-per-user", "2"]
-    assert main([*asked, "-o", str(tmp_path / "made")]) == 0
-    assert sum(rows_of(tmp_path / "made").values()) == 2
+    assert main([*asked, "-o", str(tmp_path / "made.prepared")]) == 0
+    assert sum(rows_of(tmp_path / "made.prepared").values()) == 2

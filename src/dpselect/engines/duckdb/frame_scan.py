@@ -7,11 +7,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from dpselect.engines.duckdb.scans import Counting, Scan, Select
-from dpselect.engines.duckdb.types import NOTHING, OBJECT, sound_form
+from dpselect.engines.duckdb.types import OBJECT, sound_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.array_columns import HINT
 from dpselect.engines.sources.frames import Frame
-from dpselect.engines.sources.polars_frames import Polars
 from dpselect.errors import DataError
 
 
@@ -25,7 +24,7 @@ class FrameScan(Scan):
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
         """The SQL types of some columns."""
-        empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), empty=True))
+        empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), True))
 
         def look() -> list[Row]:
             with workspace.registered(empty.rows) as name:
@@ -44,30 +43,23 @@ class FrameScan(Scan):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
         forms = ", ".join(
-            f"{sound_form(_scanned(place, self.known[column]), self.known[column])} AS {quoted(column)}"
-            for place, column in enumerate(columns)
+            f"{sound_form(f'c{place}', self.known[column])} AS {quoted(column)}" for place, column in enumerate(columns)
         )
-        with workspace.registered(self.frame.narrow(self._places(columns), empty=False).rows) as name:
+        with workspace.registered(self.frame.narrow(self._places(columns), False).rows) as name:
             yield f"({select(f'(SELECT {forms} FROM {name})')})"
 
     @contextmanager
     def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:
         """Polars counts its own rows, all of them."""
         found = None
-        if isinstance(self.frame, Polars) and asked.of_all_rows and len(asked.user) == len(asked.item) == 1:
+        if asked.of_all_rows and len(asked.user) == len(asked.item) == 1:
             user, item = self._places([*asked.user, *asked.item])
             found = self.frame.counts(user, item, asked.most)
         if found is None:
             yield None
             return
-        with workspace.registered(found) as name:
+        with workspace.registered(found.__arrow_c_stream__()) as name:
             yield f"SELECT {asked.form} AS i, n FROM (SELECT i AS {quoted(asked.item[0])}, n FROM {name})"
 
     def _places(self, columns: Sequence[str]) -> list[int]:
         return [self.names.index(column) for column in columns]
-
-
-def _scanned(place: int, sql_type: str) -> str:
-    if sql_type == NOTHING:  # polars hands over such a column in a form that DuckDB does not read
-        return "NULL::VARCHAR"
-    return f"CAST(c{place} AS VARCHAR)" if sql_type == OBJECT else f"c{place}"

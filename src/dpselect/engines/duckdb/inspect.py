@@ -61,7 +61,7 @@ def _note(fault: Fault, number: int, counted: Counter[str], places: defaultdict[
 
 
 def _is_record(workspace: Workspace, line: str) -> bool:
-    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT [?] AS c0)', ['v'])}"
+    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT ? AS line)', ['v'])}"
     return bool(workspace.fetch(sql, [line])[0][0])
 
 

@@ -1,17 +1,25 @@
-"""Text files as scans: every line is read by itself, whatever stands in it, and all columns are text."""
+"""Text files as scans: every line is read by itself, whatever stands in it, and all columns are text.
+
+Lines reach DuckDB as one column of text, and SQL takes each apart. DuckDB moves a filter below
+what it filters, and would take a line apart once more for each condition; not below a function that may say something
+else each time, as it thinks of the number of a connection.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from dpselect.engines.duckdb.scans import Scan, Select
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
-from dpselect.engines.sources.arrow_texts import Batch, TextStream
-from dpselect.engines.sources.text_cells import cut
+from dpselect.engines.sources.arrow_lines import streamed
 from dpselect.engines.sources.text_lines import Header, blocks
 from dpselect.errors import SourceError
+
+_ONCE = "current_connection_id() IS NOT NULL"
+_LINE_FEED = r"\n"
 
 
 @dataclass(frozen=True)
@@ -33,15 +41,13 @@ class CsvScan(Scan):
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
-        values = ", ".join(f"c{place}[1] AS {quoted(name)}" for place, name in enumerate(columns))
-        with _registered(workspace, TextStream(len(columns), lambda: self._batches(columns))) as name:
-            yield f"({select(f'(SELECT {values} FROM {name})')})"
-
-    def _batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        for path, header in self.files:
-            places = [header.names.index(column) for column in columns]
-            for block in blocks(path, header=True):
-                yield cut(block, header.delimiter, len(header.names), places)
+        with ExitStack() as read:
+            parts = []
+            for header in dict.fromkeys(header for _, header in self.files):
+                paths = [path for path, first in self.files if first == header]
+                lines = read.enter_context(_lines(workspace, paths, header.delimiter))
+                parts.append(csv_rows(lines, header, columns))
+            yield f"({select('(' + ' UNION ALL '.join(parts) + ')')})"
 
 
 @dataclass(frozen=True)
@@ -59,34 +65,57 @@ class JsonScan(Scan):
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
-        with _registered(workspace, TextStream(1, self._batches)) as name:
-            yield f"({select(json_rows(name, columns))})"
-
-    def _batches(self) -> Iterator[Batch]:
-        for path in self.paths:
-            for block in blocks(path, header=False):
-                yield cut(block, None, 1, [0])
+        with _lines(workspace, self.paths, None) as lines:
+            values = ", ".join(f"v[{place}] AS {quoted(name)}" for place, name in enumerate(columns, 1))
+            yield f"({select(f'(SELECT {values} FROM {json_values(lines, columns)})')})"
 
 
-def json_rows(lines: str, columns: Sequence[str]) -> str:
-    """The values of some columns in lines of JSON."""
-    values = ", ".join(f"v[{place}] AS {quoted(name)}" for place, name in enumerate(columns, 1))
-    return f"(SELECT {values} FROM {json_values(lines, columns)})"
+def csv_rows(lines: str, header: Header, columns: Sequence[str]) -> str:
+    """The SELECT of some columns of the lines that are well formed and have as many fields as the header.
+
+    A line is well formed if Python's csv module reads it, alone and strictly, as one record: a field that starts with a
+    quote ends with one, and a quote inside of it is doubled. A carriage return is a character like others.
+
+    A line is split at its delimiters, but for those between quotes, in whose places are line feeds. Where that does not
+    make fields, since a quote stands inside of one that has none around it, each field is looked for.
+    """
+    mark, width = literal(header.delimiter), len(header.names)
+    text, other = '"(?:[^"]|"")*"', f"[^{header.delimiter}]*"
+    split = f'(?:"(?:[^"{header.delimiter}]|"")*"|[^"{header.delimiter}{_LINE_FEED}]*)'
+    found = f'(?:{text}|(?:[^"{header.delimiter}]{other})?)'
+    whole = f"replace(line, chr(10), {mark})"
+
+    def record(line: str, field: str) -> str:
+        return f"regexp_full_match({line}, {literal(f'{field}(?:[{header.delimiter}]{field})*')})"
+
+    fields = (
+        f"CASE WHEN {_ONCE} AND (NOT contains(line, '\"') OR {record('line', split)}) THEN string_split(line, {mark}) "
+        f"WHEN {record(whole, found)} "
+        f"THEN regexp_extract_all({mark} || {whole}, {literal(f'[{header.delimiter}]({text}|{other})')}, 1) END"
+    )
+
+    def value(name: str) -> str:
+        one = f"f[{header.names.index(name) + 1}]"
+        inside = f"replace(replace(substr({one}, 2, length({one}) - 2), '\"\"', '\"'), chr(10), {mark})"
+        starts = f"{_ONCE} AND {one} >= '\"' AND {one} < '#'"  # quicker than a look at the start
+        return f"CASE WHEN {starts} THEN {inside} ELSE nullif({one}, '') END AS {quoted(name)}"
+
+    values = ", ".join(map(value, columns))
+    return f"(SELECT {values} FROM (SELECT {fields} AS f FROM {lines}) WHERE len(f) = {width})"
 
 
 def json_values(lines: str, columns: Sequence[str]) -> str:
-    """The same as one list v, which is missing where a line is no object."""
+    """The values of some columns as one list v, which is missing where a line is no object."""
     keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
     # A list would have its places for columns.
-    record = "(starts_with(c0[1], '{') OR starts_with(ltrim(c0[1], ' ' || chr(9) || chr(13)), '{'))"
-    found = f"CASE WHEN {record} THEN TRY(json_extract_string(c0[1], [{keys}])) END"
+    record = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
+    found = f"CASE WHEN {_ONCE} AND {record} THEN TRY(json_extract_string(line, [{keys}])) END"
     return f"(SELECT {found} AS v FROM {lines})"
 
 
 @contextmanager
-def _registered(workspace: Workspace, stream: TextStream) -> Iterator[str]:
-    try:
-        with workspace.registered(stream.__arrow_c_stream__()) as name:
-            yield name
-    finally:
-        stream.close()
+def _lines(workspace: Workspace, paths: Sequence[str], delimiter: str | None) -> Iterator[str]:
+    """A name for the lines of some files, which can be read once; those of files with a delimiter have a header."""
+    read = itertools.chain.from_iterable(blocks(path, header=delimiter is not None) for path in paths)
+    with streamed(read, delimiter) as stream, workspace.registered(stream) as name:
+        yield name

@@ -24,7 +24,8 @@ class Counting:
     """Numbers of distinct users of all items, of all rows or of those for which a condition holds.
 
     `form` is the SQL of an item over its columns, `where` that of the condition over the columns that it names. Of
-    `most` items those with the most users are enough, and all that have as many as the last of these.
+    `most` items those with the most users are enough, and all that have as many as the last of these. With a bound
+    every user has that many of their items, drawn by what the source knows of the user alone.
     """
 
     user: tuple[str, ...]
@@ -34,11 +35,12 @@ class Counting:
     filtered: tuple[str, ...]
     periods: Periods | None
     most: int | None
+    bound: int | None = None
 
     @property
     def of_all_rows(self) -> bool:
         """Does every row count?"""
-        return self.where is None and self.periods is None
+        return self.where is None and self.periods is None and self.bound is None
 
 
 @dataclass(frozen=True)

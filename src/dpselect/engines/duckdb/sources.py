@@ -11,8 +11,8 @@ from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.workspace import Row, Workspace
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import find
-from dpselect.engines.sources.narwhals_frames import at_home
-from dpselect.engines.sources.tables import is_lake
+from dpselect.engines.sources.tables import is_lake, is_sqlite
+from dpselect.engines.sources.wrapped import at_home
 from dpselect.errors import SourceError, came
 
 __all__ = ["Scan", "open_scan"]
@@ -34,7 +34,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         from dpselect.engines.sources.lake import open_lake
 
         lake = open_lake(source, table)
-        return FrameScan(lake.names, lake, untyped=lake.untyped, fixed=True)
+        return FrameScan(lake.names, lake, untyped=is_sqlite(os.path.expanduser(os.fsdecode(source))), fixed=True)
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
         if newlines_in_values and files.kind not in ("csv", "tsv"):
@@ -57,11 +57,11 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         return workspace.guarded(lambda: RelationScan.of(source))
     from dpselect.engines.sources.frames import frame_of
 
-    frame = frame_of(source)
+    frame = workspace.guarded(lambda: frame_of(source))
     if frame is not None:
         from dpselect.engines.duckdb.frame_scan import FrameScan
 
-        return FrameScan(workspace.guarded(lambda: frame.names), frame, fixed=True)
+        return FrameScan(frame.names, frame, fixed=True)
     raise SourceError("source", _MUST, f"an object of type {type(source).__name__}")
 
 

@@ -1,1 +1,1 @@
-"""Prepared data: a folder that holds some columns of a source in a form that is quick to ask (docs/prepared.md)."""
+"""Prepared data: a file that holds some columns of a source in a form that is quick to ask (docs/prepared.md)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpselect._ground.parameters import near
@@ -11,6 +11,10 @@ from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
+    from dpselect.engines.row_periods import RowPeriods
+
+ALL = "DATE 'infinity'"  # the period of counts over all time
+CODES = {"users": "u", "items": "i", "kept": "c"}  # dictionaries, and the columns of their codes
 
 # Periods of these sorts are made of whole ones of the first.
 _MADE_OF = {
@@ -27,38 +31,45 @@ class Rules:
     """The columns of users, of items, those that are kept beside them, and what is kept of the time.
 
     `max_rows_per_user` is how many rows there are at most of a user, in each period if there are periods.
-    `types` are those of the source, in SQL, of every column; `untyped` says that the source had none.
+    `types` are those of every column, in SQL, as it can be read; `untyped` says that the source had none.
     """
 
     user: tuple[str, ...]
     item: tuple[str, ...]
-    keep: tuple[str, ...]
-    weight: tuple[str, ...]
-    time: str | None
-    period: str | None
-    timezone: str
-    max_rows_per_user: int | None
-    types: Mapping[str, str]
-    untyped: bool
+    keep: tuple[str, ...] = ()
+    weight: tuple[str, ...] = ()
+    time: str | None = None
+    period: str | None = None
+    timezone: str = "UTC"
+    max_rows_per_user: int | None = None
+    untyped: bool = False
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """The columns of the dictionaries, whose values have codes, and those that stand in the rows themselves."""
+        return {"users": self.user, "items": self.item, "kept": self.keep, "rows": self.weight}
+
+    def table(self, column: str) -> str:
+        """Where the values of a column are; those of a time are with the rows."""
+        return next((table for table, columns in self.tables.items() if column in columns), "rows")
+
+    def place(self, column: str) -> str:
+        """What the column is called there; of a time that is not kept whole there is the period."""
+        table = self.table(column)
+        if column not in self.stored:
+            return "p"
+        return f"{'w' if table == 'rows' else 'v'}{self.tables[table].index(column)}"
 
     @property
     def stored(self) -> tuple[str, ...]:
         """The columns whose values are there."""
-        return (*self.user, *self.item, *self.keep, *self.weight)
+        return tuple(name for columns in self.tables.values() for name in columns)
 
     @property
     def names(self) -> tuple[str, ...]:
         """All columns that a question can name."""
         return tuple(dict.fromkeys([*self.stored, *([] if self.time is None else [self.time])]))
-
-    @property
-    def only_period(self) -> bool:
-        """Is the period of a row all that was kept of its time?"""
-        return self.time is not None and self.time not in self.stored
-
-    def type_of(self, column: str) -> str:
-        """The type of a column as it can be read."""
-        return self.types[column] if column in self.stored else "DATE"
 
     def refuse(
         self,
@@ -71,18 +82,12 @@ class Rules:
         if user is not None and tuple(user) != self.user:
             must = f"be {said(self.user)}, for whom these data were prepared"
             raise SourceError("user", must, came(said(user)), "prepare the source again for another user")
+        whole = f"prepare the source again with keep={self.time!r}"
         for parameter, name in (*others, *(("where", one) for one in filtered)):
-            if name == self.time and self.only_period and parameter != "time":
-                hint = f"prepare the source again with keep={name!r}"
-                raise SourceError(
-                    parameter, "use columns that were kept", f"{name!r}, of which the {self.period} was", hint
-                )
-        if periods is not None:
-            self._refuse_periods(periods)
-
-    def _refuse_periods(self, periods: Periods) -> None:
-        """A whole time answers for every period; a period for itself and for what is made of it."""
-        if periods.column in self.stored:
+            if name == self.time and name not in self.stored and parameter != "time":
+                got = f"{name!r}, of which the {self.period} was"
+                raise SourceError(parameter, "use columns that were kept", got, whole)
+        if periods is None or periods.column in self.stored:
             return
         if periods.column != self.time or self.period is None:
             must = "be the column whose periods were prepared" if self.time else "be a column that was kept"
@@ -90,11 +95,17 @@ class Rules:
         sorts = _MADE_OF[self.period]
         if periods.sort not in sorts:
             must = f"be {' or '.join(sorts)}, which these data were prepared for"
-            hint = f"prepare the source again with keep={self.time!r}, or by {periods.sort}"
-            raise SourceError("period", must, came(periods.sort), hint)
+            raise SourceError("period", must, came(periods.sort), f"{whole}, or by {periods.sort}")
         if periods.timezone != self.timezone:
-            hint = f"prepare the source again with keep={self.time!r}, or in that time zone"
-            raise SourceError("timezone", f"be {self.timezone}, as prepared", came(periods.timezone), hint)
+            must = f"be {self.timezone}, as prepared"
+            raise SourceError("timezone", must, came(periods.timezone), f"{whole}, or in that time zone")
+
+    def times(self) -> RowPeriods:
+        """The time of a row of the source, as questions compare it; refused where it tells none."""
+        from dpselect._ground.periods import Periods
+        from dpselect.engines.duckdb.times import row_time
+
+        return row_time(Periods(self.time or "", self.period or "", self.timezone, ()), self.types, raw=True)
 
     def by_whole_periods(self, periods: Periods | None) -> bool:
         """Are the periods those in which users were counted?"""
@@ -110,6 +121,8 @@ class Rules:
         return f"prepared were {', '.join(self.names)}; for another column prepare the source again with keep="
 
 
-def said(columns: Sequence[str]) -> str:
-    """A key in a sentence."""
-    return columns[0] if len(columns) == 1 else f"({', '.join(columns)})"
+def said(value: object) -> str:
+    """Columns, or a number, in a sentence."""
+    if isinstance(value, (tuple, list)):
+        return value[0] if len(value) == 1 else f"({', '.join(value)})"
+    return str(value)

@@ -5,14 +5,14 @@ A list has no dtype and an object array has none that says anything: their value
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpselect.engines.sources.objects import Texts, texts, written
+from dpselect.engines.sources.objects import texts, written
 from dpselect.errors import DataError
 
 Array = npt.NDArray[Any]
@@ -21,52 +21,41 @@ _UNITS = ("s", "ms", "us", "ns")
 
 
 @dataclass(frozen=True, repr=False)
-class ArrayColumn:
-    """Values as DuckDB scans them; `loose` where the column has no declared type: then they are `objects.written`."""
-
-    values: Any
-    loose: bool = False
-
-
-@dataclass(frozen=True, repr=False)
 class Narrowed:
-    """Some columns of a frame as DuckDB scans them, named c0, c1, ..., and which of them have no declared type."""
+    """Some columns as DuckDB scans them, named c0, c1, ..., and which of them have no declared type."""
 
     rows: object
-    loose: frozenset[str] = frozenset()
+    loose: frozenset[str]
 
 
-def narrowed(columns: Sequence[ArrayColumn]) -> Narrowed:
-    """Columns side by side, as a dict."""
-    named = {f"c{place}": column for place, column in enumerate(columns)}
-    loose = frozenset(name for name, column in named.items() if column.loose)
-    return Narrowed({name: column.values for name, column in named.items()}, loose)
+def of_dict(columns: Sequence[Any], *, empty: bool) -> Narrowed:
+    """Columns of a dict: arrays, lists, ranges, or what has a NumPy dtype; no values if `empty`."""
+    read = [_column(values, empty=empty) for values in columns]
+    if len({len(column) for column, _ in read}) > 1 or len({_size(values) for values in columns}) > 1:
+        raise DataError("the columns of a dict must have the same length")
+    loose = frozenset(f"c{place}" for place, (_, loose) in enumerate(read) if loose)
+    return Narrowed({f"c{place}": column for place, (column, _) in enumerate(read)}, loose)
 
 
-def column_of(values: Any, *, empty: bool) -> ArrayColumn:
-    """A column of a dict: an array, a list, a range, or what has a NumPy dtype; no values if `empty`."""
+def _column(values: Any, *, empty: bool) -> tuple[Array, bool]:
+    """Values as DuckDB scans them, and whether they have no declared type: then they are `objects.written`."""
     if isinstance(values, range) and _fits(values):
         values = np.arange(values.start, values.stop, values.step, dtype=np.int64)
     elif not isinstance(values, np.ndarray) and isinstance(getattr(values, "dtype", None), np.dtype):
         values = np.asarray(values)
-    if isinstance(values, np.ndarray):
-        if values.ndim != 1:
-            raise DataError("a column must be an array of one dimension")
-        return array_column(values[:0] if empty else values)
-    listed = _listed(values)
-    return ArrayColumn(written(listed[:0] if empty else listed), loose=True)
-
-
-def array_column(array: Array) -> ArrayColumn:
-    """A one-dimensional array by its dtype."""
-    kind = array.dtype.kind
+    if not isinstance(values, np.ndarray):
+        listed = _listed(values)
+        return written(listed[:0] if empty else listed), True
+    if values.ndim != 1:
+        raise DataError("a column must be an array of one dimension")
+    array, kind = values[:0] if empty else values, values.dtype.kind
     if kind in "OS":
-        return ArrayColumn(written(array.tolist()), loose=True)
+        return written(array.tolist()), True
     if kind in "UT":
-        return ArrayColumn(_text(array))
+        return texts(array.tolist()), False
     if kind not in "biufM":
         raise DataError(f"an array of type {array.dtype.name} cannot be read", HINT)
-    return ArrayColumn(moments(array_of(array)) if kind == "M" else array_of(array))
+    return _moments(array_of(array)) if kind == "M" else array_of(array), False
 
 
 def array_of(array: Array) -> Array:
@@ -83,7 +72,7 @@ def array_of(array: Array) -> Array:
     return array.astype(object)
 
 
-def moments(array: Array) -> Array:
+def _moments(array: Array) -> Array:
     """Moments, without those beyond the years 1 to 9999: DuckDB fails where it converts one of them."""
     inside = _within_years(array)
     return array if inside.all() else np.where(inside, array, np.datetime64("NaT")).astype(array.dtype)
@@ -95,12 +84,12 @@ def _within_years(array: Array) -> npt.NDArray[np.bool_]:
     return inside
 
 
-def _text(array: Array) -> Texts:
-    return texts(array.tolist())
-
-
 def _fits(values: range) -> bool:
     return min(values.start, values.stop) >= -(2**63) and max(values.start, values.stop) < 2**63
+
+
+def _size(values: object) -> int:
+    return len(values) if isinstance(values, Sized) else -1
 
 
 def _listed(values: Any) -> Sequence[object]:

@@ -15,7 +15,7 @@ from dpselect.errors import DataError
 
 _PLAIN = (
     "boolean", "integer", "float32", "float64", "string", "large_string", "binary", "large_binary",
-    "fixed_size_binary", "date", "time", "null",
+    "fixed_size_binary", "date", "time",
 )  # fmt: skip
 _VIEWS = ("string_view", "binary_view")
 _EXTENSIONS = frozenset({"arrow.uuid", "arrow.json", "arrow.bool8"})
@@ -24,18 +24,20 @@ _FIRST, _LAST = -62_135_596_800, 253_402_300_800  # seconds from 1970 to the yea
 
 
 def readable(column: Any, name: str) -> Any:
-    """An array, plain or chunked, of the same values in a type that DuckDB reads; an error if there is none."""
+    """An array of the same values in a type that DuckDB reads; an error if there is none."""
     arrow = sys.modules["pyarrow"]
     sort, types = column.type, arrow.types
     if isinstance(sort, arrow.BaseExtensionType):
         return column if sort.extension_name in _EXTENSIONS else readable(column.cast(sort.storage_type), name)
     if types.is_dictionary(sort):
-        text = types.is_string(sort.value_type) or types.is_large_string(sort.value_type)
+        text = str(sort.value_type) in ("string", "large_string", "string_view")
         return column if text else readable(column.cast(sort.value_type), name)
     if types.is_run_end_encoded(sort):
         return readable(_compute().run_end_decode(column), name)
     if types.is_float16(sort):
         return column.cast(arrow.float32())
+    if types.is_null(sort):
+        return column.cast(arrow.string())
     if types.is_timestamp(sort):
         return _moments(column) if sort.tz is not None and sort.unit in _PER_SECOND else column
     if _is_decimal(sort):
@@ -75,19 +77,12 @@ def _of_few_digits(column: Any) -> Any:
 
     An engine that relies on the type would take some of their bits for another number.
     """
-    arrow, sort = sys.modules["pyarrow"], column.type
-    if isinstance(column, arrow.ChunkedArray):
-        return arrow.chunked_array([_of_few_digits(chunk) for chunk in column.chunks], sort)
-    if sort.bit_width < 128:
-        bits, end = {32: arrow.int32(), 64: arrow.int64()}[sort.bit_width], arrow.scalar(10**sort.precision)
-        values, least = column.view(bits).cast(arrow.int64()), arrow.scalar(-(10**sort.precision))
-    else:
-        bits, wide = arrow.binary(sort.bit_width // 8), arrow.decimal256(76, sort.scale)
-        values = column.view(wide) if sort.bit_width == 256 else column.cast(wide)
-        above = Decimal(10) ** (sort.precision - sort.scale)
-        end, least = arrow.scalar(above, wide), arrow.scalar(-above, wide)
-    compute = _compute()
-    inside = compute.and_(compute.less(values, end), compute.greater(values, least))
-    if compute.all(inside).as_py() is not False:
-        return column
-    return compute.if_else(inside, column.view(bits), arrow.scalar(None, bits)).view(sort)
+    arrow, compute, sort = sys.modules["pyarrow"], _compute(), column.type
+    wide, end = arrow.decimal256(76, sort.scale), Decimal(10) ** (sort.precision - sort.scale)
+    values = column.view(wide) if sort.bit_width == 256 else column.cast(wide)
+    inside = compute.and_(
+        compute.less(values, arrow.scalar(end, wide)), compute.greater(values, arrow.scalar(-end, wide))
+    )
+    bits = {32: arrow.int32(), 64: arrow.int64()}.get(sort.bit_width, sort)
+    outside = compute.invert(inside)
+    return compute.replace_with_mask(column.view(bits), outside, arrow.scalar(None, bits)).view(sort)

@@ -16,13 +16,14 @@ KINDS = {
     ".parquet": "parquet", ".pq": "parquet",
     ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
     ".jsonl": "json", ".ndjson": "json", ".jsonl.gz": "json", ".ndjson.gz": "json",
-    ".duckdb": "duckdb", ".db": "duckdb", ".ddb": "duckdb",
+    ".duckdb": "duckdb", ".db": "duckdb", ".ddb": "duckdb", ".prepared": "prepared",
 }  # fmt: skip
-_KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz) or a DuckDB database"
+_KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz), prepared data or a DuckDB database"
 # One array of records is one text, which any of them can spoil for all; and what a file holds must not decide its kind.
 UNCLEAR = (".json", ".json.gz")
 _WILD = frozenset("*?[")
-PREPARED = "prepared.dpselect"  # the file that makes a folder one of prepared data
+ENDING = ".prepared"
+_ALONE = {"duckdb": "DuckDB database", "prepared": "file of prepared data"}  # kinds of which no folder is searched
 
 
 @dataclass(frozen=True)
@@ -49,29 +50,20 @@ def find(source: object) -> Files:
         if is_delta(folder):
             return _delta(folder)
     found = [path for one in given for path in _expanded(one)]
-    if any(map(is_prepared, found)):
-        if len(found) > 1:
-            raise SourceError("source", "name one folder of prepared data", f"{len(found)} files or folders")
-        return Files("prepared", tuple(found))
     kinds = sorted({kind_of(path) for path in found})
     if len(kinds) > 1:
         raise SourceError("source", "name files of one kind", " and ".join(kinds))
-    if kinds == ["duckdb"] and len(found) > 1:
-        raise SourceError("source", "name one DuckDB database", f"{len(found)} of them")
+    if kinds[0] in _ALONE and len(found) > 1:
+        raise SourceError("source", f"name one {_ALONE[kinds[0]]}", f"{len(found)} of them")
     return Files(kinds[0], tuple(found))
 
 
-def is_prepared(path: str) -> bool:
-    """Is it a folder of prepared data?"""
-    return os.path.isfile(os.path.join(path, PREPARED))
-
-
-def prepared_folder(source: object) -> str | None:
-    """The folder of prepared data that a source names, if it names one."""
+def prepared_path(source: object) -> str | None:
+    """The path of a file of prepared data, if a source is one."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = os.path.expanduser(os.fsdecode(source))
-    return path if is_prepared(path) else None
+    return path if path.lower().endswith(ENDING) and os.path.isfile(path) else None
 
 
 def kind_of(path: str) -> str:
@@ -103,7 +95,7 @@ def _expanded(one: object) -> list[str]:
             "source", "be a file, or at s3://, gs:// or https://", f"an address that starts with {start}://", hint
         )
     if os.path.isdir(path):
-        return [path] if is_prepared(path) else _inside(path)
+        return _inside(path)
     if os.path.exists(path):
         return [path]
     if _WILD & set(path):
@@ -153,7 +145,7 @@ def _inside(folder: str) -> list[str]:
 
 
 def _is_data(name: str) -> bool:
-    endings = [ending for ending, kind in KINDS.items() if kind != "duckdb"]
+    endings = [ending for ending, kind in KINDS.items() if kind not in _ALONE]
     return name.lower().endswith((*endings, *UNCLEAR))
 
 

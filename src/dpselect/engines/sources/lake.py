@@ -9,15 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from dpselect.engines.sources.array_columns import Narrowed
-from dpselect.engines.sources.frames import Arrow
+from dpselect.engines.sources.frames import Frame, stream_of
 from dpselect.engines.sources.tables import is_remote, is_sqlite, metadata, needed, place
 from dpselect.engines.sources.text_lines import LONGEST, unique
 from dpselect.errors import DataError, SourceError, came
@@ -25,32 +23,20 @@ from dpselect.errors import DataError, SourceError, came
 ROWS = 1_024  # of one batch of SQLite, each value of at most `LONGEST` bytes: together less than Arrow can hold
 
 
-@dataclass(frozen=True, repr=False)
-class Lake:
-    """A table: its schema, and what reads some of its columns, by place."""
+def _frame(schema: Any, read: Callable[[Sequence[int]], Any]) -> Frame:
+    """A table of this schema, and what reads some of its columns, by place, as a RecordBatchReader of new rows."""
+    names = tuple(unique(schema.names))
 
-    schema: Any
-    read: Callable[[Sequence[int]], Any]
-    """From places to a RecordBatchReader of new rows."""
-    untyped: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return tuple(unique(self.schema.names))
-
-    def narrow(self, places: Sequence[int], *, empty: bool) -> Narrowed:
-        """Some of the columns as c0, c1, ..., as DuckDB scans them; batch after batch, as they come."""
-        nothing = Arrow(self.schema.empty_table()).narrowed(places)
-        if empty:
-            return Narrowed(nothing)
+    def narrow(places: Sequence[int], empty: bool) -> Narrowed:
         kept = sorted(set(places))
         again = [kept.index(at) for at in places]
-        batches = (batch for rows in self.read(kept) for batch in Arrow(rows).narrowed(again).to_batches())
-        return Narrowed(sys.modules["pyarrow"].RecordBatchReader.from_batches(nothing.schema, batches))
+        batches = ([batch.column(at) for at in again] for whole in (kept,) for batch in read(whole))
+        return stream_of([names[at] for at in places], [schema.types[at] for at in places], batches, empty=empty)
+
+    return Frame(names, narrow)
 
 
-def open_lake(source: str | os.PathLike[str], table: str | None) -> Lake:
+def open_lake(source: str | os.PathLike[str], table: str | None) -> Frame:
     """The table that a path or an address names. Its schema is read, and no row."""
     path = os.path.expanduser(os.fsdecode(source))
     with needed("lake"):
@@ -74,7 +60,7 @@ def open_lake(source: str | os.PathLike[str], table: str | None) -> Lake:
 # ---- each kind ----------------------------------------------------------------------------------------------
 
 
-def _remote(address: str) -> Lake:
+def _remote(address: str) -> Frame:
     """Parquet files at an address; credentials come from where the packages look for them, not from the address."""
     if "@" in address.partition("://")[2].partition("/")[0]:
         hint = "the usual variables hold them, such as AWS_ACCESS_KEY_ID"
@@ -98,7 +84,7 @@ def _remote(address: str) -> Lake:
     # Of all files, or a value that does not fit the type of the first would stop everybody's question.
     schema = pyarrow.unify_schemas([part.physical_schema for part in table.get_fragments()]).remove_metadata()
     table, names = table.replace_schema(schema), schema.names
-    return Lake(schema, lambda places: table.scanner(columns=[names[at] for at in places]).to_reader())
+    return _frame(schema, lambda places: table.scanner(columns=[names[at] for at in places]).to_reader())
 
 
 def _is_of_table(path: str) -> bool:
@@ -106,7 +92,7 @@ def _is_of_table(path: str) -> bool:
     return "/_delta_log/" in path or ("/metadata/" in path and path.endswith(".metadata.json"))
 
 
-def _iceberg(folder: str) -> Lake:
+def _iceberg(folder: str) -> Frame:
     import pyarrow
     from pyiceberg.table import StaticTable
 
@@ -123,13 +109,13 @@ def _iceberg(folder: str) -> Lake:
         fields = pyarrow.schema([found.schema.field(name) for name in chosen])
         return pyarrow.RecordBatchReader.from_batches(fields, (batch.select(chosen) for batch in found))  # one may be *
 
-    return Lake(schema, read)
+    return _frame(schema, read)
 
 
 # ---- SQLite -------------------------------------------------------------------------------------------------
 
 
-def _sqlite(path: str, table: str | None) -> Lake:
+def _sqlite(path: str, table: str | None) -> Frame:
     import pyarrow as arrow
 
     if table is None:
@@ -147,7 +133,7 @@ def _sqlite(path: str, table: str | None) -> Lake:
             chosen, _batches(path, f"SELECT {columns} FROM {_name(table)}", chosen)
         )
 
-    return Lake(schema, read, untyped=True)
+    return _frame(schema, read)
 
 
 def _batches(path: str, sql: str, schema: Any) -> Iterator[Any]:

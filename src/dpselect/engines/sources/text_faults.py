@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from dpselect.engines.sources.text_cells import fields
 from dpselect.engines.sources.text_lines import LONGEST, MARK, Header, opened
 
 Fault = str | None
@@ -71,3 +70,12 @@ def json_judge(reads: Callable[[str], bool]) -> Callable[[str], Fault]:
         return None if reads(line) else NO_RECORD
 
     return judge
+
+
+def fields(line: bytes, delimiter: str) -> list[bytes]:
+    """The fields of one line as they are written; none where it is not well formed."""
+    mark = re.escape(delimiter.encode())
+    field = rb'(?:"(?:[^"]++|"")*+"|(?!")[^' + mark + rb"]*+)"
+    if not re.fullmatch(field + rb"(?:" + mark + field + rb")*+", line):
+        return []
+    return re.findall(mark + rb"(" + field + rb")", delimiter.encode() + line)

@@ -23,7 +23,7 @@ LONGEST = 1 << 20
 """Bytes of the longest line that is read, its line feed included."""
 MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a file of UTF-8."""
-_BLOCK = 1 << 20
+_BLOCK = 1 << 18  # larger ones are new pages of memory each time, which take longer than reading
 
 
 def opened(path: str) -> BinaryIO:

@@ -285,8 +285,9 @@ class SqlEngine(QuestionsByGroup):
             counted = questions.gains(rows, bound, dialect)
         else:
             counted = questions.counts(rows, bound, dialect)
-            if self._every and bound is None and not isinstance(domain, Span):
-                counted = self._database.counted(counted, most)
+            within = bound is None or (domain is None and not self._measures)  # else of fewer items, or with measures
+            if self._every and within and not isinstance(domain, Span):
+                counted = self._database.counted(counted, most, self._most)
         return questions.of_domain(counted, self._domains[domain][0]) if _in_table(domain) else counted
 
     def _in(self, domain: Domain | None) -> str:

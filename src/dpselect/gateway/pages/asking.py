@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from fractions import Fraction
+from enum import StrEnum
 from typing import Any
 
+from dpselect.gateway import filters
 from dpselect.gateway.pages import conditions
 from dpselect.gateway.pages.conditions import Condition
-from dpselect.gateway.pages.wishes import WISHES, Wish, fitting, known
 
 Fields = Mapping[str, Sequence[str]]
 USERS, GAINED = "users", "+users"
@@ -20,6 +20,52 @@ LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
 DELTAS = 1000  # questions that a promise's delta should be enough for
 MEASURES = {"mean": "the mean", "sum": "the sum"}
 NEARNESS = {"top_k": "within", "quantile": "within", "users": "within", "union": "threshold"}
+
+
+class Of(StrEnum):
+    """What a wish is about."""
+
+    USERS = "users"
+    ITEMS = "items"
+    LISTED = "listed"  # items that the owner has listed
+    VALUES = "values"  # a column of numbers
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One entry of the first menu."""
+
+    name: str
+    label: str
+    verb: str
+    of: Of
+    q: Any = None
+    numbers: bool = False  # may numbers come with the items?
+    groups: bool = True  # may it be asked in every group?
+
+    def items(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What the second menu offers, by the name of each choice. Nothing, where the owner declared nothing for it."""
+        match self.of:
+            case Of.USERS:
+                return {"": None}
+            case Of.VALUES:
+                return {column: column for column in data["values"]}
+            case Of.LISTED:
+                return {item: item for item in data["items"] if isinstance(item, str) and item in data["domains"]}
+            case _:
+                return {item if isinstance(item, str) else " + ".join(item): item for item in data["items"]}
+
+
+WISHES = (
+    Wish("top", "the top", "top_k", Of.ITEMS, numbers=True),
+    Wish("common", "all common", "union", Of.ITEMS, numbers=True),
+    Wish("median", "the median of", "quantile", Of.VALUES, "1/2"),
+    Wish("quartiles", "the quartiles of", "quantile", Of.VALUES, ["1/4", "1/2", "3/4"]),
+    Wish("tenths", "the lowest and highest tenth of", "quantile", Of.VALUES, ["1/10", "9/10"]),
+    Wish("users", "how many users there are", "users", Of.USERS, groups=False),
+    Wish("each", "how many users of each", "histogram", Of.LISTED, groups=False),
+    Wish("best", "the one leading", "choose", Of.LISTED),
+)
 
 
 @dataclass(frozen=True)
@@ -106,9 +152,10 @@ class Form:
 
     def _parameters(self) -> Iterator[tuple[str, Any]]:
         """Bounds, domains and the most that a user gives are the owner's, and the gateway knows them."""
-        if self.wish.of_items:
+        if self.wish.of is not Of.USERS:
             yield "item", self.items[self.item]
-        yield from self.wish.parameters.items()
+        if self.wish.q is not None:
+            yield "q", self.wish.q
         if self.wish.verb == "top_k":
             yield "k", self.k
         if self.wish.numbers and self.numbers:
@@ -121,7 +168,7 @@ class Form:
             kind, _, column = self.also.partition(":")
             bounds = self.data["values"][column]
             ends = plain(bounds["low"]), plain(bounds["high"])
-            yield "measures", [f"{kind}({conditions.name(column)}, {ends[0]}, {ends[1]})"]
+            yield "measures", [f"{kind}({filters.column(column)}, {ends[0]}, {ends[1]})"]
         if self.where:
             yield "where", self.where
         if self.during:
@@ -142,59 +189,41 @@ class Form:
 
 def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
     """What the menus say; whatever does not fit the data is at its first choice. There is at least one data set."""
-    data = chosen(_one(fields, "data"), {one["name"]: one for one in described})
-    wishes = fitting(data) or list(WISHES[:1])
-    wish = chosen(_one(fields, "wish"), {one.name: one for one in wishes})
-    items = _items(data, wish)
-    item = _one(fields, "item") if _one(fields, "item") in items else next(iter(items))
-    price = _one(fields, "price")
+    said = {name: values[-1].strip() for name, values in fields.items()}
+
+    def chosen(name: str, among: Iterable[str], usual: str | None = None) -> str:
+        """The one that was chosen; the usual one where it is none of these, or the first."""
+        found, choices = said.get(name, ""), list(among)
+        return found if found in choices else next(iter(choices), "") if usual is None else usual
+
+    by_name = {one["name"]: one for one in described}
+    data = by_name[chosen("data", by_name)]
+    wishes = {wish.name: wish for wish in WISHES if wish.items(data)}
+    wish = wishes[chosen("wish", wishes)]
+    items = wish.items(data)
     found = Form(
         data=data,
         wish=wish,
-        wishes=wishes,
-        item=item,
+        wishes=[*wishes.values()],
+        item=chosen("item", items),
         items=items,
-        k=min(max(1, whole(_one(fields, "k")) or 10), data["max_k"]),
-        by=_among(fields, "by", data["groups"]),
-        score=_among(fields, "score", [GAINED, *data["weights"]]) or USERS,
-        also=_among(fields, "also", [f"{kind}:{column}" for column in data["values"] for kind in MEASURES]),
-        numbers=_one(fields, "numbers") != "no",
-        during=_among(fields, "during", data["periods"]) or next(iter(data["periods"]), ""),
+        k=min(max(1, whole(said.get("k", "")) or 10), data["max_k"]),
+        by=chosen("by", data["groups"], ""),
+        score=chosen("score", [GAINED, *data["weights"]], USERS),
+        also=chosen("also", [f"{kind}:{column}" for column in data["values"] for kind in MEASURES], ""),
+        numbers=said.get("numbers") != "no",
+        during=chosen("during", data["periods"]),
         conditions=conditions.rows(fields, data["filters"]),
-        price=price if price in (WITHIN, EPSILON) else SHARE,
-        percent=_percent(_one(fields, "share")),
-        within=_one(fields, "within"),
-        epsilon=_one(fields, "epsilon") or "0.1",
-        delta=_one(fields, "delta") or _delta(data["promise"]["delta"]),
-        fresh=_one(fields, "fresh") == "yes",
+        price=chosen("price", (SHARE, WITHIN, EPSILON)),
+        percent=_percent(said.get("share", "")),
+        within=said.get("within", ""),
+        epsilon=said.get("epsilon") or "0.1",
+        delta=said.get("delta") or f"{data['promise']['delta'] / DELTAS:.0e}".removesuffix("e+00"),
+        fresh=said.get("fresh") == "yes",
         others=described,
     )
     found = replace(found, score=USERS) if found.score == GAINED and not found.earlier else found
-    return replace(found, price=SHARE) if price == WITHIN and found.nearness is None else found
-
-
-def _items(data: Mapping[str, Any], wish: Wish) -> dict[str, Any]:
-    """What the second menu offers, by the name of each choice."""
-    if not wish.of_items:
-        return {"": None}
-    if wish.of_values:
-        return {column: column for column in data["values"]}
-    fit = [item for item in data["items"] if not wish.known or known(data, item)]
-    return {item if isinstance(item, str) else " + ".join(item): item for item in fit}
-
-
-def chosen(name: str, among: Mapping[str, Any]) -> Any:
-    """The one of this name, or the first."""
-    return among[name] if name in among else next(iter(among.values()))
-
-
-def _one(fields: Fields, name: str) -> str:
-    return fields[name][-1].strip() if fields.get(name) else ""
-
-
-def _among(fields: Fields, name: str, among: Any) -> str:
-    said = _one(fields, name)
-    return said if said in among else ""
+    return replace(found, price=SHARE) if found.price == WITHIN and found.nearness is None else found
 
 
 def plain(number: Any) -> Any:
@@ -214,9 +243,3 @@ def _percent(text: str) -> Decimal:
     except InvalidOperation:
         return PERCENT
     return min(said, Decimal(100)) if said.is_finite() and said >= Decimal("0.01") else PERCENT
-
-
-def _delta(promised: object) -> str:
-    """A small part of what is promised, in one digit."""
-    part = Fraction(str(promised)) / DELTAS
-    return f"{float(part):.0e}" if part else "0"

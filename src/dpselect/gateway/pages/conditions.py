@@ -8,15 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+from dpselect.gateway import filters
+
 ANY = "any"
-PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
-RESERVED = frozenset(
-    "and or not in between like ilike is case when then else end escape collate select from exists with any all over "
-    "filter true false null date timestamp cast try_cast extract interval".split()
-)
 OPERATORS = {
     "is": "is",
     "is-not": "is not",
@@ -57,7 +55,7 @@ class Condition:
     @property
     def literal(self) -> str:
         """The value in the language."""
-        return literal(self._value)
+        return filters.literal(self._value)
 
     @property
     def _value(self) -> object:
@@ -69,29 +67,7 @@ def typed(text: str) -> object:
     """What somebody typed: digits are a number, quotation marks around it make it a text."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
-    return Number(text) if NUMBER.fullmatch(text) else text
-
-
-class Number(str):
-    """Digits that were typed, as they stand."""
-
-
-def literal(value: object) -> str:
-    """A constant of the filter language."""
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, (int, float, Number)):
-        return str(value)
-    quoted = str(value).replace("'", "''")
-    return f"'{quoted}'"
-
-
-def name(column: str) -> str:
-    """A column of the filter language, in quotation marks where it needs them."""
-    if PLAIN.fullmatch(column) and column not in RESERVED:
-        return column
-    quoted = column.replace('"', '""')
-    return f'"{quoted}"'
+    return Decimal(text) if NUMBER.fullmatch(text) else text
 
 
 def rows(fields: Mapping[str, Sequence[str]], filters: Mapping[str, Any]) -> list[Condition]:
@@ -119,16 +95,20 @@ def where(conditions: Sequence[Condition]) -> str | None:
     complete = [one for one in conditions if one.complete]
     for column in dict.fromkeys(one.column for one in complete if one.operator == "is"):
         same = list(dict.fromkeys(one.literal for one in complete if (one.column, one.operator) == (column, "is")))
-        said.append(f"{name(column)} = {same[0]}" if len(same) == 1 else f"{name(column)} IN ({', '.join(same)})")
+        said.append(
+            f"{filters.column(column)} = {same[0]}"
+            if len(same) == 1
+            else f"{filters.column(column)} IN ({', '.join(same)})"
+        )
     said += [_said(one) for one in complete if one.operator != "is"]
     return " AND ".join(dict.fromkeys(said)) or None
 
 
 def _said(one: Condition) -> str:
-    column = name(one.column)
+    column = filters.column(one.column)
     if one.operator in WITHOUT_VALUE:
         return f"{column} IS {'NULL' if one.operator == 'missing' else 'NOT NULL'}"
     if one.operator in CALLS:
         text = one.value[1:-1] if len(one.value) > 1 and one.value[0] == one.value[-1] == '"' else one.value
-        return f"{CALLS[one.operator]}({column}, {literal(text)})"
+        return f"{CALLS[one.operator]}({column}, {filters.literal(text)})"
     return f"{column} {SIGNS.get(one.operator, '<>')} {one.literal}"

@@ -1,20 +1,23 @@
-"""Pages from templates: every value is escaped, every page names its style by what is in it."""
+"""Pages from templates: every value is escaped, every page names its style by what is in it; and what forms send."""
 
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from dpselect.gateway.pages import numbers, words
+from dpselect.gateway.pages import words
+from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
+from dpselect.release.formatting import Json
 
 HERE = Path(__file__).parent
 STATIC = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -23,6 +26,16 @@ NAVIGATION = {
     Role.OWNER: (("/owner", "Manage"), ("/history", "Answers"), ("/budget", "Budget"), ("/record", "Record")),
     Role.AUDITOR: (("/record", "Record"), ("/history", "Answers"), ("/budget", "Budget")),
 }
+FILTERS = {
+    **{
+        name: getattr(words, name)
+        for name in ("asked", "listed", "moment", "number", "odds", "percent", "period", "price", "things")
+    },
+    "columns": words.key,
+    "python": repr,
+    "shell": shlex.quote,
+}
+FIELDS = 200  # of a form
 
 
 @cache
@@ -35,19 +48,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(
-        number=numbers.number,
-        percent=numbers.percent,
-        moment=numbers.moment,
-        price=words.price,
-        period=numbers.period,
-        listed=numbers.listed,
-        asked=words.asked,
-        things=words.things,
-        columns=words.key,
-    )
+    found.filters.update(FILTERS)
     everywhere: dict[str, Any] = found.globals
-    everywhere.update(count=numbers.count, amount=numbers.amount, STATES=words.STATES, FINAL=words.FINAL, static=static)
+    everywhere.update(count=words.count, amount=words.amount, STATES=words.STATES, static=static)
     return found
 
 
@@ -64,26 +67,39 @@ def static(name: str) -> str:
 
 
 def page(request: Request, template: str, status: int = 200, **given: Any) -> Response:
-    """A page, which no cache keeps."""
+    """A page."""
     person = getattr(request.state, "person", None)
-    menu = () if person is None else NAVIGATION[person.role]
-    text = (
-        environment()
-        .get_template(template)
-        .render(person=person, navigation=menu, here=request.url.path, **{"twin": None, **given})
-    )
-    return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
+    said = {"person": person, "navigation": () if person is None else NAVIGATION[person.role], "twin": None, **given}
+    return HTMLResponse(environment().get_template(template).render(here=request.url.path, **said), status)
+
+
+def problem_page(request: Request, details: Mapping[str, Json]) -> Response:
+    """What is wrong, what may help, and a way on: back to the form, where one was sent."""
+    person = getattr(request.state, "person", None)
+    if details["status"] == 401:  # from there back to where the person wanted to go
+        wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return see(f"/sign-in?to={quote(wanted, safe='')}" if request.method == "GET" else "/sign-in")
+    from_ = urlsplit(request.headers.get("referer", ""))
+    back = own(from_._replace(scheme="", netloc="").geturl()) if from_.netloc == request.url.netloc else ""
+    way = (back if request.method == "POST" else "") or ("/sign-in" if person is None else home(person.role))
+    found, status = {**details, "help": help_for(details)}, int(str(details["status"]))
+    return page(request, "problem.html", status, problem=found, way=way, back=way == back)
+
+
+def help_for(details: Mapping[str, Json]) -> str:
+    """What may help."""
+    return str(details.get("hint") or KINDS[str(details["type"]).rpartition("/")[2]].help)
 
 
 def see(address: str) -> Response:
     """The answer to a form: look there."""
-    return RedirectResponse(address, 303, headers={"Cache-Control": "no-store"})
+    return RedirectResponse(address, 303)
 
 
-def sign_in_first(request: Request) -> Response:
-    """To the sign-in page, and from there back to where the person wanted to go."""
-    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return see(f"/sign-in?to={quote(wanted, safe='')}" if request.method == "GET" else "/sign-in")
+def own(address: str) -> str:
+    """An address of these pages, or nothing: nobody is sent elsewhere."""
+    plain = address.startswith("/") and not address.startswith("//") and "\\" not in address
+    return address if plain and address.isprintable() and not address.startswith("/sign-") else ""
 
 
 def home(role: Role) -> str:
@@ -91,12 +107,21 @@ def home(role: Role) -> str:
     return NAVIGATION[role][0][0]
 
 
-def origin(request: Request, gateway: Any) -> str:
+def origin(request: Request) -> str:
     """The address that others reach the gateway by."""
-    url = gateway.settings.server.url
+    url = request.state.gateway.settings.server.url
     return str(url).rstrip("/") if url else f"{request.url.scheme}://{request.url.netloc}"
 
 
-def one(fields: Mapping[str, list[str]], name: str) -> str:
-    """The last value of a field, or nothing."""
-    return fields[name][-1] if fields.get(name) else ""
+def fields_of(text: str) -> dict[str, list[str]]:
+    """The fields of a query or a form, each with all its values; none where there are too many."""
+    try:
+        return parse_qs(text, keep_blank_values=True, max_num_fields=FIELDS, errors="replace")
+    except ValueError:
+        return {}
+
+
+async def posted(request: Request, *names: str) -> list[str]:
+    """The last value of each field that a form has posted, or nothing."""
+    fields = fields_of((await request.body()).decode("utf-8", "replace"))
+    return [fields.get(name, [""])[-1] for name in names]

@@ -1,10 +1,8 @@
-"""The same question as Python and as a command line: what is shown can be copied and works."""
+"""The same question as Python: what is shown can be copied and works."""
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,11 +27,11 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     domain = body.get("domain")
     if isinstance(domain, list) and len(domain) > MOST_ITEMS:
         return ""
-    price = [f"{name}={_value(body[name])}" for name in PRICE if not (body.get(name) is None or body[name] is False)]
+    price = [f"{name}={body[name]!r}" for name in PRICE if not (body.get(name) is None or body[name] is False)]
     kind = QUESTIONS[str(body["verb"])]
     question = kind.from_flat({name: body.get(name) for name in kind.flat_names()}, as_json=True)
-    of_data = [_value(body["data"]), *(f"{name}={_value(body[name])}" for name in OF_DATA if body.get(name))]
-    narrowed = "".join(f".{name}({_value(body[name])})" for name in NARROWED if body.get(name))
+    of_data = [repr(body["data"]), *(f"{name}={body[name]!r}" for name in OF_DATA if body.get(name))]
+    narrowed = "".join(f".{name}({body[name]!r})" for name in NARROWED if body.get(name))
     left_out = items_read("exclude", body.get("exclude"))
     less = "" if left_out is None else f".exclude({LISTED.python(LISTED.read('exclude', left_out))})"
     asked = f"{question!r}{less}"
@@ -41,41 +39,7 @@ def python(url: str, body: Mapping[str, Any]) -> str:
     nouns = [name for name in NOUNS if f"{name}(" in asked]
     return (
         f"{needed}from dpselect import {', '.join([*nouns, 'connect'])}\n\n"
-        f"remote = connect({_value(url)})  # with your token in {TOKEN}\n"
+        f"remote = connect({url!r})  # with your token in {TOKEN}\n"
         f"data = remote.data({', '.join(of_data)}){narrowed}{less}\n"
         f"print(data.ask({', '.join([repr(question), *price])}))\n"
     )
-
-
-def python_answer(url: str, number: str) -> str:
-    """An answer through the client."""
-    return (
-        "import dpselect as dps\n\n"
-        f"remote = dps.connect({_value(url)})  # with your token in {TOKEN}\n"
-        f"print(remote.answer({_value(number)}))\n"
-    )
-
-
-def curl(url: str, body: Mapping[str, Any]) -> str:
-    """The question over HTTP; its answer is fetched from the address that comes back."""
-    sent = shlex.quote(json.dumps(body, ensure_ascii=False))
-    address = shlex.quote(f"{url}/v1/questions")
-    return (
-        f'curl --header "Authorization: Bearer ${TOKEN}" \\\n'
-        "  --header 'Content-Type: application/json' \\\n"
-        f"  --data {sent} \\\n  {address}\n"
-    )
-
-
-def curl_answer(url: str, number: str) -> str:
-    """An answer over HTTP."""
-    return f'curl --header "Authorization: Bearer ${TOKEN}" {shlex.quote(f"{url}/v1/answers/{number}")}\n'
-
-
-def _value(value: object) -> str:
-    """JSON values that are also Python's."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{_value(key)}: {_value(inner)}' for key, inner in value.items())}}}"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

@@ -1,22 +1,20 @@
-"""Questions and answers in plain English: what was asked, what came back, how sure it is."""
+"""Questions, numbers and times in plain English."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import datetime
+import math
+import re
+from calendar import month_name
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dpselect.gateway.pages import numbers
-from dpselect.gateway.pages.promises import odds
 from dpselect.release import formatting
-from dpselect.release.groups import told_apart
-from dpselect.release.statement import Ended, Kind
 
-if TYPE_CHECKING:
-    from dpselect.release.release import Release
-    from dpselect.release.statement import Item
-
+SPACE = "\N{NO-BREAK SPACE}"
+TENTH = Decimal("0.1")
 QUANTILES = {
     Fraction(1, 2): "median",
     Fraction(1, 4): "lower quartile",
@@ -35,16 +33,12 @@ STATES = {
     "cancelled": "cancelled",
     "rejected": "not approved",
 }
-FINAL = frozenset(("answered", "refused", "failed", "lost", "cancelled", "rejected"))
-
-
-# ---- questions --------------------------------------------------------------------------------------------
 
 
 def key(columns: object) -> str:
     """A column, or several, by name."""
     names = [columns] if isinstance(columns, str) else list(columns) if isinstance(columns, (list, tuple)) else []
-    return numbers.listed([formatting.text(one) for one in names])
+    return listed([formatting.text(one) for one in names])
 
 
 def plural(noun: str) -> str:
@@ -69,7 +63,7 @@ def quantile(q: object) -> str:
         exact = Fraction(str(q))
     except (ValueError, ZeroDivisionError):
         return f"quantile {formatting.text(q)}"
-    return QUANTILES.get(exact, f"{float(exact * 100):g}{numbers.SPACE}% quantile")
+    return QUANTILES.get(exact, f"{float(exact * 100):g}{SPACE}% quantile")
 
 
 def asked(body: Mapping[str, Any]) -> str:
@@ -89,7 +83,7 @@ def asked(body: Mapping[str, Any]) -> str:
 
 def _periods(given: object) -> str:
     names = [given] if isinstance(given, str) else list(given) if isinstance(given, (list, tuple)) else []
-    return numbers.listed([numbers.period(one) for one in names])
+    return listed([period(one) for one in names])
 
 
 def price(body: Mapping[str, Any]) -> str:
@@ -97,7 +91,7 @@ def price(body: Mapping[str, Any]) -> str:
     near = body.get("within") or body.get("threshold")
     if near:
         return f"within {near:,} users" if body.get("within") else f"found at {near:,} users"
-    return f"epsilon {numbers.decimal(body.get('epsilon', 'unknown'))}"
+    return f"epsilon {decimal(body.get('epsilon', 'unknown'))}"
 
 
 def _what(body: Mapping[str, Any]) -> str:
@@ -106,7 +100,7 @@ def _what(body: Mapping[str, Any]) -> str:
         weight = body.get("by_weight")
         users = "by users gained" if body.get("compared_with") else "by number of users"
         ranked = f"by {formatting.text(weight)}" if weight else users
-        more = f", with {numbers.listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
+        more = f", with {listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
         k = body.get("k", 10)
         which = f"top {key(item)}" if k == 1 and isinstance(item, str) else f"top {k} {things(item)}"
         return f"{which} {ranked}{more}"
@@ -115,7 +109,7 @@ def _what(body: Mapping[str, Any]) -> str:
     if verb == "quantile":
         q = body.get("q", "1/2")
         qs = q if isinstance(q, (list, tuple)) else [q]
-        return f"{numbers.listed([quantile(one) for one in qs])} of {key(item)}"
+        return f"{listed([quantile(one) for one in qs])} of {key(item)}"
     if verb == "users":
         return "number of users"
     if verb == "histogram":
@@ -123,86 +117,83 @@ def _what(body: Mapping[str, Any]) -> str:
     return f"the {key(item)} with most users"
 
 
-# ---- answers ----------------------------------------------------------------------------------------------
+# ---- numbers and times ---------------------------------------------------------------------------------------------
 
 
-def came_back(release: Release, body: Mapping[str, Any]) -> list[str]:
-    """What came back, before any number: a sentence or two."""
-    if release.groups is not None:
-        said = release.groups.outcome(release.items)
-        return [f"{said[:1].upper()}{said[1:]}."]
-    if release.kind is Kind.VALUES:
-        return [_value(one.item, q) for one, q in zip(release.items, _asked(release), strict=True)]
-    counted = body.get("by") if body.get("verb") == "users" else body.get("item")
-    what, wanted = things(counted or "item"), release.privacy.parameters.get("k")
-    users = "users" if release.weight is None else "weight"
-    if not release.items:
-        hint = "A larger part of the budget, or a wider filter, may show some."
-        return [f"Nothing came back: none of the {what} has enough {users} to tell.", hint]
-    found = numbers.count(len(release), "place" if release.ranked else "item")
-    if body.get("verb") == "choose":
-        return [f"The answer is {formatting.text(release.items[0].item)}."]
-    if body.get("verb") == "users" and not body.get("by"):
-        return [f"There are {release.items[0].count:,} {release.unit}, with noise."]
-    if body.get("verb") in ("histogram", "users"):
-        return [f"The numbers of all {len(release):,} {what} came back."]
-    if release.ended is not Ended.FULL and wanted is not None:
-        return [f"{_capital(found)} of at most {wanted} came back: no other has enough {users} to tell."]
-    if wanted is None:
-        return [f"{len(release):,} {what} came back: those that enough users share."]
-    return [f"All {found} came back." if len(release) > 1 else "The one place came back."]
+def percent(part: float | Fraction, *, up: bool = False) -> str:
+    """A part of a budget in two digits or three: what is taken is rounded up, what is left down."""
+    exact = Decimal(repr(float(part))) * 100
+    digits = 0 if not exact or exact >= 10 else -1 if exact >= TENTH else exact.adjusted() - 1
+    shown = exact.quantize(Decimal(1).scaleb(digits), ROUND_CEILING if up else ROUND_FLOOR).normalize()
+    return f"{shown:f}{SPACE}%"
 
 
-def _capital(said: str) -> str:
-    return said[:1].upper() + said[1:]
+def number(value: object) -> str:
+    """With thousands separators."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
+        return formatting.text(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{float(value):,.6g}"
 
 
-def _value(value: object, q: object) -> str:
-    return f"The {quantile(q)} is {numbers.number(value)}."
+def amount(epsilon: object, delta: object) -> str:
+    """An (epsilon, delta) in words that can be read aloud."""
+    return f"epsilon {decimal(epsilon)}" + (f", delta {decimal(delta)}" if decimal(delta) != "0" else "")
 
 
-def _asked(release: Release) -> Sequence[object]:
-    q = release.privacy.parameters.get("q")
-    return q if isinstance(q, tuple) else [q] * len(release)
+def decimal(value: object) -> str:
+    """An exact number, such as "1/2", in a few digits."""
+    try:
+        return formatting.price(Fraction(str(value)))
+    except (ValueError, ZeroDivisionError):
+        return formatting.text(value)
 
 
-def order(release: Release) -> str | None:
-    """Why a lower place shows a larger number, where one does."""
-    for above, below in _neighbours(release):
-        if above.count is not None and below.count is not None and above.count < below.count:
-            what = "number of users" if release.weight is None else f"sum of {formatting.text(release.weight)}"
-            what = what if release.compared is None else "gain"
-            group = f"In {', '.join(map(formatting.text, above.group))}: place" if above.group else "Place"
-            return (
-                f"{group} {below.rank}, {formatting.text(below.item)}, shows a larger {what} than place {above.rank}, "
-                f"{formatting.text(above.item)}. That is no mistake: places and numbers were drawn apart, each with "
-                "noise of its own, and these two are so near that the noise decides."
-            )
-    return None
+def count(how_many: int, one: str, more: str | None = None) -> str:
+    """1 user, 2,000 users."""
+    return f"{how_many:,} {one if how_many == 1 else more or one + 's'}"
 
 
-def below_zero(release: Release) -> str | None:
-    """Why a number is below 0, where one is."""
-    if all(one.count is None or one.count >= 0 for one in release.items):
-        return None
-    return "Some numbers are below 0. That is no mistake: noise is added to each, and it may be larger than the number."
+def listed(parts: Sequence[str], word: str = "and") -> str:
+    """A, B and C."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {word} {parts[-1]}"
 
 
-def _neighbours(release: Release) -> Iterator[tuple[Item, Item]]:
-    """Each item and the next one of its group."""
-    if release.kind is not Kind.RANKING:
-        return
-    for above, below in pairwise(release.items):
-        if told_apart(above.group) == told_apart(below.group):
-            yield above, below
+def moment(text: str, *, seconds: bool = False) -> str:
+    """A time in ISO form for a person: 22 November 2026, 12:00 UTC."""
+    at = datetime.datetime.fromisoformat(text)
+    clock = f"{at:%H:%M:%S}" if seconds else f"{at:%H:%M}"
+    return f"{at.day}{SPACE}{month_name[at.month]} {at.year}, {clock} UTC"
 
 
-def sure(release: Release) -> tuple[str, ...]:
-    """How good it is, each line 95 times of 100."""
-    return release.accuracy.sentences
+def period(name: str) -> str:
+    """A period for a person: October 2026 for 2026-10; other names say what they are."""
+    found = re.fullmatch(r"(\d{4})-(0[1-9]|1[0-2])", name)
+    return f"{month_name[int(found[2])]} {found[1]}" if found else name
 
 
-def promise(release: Release) -> str:
-    """What anybody may take from it, without theory."""
-    said = release.privacy
-    return f"{odds(said.epsilon, said.delta, said.unit)} As the field writes it: {said.promise}."
+def odds(promise: Mapping[str, float], unit: str = "user") -> str:
+    """The promise as odds: whoever reads learns little more of anybody than if that one were not in the data."""
+    epsilon, delta = (Fraction(str(promise[name])) for name in ("epsilon", "delta"))
+    if epsilon > 20:
+        return f"With so large an epsilon little is promised to any one {unit}."
+    times = math.exp(float(epsilon))
+    shown = f"{math.ceil(times * 100) / 100:,.2f}" if times < 10 else f"{math.ceil(times):,}"
+    said = (
+        f"Whether any one {unit} is in the data changes the chance of anything that this may show by a factor of at "
+        f"most {shown}"
+    )
+    if delta:
+        said += f", and by {_one_in(delta)} beside it"
+    return f"{said}."
+
+
+def _one_in(delta: Fraction) -> str:
+    many = math.floor(1 / delta)
+    if many < 2:
+        return formatting.price(delta)
+    digits = len(str(many)) - 2
+    return f"one in {many // 10**digits * 10**digits if digits > 0 else many:,}"

@@ -15,7 +15,8 @@ from dpselect.dataset import dataset_of
 from dpselect.engines.identity import sizes_of
 from dpselect.engines.port import Engine
 from dpselect.errors import DpselectError, ParameterError
-from dpselect.gateway.settings.values import DataSettings, Key, Scalar, Settings
+from dpselect.gateway import filters
+from dpselect.gateway.settings.values import DataSettings, Key, Settings
 
 _OF_ALL = ("source", "table", "user", "time")  # what is wrong with these is wrong whatever is asked
 _SOME_DAY = datetime.date(2000, 1, 1)  # any will do: only the column is looked at
@@ -61,8 +62,8 @@ def _attempts(data: DataSettings) -> Iterator[tuple[str, Callable[[], None]]]:
         other = next((key for key in data.items if column not in names(key)), None)  # items that it is no part of
         yield "groups", partial(_opened, data, column) if other is None else partial(_opened, data, other, (column,))
     for column, allowed in data.filters.items():
-        named = '"' + column.replace('"', '""') + '"'
-        listed = "" if allowed is None else f" AND {named} IN ({', '.join(map(_literal, allowed))})"
+        named = filters.column(column)
+        listed = "" if allowed is None else f" AND {named} IN ({', '.join(map(filters.literal, allowed))})"
         yield f"filters.{column}", partial(_opened, data, first, where=f"{named} IS NOT NULL{listed}")
     for column, weight in data.weights.items():
         totals = Totals.of(column, weight.at_most, weight.unit)
@@ -94,16 +95,3 @@ def _opened(
 
 def _column(key: Key | None) -> str | list[str] | None:
     return list(key) if isinstance(key, tuple) else key
-
-
-def _literal(value: Scalar) -> str:
-    """A value as filters write it."""
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, datetime.datetime):
-        return f"TIMESTAMP '{value.isoformat(' ')}'"
-    if isinstance(value, datetime.date):
-        return f"DATE '{value.isoformat()}'"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return f"{value:f}" if not isinstance(value, int) else str(value)

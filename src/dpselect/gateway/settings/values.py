@@ -25,7 +25,7 @@ from dpselect._ground.parameters import MOST_LISTED, near
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.sources.files import kind_of, prepared_folder
+from dpselect.engines.sources.files import kind_of, prepared_path
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
@@ -194,8 +194,8 @@ class DataSettings(Named):
     @field_validator("user")
     @classmethod
     def _is_said(cls, user: Key | None, info: ValidationInfo) -> Key | None:
-        if user is None and "source" in info.data and prepared_folder(info.data["source"]) is None:
-            raise WrongError("must be given", "only a folder of prepared data says itself who its users are")
+        if user is None and "source" in info.data and prepared_path(info.data["source"]) is None:
+            raise WrongError("must be given", "only a file of prepared data says itself who its users are")
         return user
 
     @field_validator("items", "groups", "filters", "weights", "values", "time")
@@ -232,7 +232,7 @@ class DataSettings(Named):
         if info.field_name == "snapshot" and found and not database and kind is not None:
             hint = "files say themselves when they were written"
             raise WrongError("must be left out where the source is files", hint)
-        if info.field_name == "prepare" and found and (kind == "address" or prepared_folder(source) is not None):
+        if info.field_name == "prepare" and found and (kind == "address" or prepared_path(source) is not None):
             raise WrongError("must be left out where the source is a database, or prepared data")
         return found
 
@@ -290,6 +290,9 @@ class Person(Named):
     role: kinds.OneRole
     data: kinds.Names | None = None  # the data sets they may use; None: all
     quota: Amount | None = None  # granted in each of them when the gateway first starts
+    max_share: kinds.Share | None = None  # of the quota, for one question at most
+    max_a_day: int | None = Field(default=None, ge=0, le=MOST_ITEMS)  # new questions in 24 hours at most
+    approve_above: kinds.Share | None = None  # of the quota: somebody else must agree to a question that costs more
     token: kinds.Digest | None = Field(default=None, repr=False)  # the SHA-256 of a token, in hexadecimal
     until: datetime.date | None = None  # the last day on which they may sign in
     subject: kinds.Text | None = None  # what a trusted proxy or an identity provider calls them
@@ -316,7 +319,7 @@ class Person(Named):
 
 
 class Proxy(Table):
-    """A proxy that says where requests come from, and who is signed in; only these addresses are believed."""
+    """A proxy that says who is signed in; only these addresses are believed."""
 
     addresses: kinds.Networks
     header: kinds.Header = "X-Forwarded-User"
@@ -343,9 +346,7 @@ class ServerSettings(Table):
     workers: int = Field(default=2, ge=1, le=1_000)  # questions that run at once
     waiting: int = Field(default=100, ge=1, le=1_000_000)  # questions that wait at most, of all people
     waiting_each: Annotated[int, Field(ge=1)] = Field(default_factory=lambda given: min(20, given.get("waiting", 20)))
-    rate: int = Field(
-        default=50, ge=1, le=1_000_000
-    )  # requests a second of one person, or of one address not signed in
+    rate: int = Field(default=50, ge=1, le=1_000_000)  # requests a second of one person
     body: int = Field(default=1 << 20, ge=1_024, le=1 << 30)  # bytes of a request
     proxy: Proxy | None = None
     oidc: Oidc | None = None

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dpselect.gateway.gateway import Answer
-from dpselect.gateway.pages.words import asked, came_back
+from dpselect.gateway.pages.words import asked
+
+CSV = "text/csv; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -20,16 +22,8 @@ class AnswerForm:
     download: bool = False
 
 
-def _json(answer: Answer) -> bytes:
-    return answer.json
-
-
-def _csv(answer: Answer) -> bytes:
-    return answer.release.to_csv().encode("utf-8", "backslashreplace")
-
-
-def _plain_csv(answer: Answer) -> bytes:
-    return answer.release.to_csv(escape=False).encode("utf-8", "backslashreplace")
+def _text(said: str) -> bytes:
+    return said.encode("utf-8", "backslashreplace")
 
 
 def _parquet(answer: Answer) -> bytes:
@@ -39,29 +33,30 @@ def _parquet(answer: Answer) -> bytes:
 
 
 def _svg(answer: Answer) -> bytes:
-    drawn = replace(answer.release.plot(), title=asked(answer.question))
-    return drawn.svg().encode("utf-8", "backslashreplace")
+    return _text(replace(answer.release.plot(), title=asked(answer.question)).svg())
 
 
 def _html(answer: Answer) -> bytes:
-    """What came back, its picture, and the release as a notebook shows it, on a page of its own."""
+    """The release as a notebook shows it and its picture, on a page of its own."""
     from dpselect.release import charts
 
-    title, said = html.escape(asked(answer.question)), came_back(answer.release, answer.question)
+    title, picture = (
+        html.escape(asked(answer.question)),
+        charts.picture(answer.release) if answer.release.items else None,
+    )
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     head += '<meta name="viewport" content="width=device-width,initial-scale=1">'
     head += '<meta name="color-scheme" content="light dark"></head>'
-    words = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in said)
-    picture = charts.picture(answer.release) if answer.release.items else None
-    shown = picture.html() if picture else ""
-    body = f"<body><main><h1>{title}</h1>{words}{shown}{answer.release._repr_html_()}</main></body></html>"
-    return (head + body).encode("utf-8", "backslashreplace")
+    shown = answer.release._repr_html_() + (picture.html() if picture else "")
+    return _text(f"{head}<body><main><h1>{title}</h1>{shown}</main></body></html>")
 
 
 FORMS = {
-    "json": AnswerForm("application/json", "as JSON", _json),
-    "csv": AnswerForm("text/csv; charset=utf-8", "as CSV, without formulas", _csv, download=True),
-    "plain-csv": AnswerForm("text/csv; charset=utf-8", "as CSV, with labels as they are", _plain_csv, download=True),
+    "json": AnswerForm("application/json", "as JSON", lambda answer: answer.json),
+    "csv": AnswerForm(CSV, "as CSV, without formulas", lambda answer: _text(answer.release.to_csv()), download=True),
+    "plain-csv": AnswerForm(
+        CSV, "as CSV, with labels as they are", lambda answer: _text(answer.release.to_csv(escape=False)), download=True
+    ),
     "parquet": AnswerForm("application/vnd.apache.parquet", "as Parquet", _parquet, download=True),
     "svg": AnswerForm("image/svg+xml", "as a picture", _svg),
     "html": AnswerForm("text/html; charset=utf-8", "as a page", _html),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -16,20 +15,16 @@ from starlette.routing import BaseRoute
 from starlette.routing import Route as StarletteRoute
 
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.pages.errors import of_details, told
-from dpselect.gateway.pages.rendering import sign_in_first
-from dpselect.gateway.pages.routes import routes as page_routes
-from dpselect.gateway.problems import Refused, problem
-from dpselect.gateway.settings.values import Person, Settings
+from dpselect.gateway.pages.handlers import PAGES
+from dpselect.gateway.pages.rendering import problem_page
+from dpselect.gateway.problems import Refused, mistake, of_error, problem
+from dpselect.gateway.settings.values import Settings
+from dpselect.gateway.web import agents
 from dpselect.gateway.web.api import ROUTES, SIGN_IN, written
 from dpselect.gateway.web.desk import Bell, Desk
 from dpselect.gateway.web.guards import App, Guards, Rates
-from dpselect.gateway.web.identity import Identity
 from dpselect.gateway.web.routes import Route
 from dpselect.release.formatting import Json
-
-UNCOUNTED = {("GET", "/healthz"), ("GET", "/readyz"), ("POST", "/sign-in")}
-"""What nobody else's requests keep anybody from. Signing in counts by itself, once it has looked at the token."""
 
 
 def application(settings: Settings, gateway: Gateway | None = None, *, file: Path | None = None) -> App:
@@ -39,7 +34,6 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
     async def living(app: Starlette) -> AsyncIterator[None]:
         found = Gateway(settings, file=file) if gateway is None else gateway
         app.state.gateway, app.state.bell, app.state.desk = found, Bell(found), Desk()
-        app.state.identity = Identity(found.people_who_sign_in, settings.server)
         found.start()
         try:
             yield
@@ -60,12 +54,7 @@ def application(settings: Settings, gateway: Gateway | None = None, *, file: Pat
 
 def all_routes() -> Sequence[Route]:
     """Those of the API and those of the pages."""
-    pages = [
-        Route(method, path, handler, frozenset() if roles == "anyone" else frozenset(roles), page=True)
-        for path, methods, handler, roles in page_routes()
-        for method in methods
-    ]
-    return [*ROUTES, *pages]
+    return [*ROUTES, *PAGES, agents.ROUTE]
 
 
 def _mounted(routes: Sequence[Route], rates: Rates) -> list[BaseRoute]:
@@ -90,58 +79,48 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
 
 async def _admit(request: Request, route: Route, rates: Rates) -> None:
     """Who asks, and may they?"""
-    person = await request.app.state.identity.of(request)
+    person = await request.app.state.gateway.people.of(request)
     request.state.person, request.state.gateway = person, request.app.state.gateway
-    request.state.count = partial(_count, request, rates)
-    if (route.method, route.path) not in UNCOUNTED:
-        request.state.count(person)
     if not route.roles:
         return
     if person is None:
         raise Refused("sign-in", SIGN_IN)
+    if not rates.allow(person.name):
+        raise Refused("too-many", "Too many requests came at once. Wait a second.", after=1)
     if person.role not in route.roles:
         may = " or ".join(sorted(str(role) for role in route.roles))
         raise Refused("role", f"Only {may} may do this; you are {person.role}.")
 
 
-def _count(request: Request, rates: Rates, person: Person | None) -> None:
-    """One more request of a person; of nobody, of the address that it comes from."""
-    identity = request.app.state.identity
-    if not rates.allow(f"address {identity.address(request)}" if person is None else f"person {person.name}"):
-        raise Refused("too-many", "Too many requests came at once. Wait a second.", after=1)
-
-
 def _told(request: Request, route: Route, error: Exception) -> Response:
-    """A mistake as problem details."""
-    details = told(request, error)
-    headers = {}
-    if isinstance(error, Refused) and error.after is not None:
-        headers["Retry-After"] = str(error.after)
+    """A mistake as problem details; whatever else goes wrong is in the log."""
+    details = of_error(error)
+    if mistake(error) is None:
+        request.app.state.gateway.log.failed("a request failed", error, path=route.path, method=request.method)
+    after = getattr(error, "after", None) or (5 if details["status"] == 503 else None)
+    headers = {} if after is None else {"Retry-After": str(after)}
     if details["status"] == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    if details["status"] == 503:
-        headers.setdefault("Retry-After", "5")
     return _page(request, details, headers) if route.page else _problem(details, headers)
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
     """An address or a method that is not there. A browser is told so on a page."""
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    if status != 405 and not request.url.path.startswith("/v1/") and "text/html" in request.headers.get("accept", ""):
-        request.state.person = await request.app.state.identity.of(request)
-        return _page(request, problem("not-found", ""), {})
-    if status == 405:
-        headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
-        return _problem(problem("method", f"This address does not take {request.method}."), headers)
-    return _problem(problem("not-found", "There is nothing at this address."), {})
+    found = error if isinstance(error, HTTPException) else HTTPException(404)
+    if found.status_code == 405:
+        details = problem("method", f"This address does not take {request.method}.")
+        return _problem(details, dict(found.headers or {}))
+    details = problem("not-found", "There is nothing at this address.")
+    if request.url.path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):
+        return _problem(details, {})
+    request.state.person = await request.app.state.gateway.people.of(request)
+    return _page(request, {**details, "detail": ""}, {})
 
 
 def _page(request: Request, details: Mapping[str, Json], headers: Mapping[str, str]) -> Response:
-    """The same for a person, who is sent to sign in where that is all that is missing."""
-    if details["status"] == 401:
-        return sign_in_first(request)
-    found = of_details(request, details)
-    found.headers.update(headers)
+    found = problem_page(request, details)
+    if details["status"] != 401:  # where the person is sent to sign in
+        found.headers.update(headers)
     return found
 
 

@@ -82,9 +82,10 @@ def desk_of(request: Request) -> Desk:
     return found
 
 
-async def thinking(request: Request, call: Callable[..., V], *given: object, **more: object) -> V:
-    """What takes a processor for long, for whoever is signed in."""
-    return await desk_of(request).run(request.state.person.name, call, *given, **more)
+async def thinking(request: Request, what: Callable[..., V], *given: object, **more: object) -> V:
+    """What the gateway says to the person who asks, where that takes a processor for long."""
+    gateway, person = request.state.gateway, request.state.person
+    return await desk_of(request).run(person.name, what, gateway, person, *given, **more)
 
 
 # ---- waiting for a question ------------------------------------------------------------------------------------------
@@ -93,7 +94,6 @@ async def thinking(request: Request, call: Callable[..., V], *given: object, **m
 LOOK = 0.5  # seconds between two looks, for questions that another process runs
 LONGEST = 30.0
 Look = Callable[[], Awaitable[dict[str, Json]]]
-_FINAL = frozenset(map(str, FINAL))
 
 
 class Bell:
@@ -126,27 +126,11 @@ class Bell:
                 del self._waiting[number]
 
 
-def is_final(job: dict[str, Json]) -> bool:
-    """Will it never change again?"""
-    return job["state"] in _FINAL
-
-
 async def ended(bell: Bell, number: str, look: Look, seconds: float) -> dict[str, Json]:
     """The job when it has ended, or as it is after so many seconds."""
-    return await _once(is_final, bell, number, look, seconds)
-
-
-async def changed(bell: Bell, number: str, look: Look, seconds: float, before: dict[str, Json]) -> dict[str, Json]:
-    """The job when it is not as before any more, or as it is after so many seconds."""
-    return await _once(lambda job: job != before, bell, number, look, seconds)
-
-
-async def _once(
-    enough: Callable[[dict[str, Json]], bool], bell: Bell, number: str, look: Look, seconds: float
-) -> dict[str, Json]:
     until = time.monotonic() + min(seconds, LONGEST)
     job = await look()
-    while not enough(job) and (left := until - time.monotonic()) > 0:
+    while job["state"] not in FINAL and (left := until - time.monotonic()) > 0:
         await bell.change(number, min(left, LOOK))
         job = await look()
     return job

@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
+from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.api import ROUTES
-from dpselect.gateway.web.bodies import EXAMPLES, questions
 from dpselect.gateway.web.routes import JSON, Route
+from dpselect.queries.parameters import schemas
+from dpselect.queries.plan import PLANS
+from dpselect.questions.questions import QUESTIONS
+from dpselect.questions.schemas import COLUMNS, DELTA, ITEM, NUMBER, SHARE, or_null
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -47,6 +51,104 @@ before a row is read. The parameters of a question are those of the Python verbs
 "1/3" as text, or a JSON number, which is taken at its shortest decimal."""
 NOBODY: list[dict[str, Any]] = []  # signs in
 AFTER = {"description": "how many seconds to wait", "schema": {"type": "integer", "minimum": 0}}
+
+
+Schema = dict[str, Any]
+FLAG: Schema = {"type": "boolean", "default": False}
+
+
+# ---- bodies ----------------------------------------------------------------------------------------------------
+
+NAME: Schema = {"type": "string", "minLength": 1}
+SOME = or_null(COLUMNS)
+BESIDE: dict[str, Schema] = {
+    name: {**schema, "description": said}
+    for name, schema, said in (
+        ("data", or_null(NAME), "the name of the data; may be left out where there is one"),
+        ("item", SOME, "the column of items, or several columns; of a quantile, that of values"),
+        ("where", or_null(NAME), "which rows count: a condition on one row, within what the owner lists"),
+        ("during", SOME, "the names of periods, of data that have them"),
+        ("share", or_null(SHARE), 'in place of epsilon: a share of the quota, such as "1%"'),
+        ("fresh", FLAG, "ask anew, and pay again, where the same question was answered before"),
+    )
+}
+"""Beside the parameters of a query; what the owner declared stands for what is left out."""
+TOTAL = "whether the quota becomes this much, in place of growing by it"
+GRANT_BODY: Schema = {
+    "type": "object",
+    "properties": {
+        "data": NAME,
+        "analyst": NAME,
+        "epsilon": {**NUMBER, "minimum": 0},
+        "delta": {**DELTA, "default": 0},
+        "total": {**FLAG, "description": TOTAL},
+    },
+    "required": ["data", "analyst", "epsilon"],
+    "additionalProperties": False,
+}
+
+
+def component(verb: str) -> str:
+    """What the schema of a verb's questions is called."""
+    return "".join(part.title() for part in verb.split("_")) + "Question"
+
+
+def question(verb: str) -> Schema:
+    """A question of one verb. Only the verb must be there: bounds and domains the owner may have declared."""
+    own = {name: _shared(one) for name, one in schemas(verb).items() if name not in OF_TEXTS}
+    properties = {"verb": {"const": verb}, **own, **BESIDE}
+    return {
+        "type": "object",
+        "description": str(QUESTIONS[verb].__doc__).partition("\n")[0],
+        "properties": properties,
+        "required": ["verb"],
+        "additionalProperties": False,
+    }
+
+
+def questions() -> dict[str, Schema]:
+    """The schemas of all questions, and of one of them."""
+    each = {component(verb): question(verb) for verb in PLANS}
+    where = {verb: f"#/components/schemas/{component(verb)}" for verb in PLANS}
+    one = {
+        "oneOf": [{"$ref": ref} for ref in where.values()],
+        "discriminator": {"propertyName": "verb", "mapping": where},
+    }
+    return {"Question": one, **each, "Item": ITEM, "Grant": GRANT_BODY}
+
+
+def _shared(schema: Any) -> Any:
+    """The same with the schema of an item by its name, since it is long and comes often."""
+    if schema == ITEM:
+        return {"$ref": "#/components/schemas/Item"}
+    if isinstance(schema, dict):
+        return {name: _shared(one) for name, one in schema.items()}
+    return [_shared(one) for one in schema] if isinstance(schema, list) else schema
+
+
+# ---- examples: all can be asked of the demonstration data ----------------------------------------------------
+
+TOP = {"verb": "top_k", "k": 10, "share": "1%"}
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {
+    "top": ("The ten artists that most users hear", TOP),
+    "by_country": (
+        "The same in every country, of those who listen for ten minutes at once",
+        {"verb": "top_k", "k": 5, "epsilon": "1/4", "by": "country", "where": "minutes >= 10"},
+    ),
+    "union": ("All artists that enough users hear", {"verb": "union", "epsilon": "1/4", "max_items_per_user": 10}),
+    "median": ("How many minutes half of all users listen at once", {"verb": "quantile", "epsilon": "1/4"}),
+}
+GRANT = ("More for one analyst", {"data": "listening", "analyst": "analyst", "epsilon": "1/10", "delta": "1e-7"})
+EXAMPLES: dict[str, dict[str, Any]] = {
+    **{
+        name: {which: {"summary": said, "value": value} for which, (said, value) in ASKED.items()}
+        for name in ("plan", "price", "ask")
+    },
+    "grant": {"more": {"summary": GRANT[0], "value": GRANT[1]}},
+}
+
+
+# ---- the document -----------------------------------------------------------------------------------------------
 
 
 class _Untitled(GenerateJsonSchema):

@@ -27,7 +27,7 @@ Others = Annotated[list[Open], Field(description="what else is wrong in the same
 
 
 class Question(TypedDict):
-    """A question as it was asked; the description has its schema from the table of parameters (`bodies.questions`)."""
+    """A question as it was asked; the description has its schema from the table of parameters (`openapi.questions`)."""
 
 
 class Promise(TypedDict):
@@ -179,13 +179,6 @@ class Job(TypedDict):
     problem: Problem | None
 
 
-class Event(TypedDict):
-    """One event; its data is a question, as JSON."""
-
-    event: Literal["state"]
-    data: Annotated[str, Field(json_schema_extra={"contentMediaType": "application/json"})]
-
-
 class Price(TypedDict):
     """What a question would cost."""
 
@@ -198,6 +191,8 @@ class Price(TypedDict):
     fits: bool
     free: bool
     sentence: str
+    accuracy: list[str]
+    planted: Count | None
 
 
 class ForecastRow(TypedDict):

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -39,16 +40,25 @@ class Route:
 
 
 class Routes(list[Route]):
-    """Every address of the API. Roles are enforced from here and nowhere else."""
+    """Every address of the API, or of the pages. Roles are enforced from here and nowhere else."""
+
+    def __init__(self, *, pages: bool = False) -> None:
+        super().__init__()
+        self._pages = pages
 
     def at(
-        self, method: str, path: str, roles: frozenset[Role], returns: Any, **described: Any
+        self, method: str, path: str, roles: frozenset[Role], returns: Any = None, **described: Any
     ) -> Callable[[Handler], Handler]:
         """The function below answers at this address; its docstring is the summary of the description."""
 
         def add(handler: Handler) -> Handler:
             name, summary = handler.__name__, (handler.__doc__ or "").strip().removesuffix(".")
-            self.append(Route(method, path, handler, roles, False, name, summary, returns, **described))
+            self.append(Route(method, path, handler, roles, self._pages, name, summary, returns, **described))
             return handler
 
         return add
+
+
+async def call(request: Request, what: Callable[..., Any], *given: object) -> Any:
+    """What the gateway says to the person who asks, worked out in a thread."""
+    return await run_in_threadpool(what, request.state.gateway, request.state.person, *given)

@@ -56,17 +56,22 @@ document.addEventListener("submit", (event) => {
 });
 
 // A question that runs: look again as soon as its state is another.
-const state = document.querySelector("[data-events]");
-if (state && window.EventSource) {
-  const events = new EventSource(state.dataset.events);
-  events.addEventListener("state", (event) => {
-    if (JSON.parse(event.data).state !== state.dataset.state) { events.close(); location.reload(); }
-  });
-  let failures = 0;
-  events.onerror = () => {
-    if (++failures > 3) { events.close(); setTimeout(() => location.reload(), 5000); }
-  };
+const state = document.querySelector("[data-follows]");
+
+async function follow() {
+  const pause = (seconds) => new Promise((next) => setTimeout(next, 1000 * seconds));
+  for (;;) {
+    try {
+      const answer = await fetch(state.dataset.follows + "?wait=5");
+      if (!answer.ok) await pause(5);
+      if (!answer.ok || (await answer.json()).state !== state.dataset.state) { location.reload(); return; }
+    } catch {
+      await pause(5);
+    }
+  }
 }
+
+if (state) follow();
 
 for (const button of document.querySelectorAll("[data-copies]")) {
   if (!navigator.clipboard) continue;

@@ -1,0 +1,149 @@
+"""Lines of text as a stream of Arrow data, straight from the bytes in which they stand: no line is ever copied here.
+
+Arrow's C interface asks a producer for four functions. They are made once for all streams and are never freed, since
+another library keeps their addresses; what a stream or a batch needs is kept under a number until it is released.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+
+class _Schema(ctypes.Structure):
+    """struct ArrowSchema."""
+
+
+class _Array(ctypes.Structure):
+    """struct ArrowArray."""
+
+
+class _Stream(ctypes.Structure):
+    """struct ArrowArrayStream."""
+
+
+_SchemaAt, _ArrayAt, _StreamAt = map(ctypes.POINTER, (_Schema, _Array, _Stream))
+_FreeSchema, _FreeArray, _FreeStream = (ctypes.CFUNCTYPE(None, at) for at in (_SchemaAt, _ArrayAt, _StreamAt))
+_GetSchema = ctypes.CFUNCTYPE(ctypes.c_int, _StreamAt, _SchemaAt)
+_GetNext = ctypes.CFUNCTYPE(ctypes.c_int, _StreamAt, _ArrayAt)
+_GetError = ctypes.CFUNCTYPE(ctypes.c_void_p, _StreamAt)
+_Schema._fields_ = [
+    ("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_char_p), ("flags", ctypes.c_int64),
+    ("n_children", ctypes.c_int64), ("children", ctypes.POINTER(_SchemaAt)), ("dictionary", _SchemaAt),
+    ("release", _FreeSchema), ("private_data", ctypes.c_void_p),
+]  # fmt: skip
+_Array._fields_ = [
+    ("length", ctypes.c_int64), ("null_count", ctypes.c_int64), ("offset", ctypes.c_int64),
+    ("n_buffers", ctypes.c_int64), ("n_children", ctypes.c_int64), ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(_ArrayAt)), ("dictionary", _ArrayAt), ("release", _FreeArray),
+    ("private_data", ctypes.c_void_p),
+]  # fmt: skip
+_Stream._fields_ = [
+    ("get_schema", _GetSchema), ("get_next", _GetNext), ("get_last_error", _GetError), ("release", _FreeStream),
+    ("private_data", ctypes.c_void_p),
+]  # fmt: skip
+_LINE_FEED, _QUOTE = np.frombuffer(b'\n"', np.uint8)
+_numbers = itertools.count(1)
+_kept: dict[int, Any] = {}
+"""What must live until it is released: batches, schemas, and the blocks of streams that are read."""
+
+
+@contextmanager
+def streamed(blocks: Iterator[bytes], delimiter: str | None = None) -> Iterator[object]:
+    """Inside, a stream that can be read once: one column `line`, each line of the blocks without its line feed.
+
+    A line feed stands in the place of a delimiter, if one is given, that has an odd number of quotes before it.
+    """
+    number = next(_numbers)
+    _kept[number] = blocks, delimiter
+    stream = _Stream(_get_schema, _get_next, _get_error, _free_stream, number)
+    try:
+        yield _capsule(ctypes.addressof(stream), b"arrow_array_stream", None)
+    finally:
+        _kept.pop(number, None)  # where nobody read it to the end
+
+
+_capsule = ctypes.pythonapi.PyCapsule_New
+_capsule.restype, _capsule.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_TOLD = ctypes.create_string_buffer(b"the file could not be read")  # fixed: what went wrong may quote a row
+
+
+def _free(at: Any) -> None:
+    _kept.pop(at.contents.private_data, None)
+    at.contents.release = type(at.contents.release)()
+
+
+def _tell_error(_at: Any) -> int:
+    return ctypes.addressof(_TOLD)
+
+
+def _tell_schema(_at: Any, out: Any) -> int:
+    try:
+        _give(out, _schema(b"+s", b"", [_schema(b"u", b"line", [])]))
+    except BaseException:
+        return errno.EIO
+    return 0
+
+
+def _tell_next(at: Any, out: Any) -> int:
+    try:
+        blocks, delimiter = _kept[at.contents.private_data]
+        block = next(blocks, None)
+        if block is None:
+            ctypes.memset(out, 0, ctypes.sizeof(_Array))
+        else:
+            _give(out, _lines(block, delimiter))
+    except BaseException:  # an exception cannot cross into the engine, and nothing of it may be told
+        return errno.EIO
+    return 0
+
+
+_free_schema, _free_array, _free_stream = _FreeSchema(_free), _FreeArray(_free), _FreeStream(_free)
+_get_error, _get_schema, _get_next = _GetError(_tell_error), _GetSchema(_tell_schema), _GetNext(_tell_next)
+
+
+def _give(out: Any, made: tuple[Any, Any]) -> None:
+    """Hand a structure over, and keep what it points to until it is released."""
+    structure, kept = made
+    number = next(_numbers)
+    structure.private_data = number
+    _kept[number] = kept
+    ctypes.memmove(out, ctypes.byref(structure), ctypes.sizeof(structure))
+
+
+def _schema(form: bytes, name: bytes, children: Sequence[tuple[_Schema, Any]]) -> tuple[_Schema, Any]:
+    """A schema and all that must live as long as it does."""
+    pointers: Any = [ctypes.pointer(child) for child, _ in children]
+    below = (_SchemaAt * len(children))(*pointers)
+    return _Schema(form, name, None, 0, len(children), below, None, _free_schema, None), (children, below)
+
+
+def _array(length: int, buffers: Sequence[int | None], children: Sequence[Any], kept: Any) -> tuple[_Array, Any]:
+    """An array without nulls and all that must live as long as it does."""
+    at = (ctypes.c_void_p * len(buffers))(*buffers)
+    pointers: Any = [ctypes.pointer(child) for child, _ in children]
+    below = (_ArrayAt * len(children))(*pointers)
+    made = _Array(length, 0, 0, len(buffers), len(children), at, below, None, _free_array, None)
+    return made, (at, below, children, kept)
+
+
+def _lines(block: bytes, delimiter: str | None) -> tuple[_Array, Any]:
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED)
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends - np.arange(len(ends))
+    text = block.replace(b"\n", b"")
+    if delimiter is not None and b'"' in text:
+        data = np.frombuffer(text, np.uint8)
+        odd = np.zeros(len(text) + 1, np.uint8)  # quotes before each byte; that their number runs over is no matter
+        odd[1:] = (data == _QUOTE).cumsum(dtype=np.uint8) & 1
+        inside = odd[:-1] != np.repeat(odd[offsets[:-1]], np.diff(offsets))
+        text = np.where((data == ord(delimiter)) & inside, _LINE_FEED, data).tobytes()
+    at = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value
+    lines = _array(len(ends), [None, offsets.ctypes.data, at], [], (offsets, text))
+    return _array(len(ends), [None], [lines], None)

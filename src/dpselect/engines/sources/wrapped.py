@@ -1,0 +1,116 @@
+"""Wrappings: a narwhals frame is what it wraps, and a table of Ibis what its own engine takes.
+
+So no driver stands between us and a row for which it may fail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from dpselect.errors import DataError, ParameterError, SourceError, came
+
+T = TypeVar("T")
+Home = tuple[object, str | None]
+"""A source and, where it has several, the name of the table that is meant."""
+_MUST = "be an Ibis table over DuckDB, polars or PostgreSQL"
+_ARROW = "give what its to_pyarrow() returns: whether all rows can be read then shows before anybody asks"
+
+
+def native(source: object) -> object:
+    """What stands behind a narwhals frame, eager or lazy; anything else as it is."""
+    narwhals = sys.modules.get("narwhals")
+    wrapped = narwhals is not None and isinstance(source, (narwhals.DataFrame, narwhals.LazyFrame))
+    return source.to_native() if wrapped else source  # type: ignore[attr-defined]
+
+
+def at_home(source: object, table: str | None) -> Home:
+    """A source behind its wrapping, and its table: those of Ibis as the engine has them in which they are."""
+    source = native(source)
+    return home_of(source, table) if is_ibis(source) else (source, table)
+
+
+def is_ibis(source: object) -> bool:
+    """Is it a table of Ibis? A package that nobody has imported has made none."""
+    types = sys.modules.get("ibis.expr.types")
+    return types is not None and isinstance(source, types.Table)
+
+
+def home_of(source: Any, table: str | None) -> Home:
+    """Where the rows of an Ibis table are, as its own engine takes them.
+
+    Over DuckDB and polars an expression stays one. Over PostgreSQL only a table or view is read: Ibis would fetch the
+    rows of an expression as Python's values, and one date that Python does not have would make the question fail.
+    """
+    if table is not None:
+        raise SourceError("table", "be left out for a table of Ibis", came(table))
+    backend = _backend(source)
+    if backend.name == "polars":
+        return _guarded(lambda: backend.compile(source)), None
+    if backend.name == "duckdb":
+        return _guarded(lambda: _in_duckdb(source, backend))
+    if backend.name != "postgres":
+        raise SourceError("source", _MUST, f"one over {backend.name}", _ARROW)
+    operation = source.op()
+    if not isinstance(operation, _operations().DatabaseTable):
+        hint = f"give the view that create_view makes of it, or {_ARROW}"
+        raise SourceError("source", "be a table or view, where Ibis is over PostgreSQL", "an expression", hint)
+    from dpselect.engines.postgres.ibis_tables import address_and_table
+
+    return _guarded(lambda: address_and_table(backend.con, operation.namespace.database, operation.name))
+
+
+def called(source: Any) -> list[str]:
+    """What a ledger calls it: its engine, and a digest of the SQL that it stands for, in which no row is.
+
+    Over polars, where there is no SQL, all are called the same, as frames of polars are.
+    """
+    backend = _backend(source)
+    if backend.name == "postgres":
+        from dpselect.engines.postgres import address
+
+        place, table = home_of(source, None)
+        return ["ibis", address.identity(str(place)), str(table)]
+    if backend.name != "duckdb":
+        return ["ibis", backend.name]
+    sql = _guarded(lambda: str(backend.compile(source)))
+    return ["ibis", backend.name, hashlib.sha256(sql.encode()).hexdigest()]
+
+
+def _in_duckdb(source: Any, backend: Any) -> Home:
+    """A table of the connection by its name, where that can mean only one; else the query, as a relation."""
+    operation = source.op()
+    if isinstance(operation, _operations().DatabaseTable):
+        place = operation.namespace
+        names = [name for name in (place.catalog, place.database, operation.name) if name is not None]
+        if not any(mark in name for name in names for mark in '."'):
+            return backend.con, ".".join(names)
+    source.limit(0).to_pyarrow()  # no row: but with it Ibis hands the expression's own tables and functions over
+    return backend.con.sql(backend.compile(source)), None
+
+
+def _backend(source: Any) -> Any:
+    """The one connection that an expression is about."""
+    try:
+        return source.get_backend()
+    except Exception:  # whatever it is: Ibis may quote the expression, whose values are whose they are
+        pass
+    hint = "an unbound table has no rows; tables of two connections cannot be asked together"
+    raise SourceError("source", "be an Ibis table of one connection", "one that is not", hint)
+
+
+def _guarded(work: Callable[[], T]) -> T:
+    """The result of `work`, or an error of fixed text: what an engine says may quote rows."""
+    try:
+        return work()
+    except (ParameterError, DataError):
+        raise
+    except Exception:
+        pass
+    raise DataError("the table of Ibis cannot be read from its connection", "is it open, and can Ibis run it there?")
+
+
+def _operations() -> Any:
+    return sys.modules["ibis.expr.operations"]

@@ -1,0 +1,46 @@
+"""What the owner bounds of one person beside the quota: the part of it that one question may cost, and how many a day.
+
+An agent is fast, and may be talked into anything: its quota is all that it can spend, and these say how fast.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpselect._ground.parameters import percent
+from dpselect.gateway.problems import Refused
+from dpselect.gateway.settings.values import Person
+from dpselect.release.formatting import Json
+
+
+def too_much(person: Person, share: Fraction) -> str | None:
+    """Why one question of this part of the quota is refused to them, if it is."""
+    if person.max_share is None or share <= person.max_share:
+        return None
+    return f"costs up to {percent(share, up=True)} of the budget, and one may cost {percent(person.max_share)} at most"
+
+
+def check(person: Person, share: Fraction, today: int) -> None:
+    """Refuse a new question that is too large, or one too many in a day."""
+    said = too_much(person, share)
+    if said is not None:
+        raise Refused("budget", f"The question {said}.", "ask with a smaller share")
+    if person.max_a_day is not None and today >= person.max_a_day:
+        said = f"You asked {today} questions in 24 hours, and {person.max_a_day} are the most."
+        raise Refused("too-many", said, "answers that are paid for are free to read", after=3600)
+
+
+def must_wait(person: Person, share: Fraction) -> bool:
+    """Must somebody else agree to a question of this part?"""
+    return person.approve_above is not None and share > person.approve_above
+
+
+def told(person: Person, price: dict[str, Json]) -> dict[str, Json]:
+    """A price with what these say of it."""
+    share, free = Fraction(str(price["share"])), price["free"]
+    said = None if free else too_much(person, share)
+    if said is not None:
+        return {**price, "fits": False, "sentence": said}
+    if must_wait(person, share) and not free:
+        return {**price, "sentence": f"{price['sentence']}; somebody else must agree first"}
+    return price

@@ -1,0 +1,51 @@
+"""`POST /mcp`: the tools of an agent over HTTP, a message in each request and its reply as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool as threaded
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dpselect.gateway.agents import LOOK, here
+from dpselect.gateway.problems import Refused
+from dpselect.gateway.web.api import SIGN_IN, written
+from dpselect.gateway.web.desk import desk_of
+from dpselect.gateway.web.routes import ANALYST, Route
+from dpselect.mcp.desk import is_open
+from dpselect.mcp.protocol import WrongError, answered, failed, read
+from dpselect.mcp.tools import AgentTools
+
+
+async def agents(request: Request) -> Response:
+    """The reply to a message; nothing where it asks for none."""
+    gateway, person = request.state.gateway, request.state.person
+    thinking = partial(desk_of(request).run, person.name)
+    try:
+        message = await thinking(read, await request.body())
+    except WrongError as wrong:
+        return written(failed(wrong), 400)
+    tools = AgentTools(here(gateway, person))
+    reply = await thinking(answered, message, tools, version("dpselect"), tools.begun)
+    if reply is None:
+        return Response(status_code=202)
+    found: dict[str, Any] = reply.get("result", {})
+    if "state" in found:  # the job of a question
+        with desk_of(request).holding(person.name):
+            job = found
+            while is_open(job):
+                await asyncio.sleep(LOOK)
+                person = await gateway.people.of(request)
+                if person is None:
+                    raise Refused("sign-in", SIGN_IN)
+                job = await threaded(gateway.job, person, found["id"])
+        said = {name: found[name] for name in ("resultType",) if name in found}
+        reply["result"] = {**await thinking(AgentTools(here(gateway, person)).ended, job), **said}
+    return written(reply)
+
+
+ROUTE = Route("POST", "/mcp", agents, ANALYST)

@@ -1,0 +1,313 @@
+"""Planted texts: over all tiny data none comes back more often than its law says, each law is reached, twins fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+from flint import arb, ctx
+
+import dpselect as dps
+from dpselect import mechanisms
+from dpselect._ground.reals import enclose
+from dpselect.aggregates.groups import GroupedCounts
+from dpselect.mechanisms import LimitedDomain, LimitedDomainByGroup, LimitedDomainLaplace, LimitedDomainSparse
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
+from dpselect.queries import planted
+from dpselect.queries.planted import fewest, of_any, of_laplace, of_limited, of_sparse, of_union
+from dpselect.questions.parts import Method
+from dpselect.testing import Law, law
+from tests.exact.laws import BITS, law_of
+from tests.exact.union_laws import sets_of, subsets, union_law
+
+Seen = Iterable[tuple[int, arb]]
+"""Of some data how many people share the text, and how likely it comes back."""
+CLOSE = 1e-12
+
+
+def kept(bound: Callable[[int], arb], seen: Seen) -> bool:
+    """Is the text never likelier than the bound says?"""
+    with ctx.workprec(BITS):
+        return all(float(p.mid()) <= min(1.0, float(bound(m).mid())) + CLOSE for m, p in seen)
+
+
+def likely(found: Law, said: Callable[[Any], bool]) -> arb:
+    with ctx.workprec(BITS):
+        return sum((p for answer, p in found.items() if said(answer)), arb(0))
+
+
+def reached(bound: Callable[[int], arb], seen: Seen, near: float = 1 - 1e-9) -> bool:
+    """Is it anywhere all but as likely?"""
+    with ctx.workprec(BITS):
+        return any(float(p.mid()) >= near * float(bound(m).mid()) for m, p in seen)
+
+
+# ---- limited domain -----------------------------------------------------------------------------------------------
+
+
+def limited(**more: Any) -> LimitedDomain:
+    delta = Fraction(1, 100)
+    return LimitedDomain(epsilon_per_pick=Fraction(1, 2), delta=delta, delta_threshold=delta, **more)
+
+
+LIMITED = [
+    {"k": 1, "k_bar": 1},
+    {"k": 1, "k_bar": 2},
+    {"k": 2, "k_bar": 2},
+    {"k": 2, "k_bar": 2, "max_items_per_user": 1},
+    {"k": 2, "k_bar": 2, "sensitivity": 2},
+    {"k": 3, "k_bar": 3, "max_items_per_user": 2},
+]
+
+
+def of_one_item(mechanism: Any, others: int = 2, people: int = 4, most: int = 2) -> list[tuple[int, arb]]:
+    """The text is item 0, whatever all others have."""
+    scale = getattr(mechanism, "sensitivity", 1)
+    return [
+        (m, likely(law_of(mechanism, (m * scale, *rest)), lambda answer: 0 in answer))
+        for m in range(1, people + 1)
+        for rest in product(range(most + 1), repeat=others)
+    ]
+
+
+@pytest.mark.parametrize("case", LIMITED, ids=str)
+def test_limited_domain_shows_a_text_no_more_often(case: dict[str, int]) -> None:
+    mechanism = limited(**case)
+    seen, bound = of_one_item(mechanism), of_limited(mechanism.terms)
+    assert kept(bound, seen)
+    if case["k"] == case["k_bar"]:  # nothing but bottom ends the list
+        assert reached(bound, seen, 0.9)
+        assert not kept(lambda m: bound(m) / 2, seen)
+        assert not kept(lambda m: bound(m - 1), seen)  # as if bottom stood one lower
+    general = of_any(mechanism.privacy.epsilon, mechanism.privacy.delta)
+    assert kept(general, seen)
+
+
+@pytest.mark.parametrize("case", [one for one in LIMITED if one["k_bar"] > 1], ids=str)
+def test_a_text_that_several_items_hold(case: dict[str, int]) -> None:
+    """Items 0 and 1 hold it; where users are bounded to one item, they share them."""
+    mechanism, most = limited(**case), case.get("max_items_per_user")
+    scale = case.get("sensitivity", 1)
+    seen = [
+        (m, likely(law_of(mechanism, (scale * a, scale * b, c)), lambda answer: 0 in answer or 1 in answer))
+        for m in range(1, 5)
+        for a, b, c in product(range(m + 1), range(m + 1), range(3))
+        if most is None or a + b <= most * m
+    ]
+    assert kept(of_limited(mechanism.terms, several=True), seen)
+    if case["k"] > 1 and most != 1:
+        assert not kept(of_limited(mechanism.terms), seen)  # as if one item held it
+
+
+@pytest.mark.parametrize(
+    ("groups", "most"), [(1, None), (1, 1), (2, None)], ids=["one group", "one item", "two groups"]
+)
+def test_by_group_a_text_is_an_item_or_the_name_of_a_group(groups: int, most: int | None) -> None:
+    delta = Fraction(1, 50)
+    mechanism = LimitedDomainByGroup(
+        k=2,
+        k_bar=2,
+        max_groups_per_user=groups,
+        epsilon_per_pick=Fraction(1, 2),
+        delta=delta,
+        delta_threshold=delta / groups,
+        max_items_per_user=most,
+    )
+
+    def shown(table: tuple[tuple[int, ...], ...]) -> Law:
+        found = GroupedCounts.of({g: dict(enumerate(counts)) for g, counts in enumerate(table)})
+        return law(
+            lambda draws: tuple(
+                (found.groups(one.groups)[0], tuple(found.items(one.rows))) for one in mechanism.picks(found, draws)
+            )
+        )
+
+    as_item = [
+        (m, likely(shown(((a, 2), (b, 1))), lambda answer: any(0 in items for _, items in answer)))
+        for m in range(1, 4)
+        for a, b in product(range(m + 1), repeat=2)
+        if a + b <= groups * m
+    ]
+    each = mechanism.each.terms
+    assert kept(of_limited(each, groups=groups), as_item)
+    assert not kept(of_limited(each), as_item)  # as if all were in one group
+    as_name = [
+        (m, likely(shown(((a, b), (2, 2))), lambda answer: any(group == 0 for group, _ in answer)))
+        for m in range(1, 4)
+        for a, b in product(range(m + 1), repeat=2)
+        if most is None or a + b <= most * m
+    ]
+    assert kept(of_limited(each, groups=0, named=1), as_name)
+    if most is None:
+        assert not kept(of_limited(each, groups=1), as_name)  # as if a group had one item
+
+
+# ---- noise on both sides ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", [{"k": 1, "k_bar": 1}, {"k": 2, "k_bar": 2}, {"k": 1, "k_bar": 1, "sensitivity": 2}])
+def test_a_noisy_threshold_shows_a_text_no_more_often(case: dict[str, int]) -> None:
+    mechanism = LimitedDomainSparse(epsilon=4, delta=Fraction(1, 20), **case)
+    seen, bound = of_one_item(mechanism, others=1), of_sparse(mechanism, several=False)
+    assert kept(bound, seen)
+    if case["k_bar"] == 1:
+        assert reached(bound, seen)
+        assert not kept(lambda m: bound(m) * 0.99, seen)
+    both = [(m, likely(law_of(mechanism, (m, m)), bool)) for m in range(1, 3) if case["k_bar"] == 2]
+    assert kept(of_sparse(mechanism, several=True), both)
+
+
+def test_laplace_noise_shows_a_text_no_more_often() -> None:
+    mechanism = LimitedDomainLaplace(k=1, k_bar=1, epsilon=3, delta=Fraction(1, 20), max_items_per_user=1)
+    bound = of_laplace(mechanism, several=False)
+    seen = of_one_item(mechanism, others=1, people=3, most=1)
+    assert kept(bound, seen)
+    assert reached(bound, seen)
+    assert not kept(lambda m: bound(m) * 0.99, seen)
+
+
+# ---- set unions ---------------------------------------------------------------------------------------------------
+
+
+def of_unions(mechanism: Any, most: int, text: set[int]) -> Iterator[tuple[int, arb]]:
+    """All databases of at most three users of three items, the most of whom hold the text."""
+    every = subsets(3, most)
+    for users in range(1, 4):
+        for database in product(every, repeat=users):
+            people = sum(1 for items in database if text & set(items))
+            if people:
+                found = union_law(mechanism, database, 3)
+                yield people, likely(found, lambda answer: any(answer >> item & 1 for item in text))
+
+
+NAMES = "CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian GreedyGeometric"
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_a_union_shows_a_text_no_more_often(name: str) -> None:
+    more = {"alpha": 0} if name.startswith(("Policy", "Greedy")) else {}
+    mechanism = getattr(mechanisms, name)(epsilon=1, delta=Fraction(1, 10), max_items_per_user=2, **more)
+    seen = list(of_unions(mechanism, 2, {0}))
+    bound = of_union(mechanism, several=False)
+    assert kept(bound, seen)
+    near = 0.5 if name == "PolicyGaussian" else 1 - 1e-9  # which leaves room for the rounding of floats
+    assert reached(bound, seen, near)
+    assert not kept(lambda m: bound(m) * near * 0.99, seen)
+    pairs = list(of_unions(mechanism, 2, {0, 1}))
+    assert kept(of_union(mechanism, several=True), pairs)
+    assert kept(of_any(Fraction(1), Fraction(1, 10)), [*seen, *pairs])
+
+
+def test_no_release_shows_a_text_more_often_than_the_best_for_one_item() -> None:
+    mechanism = mechanisms.TruncatedGeometric(epsilon=1, delta=Fraction(1, 10))
+    seen = list(of_unions(mechanism, 1, {0}))
+    bound = of_any(Fraction(1), Fraction(1, 10))
+    assert kept(bound, seen)
+    assert reached(bound, seen)
+    assert not kept(of_any(Fraction(1), Fraction(9, 100)), seen)
+
+
+def test_rounds_show_a_text_no_more_often() -> None:
+    mechanism = RenyiShaped(epsilon=1, delta=Fraction(1, 10), max_items_per_user=2, rounds=2)
+    bound = of_union(mechanism, several=False)
+
+    def chance(database: tuple[tuple[int, ...], ...], text: set[int]) -> arb:
+        sets = sets_of(database, 2)
+        return likely(
+            law(lambda draws: tuple(mechanism(sets, draws=draws).tolist())), lambda found: bool(text & {*found})
+        )
+
+    seen = [(m, chance(((0,),) * m, {0})) for m in (1, 2, 3)]
+    seen += [(m, chance(((0, 1),) * m + ((1,),), {0})) for m in (1, 2)]
+    assert kept(bound, seen)
+    assert reached(bound, seen, 0.8)
+    one_round = RenyiShaped(epsilon=1, delta=Fraction(1, 10), max_items_per_user=2, rounds=1, part=Fraction(1, 6))
+    assert not kept(of_union(one_round, several=False), seen)  # as if only the first of the rounds counted
+    assert kept(of_union(mechanism, several=True), [(m, chance(((0, 1),) * m, {0, 1})) for m in (1, 2)])
+
+
+# ---- plans ----------------------------------------------------------------------------------------------------------
+
+
+def union_at(**more: Any) -> dps.Plan:
+    return dps.Union().at(epsilon=1, delta="1e-6", **more)
+
+
+PLANS: dict[str, tuple[dps.Plan, int, int]] = {
+    "limited domain": (dps.TopK(10).at(epsilon=1, delta="1e-6"), 100, 130),
+    "sparse": (dps.TopK(10, method="limited-domain-sparse").at(epsilon=1, delta="1e-6"), 20, 80),
+    "Laplace": (
+        dps.TopK(10, method="limited-domain-laplace").at(epsilon=1, delta="1e-6", max_items_per_user=5),
+        60,
+        150,
+    ),
+    "discovery": (dps.TopK(10, method="discover").at(epsilon=1, delta="1e-6", max_items_per_user=5), 15, 60),
+    "discovery, its bound chosen": (dps.TopK(10, method="discover").at(epsilon=1, delta="1e-6"), 9, 11),
+    "by group": (dps.TopK(3, by=dps.By("c", max_groups_per_user=1)).at(epsilon=1, delta="1e-6"), 20, 60),
+    "by group, its bound chosen": (dps.TopK(3, by="c").at(epsilon=1, delta="1e-6"), 9, 11),
+    "union": (union_at(max_items_per_user=5), 15, 60),
+    "union, its bound chosen": (union_at(), 9, 11),
+    "quantiles of groups that are found": (dps.Quantile(bounds=(0, 9), by="c").at(epsilon=1, delta="1e-6"), 40, 90),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_says_how_few_people_do_not_matter(name: str) -> None:
+    plan, low, high = PLANS[name]
+    found = fewest(plan)
+    assert found is not None
+    assert low <= found <= high
+    general = planted._least(of_any(plan.price.epsilon, plan.price.delta), planted.CHANCE)
+    assert found >= general
+    rarer = fewest(plan, chance=Fraction(1, 10**4))
+    assert rarer is not None
+    assert rarer < found
+    assert fewest(plan, periods=3) == (found - 1) // 3 + 1  # one person counts in each
+    in_parts = fewest(plan, parts=True)
+    assert in_parts is not None
+    assert general <= in_parts <= found
+
+
+def test_it_is_the_number_of_the_page() -> None:
+    """N = 1 + ln(p M / delta_t) / epsilon_pick, rounded up."""
+    plan = PLANS["limited domain"][0]
+    terms = plan.selection.selector.terms  # type: ignore[attr-defined]
+    with ctx.workprec(BITS):
+        real = 1 + (enclose(terms.bottom(1000) / 100)).log() / enclose(terms.epsilon_per_pick)
+        assert fewest(plan) == int(real.floor().unique_fmpz()) + 1
+    assert of_limited(terms)(fewest(plan) or 0) > enclose(planted.CHANCE) >= of_limited(terms)((fewest(plan) or 0) - 1)
+
+
+LISTED = [
+    dps.TopK(2, domain=["a", "b"]),
+    dps.Histogram(["a", "b"]),
+    dps.Users(),
+    dps.Choose(["a", "b"]),
+    dps.Quantile(bounds=(0, 9)),
+    dps.Quantile(bounds=(0, 9), by=dps.By("c", groups=["DE"])),
+]
+
+
+@pytest.mark.parametrize("question", LISTED, ids=repr)
+def test_where_all_is_listed_nothing_of_strangers_comes_back(question: dps.Question) -> None:
+    assert fewest(question.at(epsilon=1)) is None
+
+
+def test_an_answer_says_more_than_its_price_where_a_bound_was_chosen() -> None:
+    rows = {"user": [*range(2000)] * 2, "item": ["a"] * 2000 + ["b"] * 2000, "c": ["x"] * 4000}
+    data, told = dps.Dataset(rows, user="user", item="item"), []
+    for question in (
+        dps.Union(),
+        dps.TopK(2, by="c"),
+        dps.TopK(2, method=Method("discover")),
+        dps.TopK(2, by="c", method="discover"),
+    ):
+        plan = data.plan(question, epsilon=1, delta="1e-6")
+        release = data.ask(plan)
+        assert set(release.labels) == {"a", "b"}
+        told.append((fewest(plan) or 0, fewest(plan, release=release) or 0))
+    assert all(before <= after for before, after in told)
+    assert all(before < after for before, after in told[:2])  # whatever bound was chosen

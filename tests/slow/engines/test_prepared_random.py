@@ -1,0 +1,187 @@
+"""Random rows, prepared at once or in parts, and random questions: the same answers as of the rows themselves.
+
+As a script it asks as many as it is told to: `python -m tests.slow.engines.test_prepared_random 10000 SEED`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpselect._ground.domain import Listed
+from dpselect._ground.periods import periods_of
+from dpselect.aggregates.measures import Mean, Sum
+from dpselect.aggregates.totals import Totals
+from dpselect.aggregates.value_counts import Grid
+from dpselect.dataset import prepare
+from dpselect.engines.port import PerUser
+from dpselect.engines.registry import Engine, open_engine
+from tests.engines.test_conformance import named, pairs
+
+OF_A_FOLDER = 100  # questions
+KEY = b"key of the test."
+pytestmark = pytest.mark.usefixtures("one_duckdb")
+SORTS = {"day": ("day", "week", "month"), "month": ("month", "quarter"), "week": ("week",)}
+NAMES = {
+    "day": ["2026-01-03", "2026-01-01..2026-02-03"],
+    "week": ["2026-W02", "2026-W01..2026-W09"],
+    "month": ["2026-01", "2026-01..2026-03"],
+    "quarter": ["2026-Q1", "2025-Q4..2026-Q1"],
+}
+
+
+def table(of: random.Random) -> pa.Table:
+    """Few users or many, with repeated rows, missing values, and numbers of all sorts."""
+    rows, users, items = of.choice([0, 1, 5, 60, 300]), of.choice([1, 4, 40]), of.choice([1, 3, 25])
+
+    def maybe(value: Any) -> Any:
+        return None if of.random() < 0.05 else value
+
+    first = datetime.datetime(2026, 1, 1)
+    columns = {
+        "user": (pa.string(), lambda: maybe(f"u{of.randrange(users)}")),
+        "item": (pa.string(), lambda: maybe(of.choice(["", "Ä", "a b", "'", '"x"', f"i{of.randrange(items)}"]))),
+        "number": (pa.int32(), lambda: maybe(of.randrange(-3, 4))),
+        "real": (pa.float64(), lambda: maybe(of.choice([0.0, -0.0, float("nan"), 1.5, float("inf")]))),
+        "kept": (pa.string(), lambda: maybe(of.choice("pqr"))),
+        "flag": (pa.bool_(), lambda: maybe(of.random() < 0.5)),
+        "weight": (pa.float64(), lambda: maybe(of.choice([0.5, 1.0, -2.25, 1e9]))),
+        "at": (pa.timestamp("us"), lambda: maybe(first + datetime.timedelta(hours=of.randrange(24 * 80)))),
+    }
+    made = {name: pa.array([draw() for _ in range(rows)], kind) for name, (kind, draw) in columns.items()}
+    repeated = pa.table(made)
+    return repeated.take(pa.array([place for place in range(rows) for _ in range(of.choice([1, 1, 2]))], pa.int64()))
+
+
+def prepared(of: random.Random, folder: Path) -> tuple[Path, Path, dict[str, Any]]:
+    """The rows as files, and prepared in as many parts, and what was said of them."""
+    rules: dict[str, Any] = {"user": of.choice(["user", "user", ["user", "flag"]])}
+    rules["item"] = of.choice(["item", "number", "real", ["item", "number"]])
+    taken = {*([rules["user"]] if isinstance(rules["user"], str) else rules["user"])}
+    taken |= {*([rules["item"]] if isinstance(rules["item"], str) else rules["item"])}
+    keep = [name for name in ("item", "number", "real", "kept", "flag") if name not in taken]
+    rules |= {"keep": of.sample(keep, of.randrange(len(keep) + 1)), "weights": "weight"}
+    if of.random() < 0.7:
+        rules |= {"time": "at", "period": of.choice(list(SORTS))}
+    (folder / "rows").mkdir()
+    whole, parts = table(of), of.choice([1, 1, 2, 4])
+    for at in range(parts):
+        part = whole.take(pa.array(range(at, whole.num_rows, parts), pa.int64()))
+        part = part.replace_schema_metadata({"part": str(at)})  # no two parts have the same contents
+        pq.write_table(part, folder / "rows" / f"{at}.parquet")
+        given = {"add": True} if at else rules
+        prepare(folder / "rows" / f"{at}.parquet", to=folder / "x.prepared", **given)
+    return folder / "rows", folder / "x.prepared", rules
+
+
+def condition(of: random.Random, columns: list[str]) -> str:
+    one = {
+        "item": ["item < 'b'", "item <> ''", "item IS NULL"],
+        "number": ["number >= 0", "number IN (1, 2)", "number IS NULL OR number < 0"],
+        "real": ["real > 1", "real = 0"],
+        "kept": ["kept = 'p'", "kept <> 'q'", "kept LIKE 'r%'", "kept IS NULL"],
+        "flag": ["flag", "NOT flag"],
+        "user": ["user <> 'u1'", "user > 'u2'"],
+        "weight": ["weight > 0"],
+    }
+    found = [of.choice(one[of.choice(columns)]) for _ in range(of.choice([1, 1, 2]))]
+    return f" {of.choice(['AND', 'OR'])} ".join(found)
+
+
+def question(of: random.Random, rules: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """What an engine is opened with, and what it is asked."""
+    user, item = rules["user"], rules["item"]
+    columns = [*([user] if isinstance(user, str) else user), *([item] if isinstance(item, str) else item)]
+    columns += [*rules["keep"], "weight"]
+    asked: dict[str, Any] = {"user": tuple(user) if isinstance(user, list) else user, "key": KEY}
+    prepared_item = tuple(item) if isinstance(item, list) else item
+    others = [name for name in columns if name not in ("user", "flag")]
+    asked["item"] = prepared_item if of.random() < 0.8 else of.choice(others)
+    if of.random() < 0.6:
+        few = rules["keep"] if rules["keep"] and of.random() < 0.5 else columns
+        asked["where"] = condition(of, few)
+    if "time" in rules and of.random() < 0.6:
+        sort = of.choice(SORTS[rules["period"]])
+        asked["periods"] = periods_of("at", sort, of.choice(NAMES[sort]), "UTC")
+    how = of.choice(["top", "top", "top", "groups", "domain", "bound", "sets", "values", "by", "totals", "measures"])
+    if how == "bound":
+        asked["max_items_per_user"] = of.choice([1, 2, 1000])
+    if how == "totals":
+        asked["totals"] = Totals.of("weight", 10)
+    if how == "measures":
+        asked["measures"] = (Sum("weight", -5, 20), Mean("weight", 0, 10))
+    if how == "by":
+        groups = [name for name in (*rules["keep"], "weight") if name != asked["item"]]
+        how = how if groups else "top"
+        asked["by"] = tuple(of.sample(groups, min(len(groups), 1)))
+    return asked, how
+
+
+def answer(engine: Engine, how: str, most: int) -> object:
+    """What it finds: of a bound that draws, how many pairs are kept, and that no item has more users than it had."""
+    if how in ("top", "totals"):
+        return pairs(engine.top(most))
+    if how == "groups":
+        return pairs(engine.grouped())
+    if how == "domain":
+        names = [label for label, _ in pairs(engine.top(3))]
+        return pairs(engine.grouped(Listed((*names, *names[:1])))) if names and names[0] == names[0] else None
+    if how == "bound":
+        return sum(count for _, count in pairs(engine.top(10**6)))
+    if how == "sets":
+        return sorted(named(engine.contributions()), key=repr)
+    if how == "values":
+        at = [engine.users_at(Grid.of((-10, 30), "0.5"), which) for which in (PerUser.MIN, PerUser.MAX, PerUser.MEAN)]
+        return [(one.places.tolist(), one.users.tolist()) for one in at]
+    if how == "measures":
+        names = [label for label, _ in pairs(engine.top(3))]
+        return [[(one.total, one.users) for one in row] for row in engine.measured(names)]
+    found = engine.top_by(1000, 1000)
+    at = np.arange(len(found.sizes))
+    return repr(
+        (found.sizes.tolist(), found.counts.tolist(), found.groups(at), found.items(np.arange(len(found.counts))))
+    )
+
+
+def compare(questions: int, seed: int) -> int:
+    """Ask so many questions of both; how many were refused by both, in the same words."""
+    of, refused = random.Random(seed), 0
+    for at in range(questions):
+        if at % OF_A_FOLDER == 0:
+            with tempfile.TemporaryDirectory(prefix="compared-") as place:
+                source, ours, rules = prepared(of, Path(place))
+                for _ in range(min(OF_A_FOLDER, questions - at)):
+                    asked, how = question(of, rules)
+                    most = of.choice([1, 2, 1000])
+                    found = []
+                    for path in (source, ours):
+                        try:
+                            with open_engine(path, **asked) as engine:
+                                if how == "values":
+                                    engine.check_values()
+                                found.append(repr(answer(engine, how, most)))
+                        except ValueError as error:
+                            found.append(f"refused: {error}")
+                        except Exception as error:
+                            found.append(f"refused: {type(error).__name__}: {error}")
+                    refused += found[0].startswith("refused")
+                    assert found[0] == found[1], (seed, at, rules, asked, how, found)
+    return refused
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_questions_are_answered_as_of_the_rows(seed):
+    assert compare(OF_A_FOLDER, seed) < OF_A_FOLDER / 2
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"refused: {compare(int(sys.argv[1]), int(sys.argv[2]))}\n")
