@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import dpselect as dps
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Constant, Name, Operation
+from dpselect.errors import ParameterError
 from dpselect.gateway import filters
 from dpselect.gateway.pages import conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
@@ -161,3 +162,19 @@ def test_the_python_of_a_question_asks_it(body: dict[str, Any], monkeypatch: pyt
     usual = {"counts": False, "users": False}
     kept = {name: value for name, value in {**body, **price, "data": "plays"}.items() if usual.get(name) is not value}
     assert {name: str(value) for name, value in asked[0].items()} == {name: str(value) for name, value in kept.items()}
+
+
+@pytest.mark.parametrize(
+    ("where", "must"),
+    [
+        ("country = 'Atlantis'", "compare country with listed values, got a value that is not listed"),
+        ("country IN ('DE', 'Atlantis')", "compare country with listed values, got a value that is not listed"),
+        ("country > 'DE'", "by =, <>, IN or IS NULL, got another condition"),
+    ],
+)
+def test_a_value_that_is_not_listed_is_told_from_another_condition(where: str, must: str) -> None:
+    with pytest.raises(ParameterError) as found:
+        filters.check(where, {"country": ("DE", "FR")})
+    assert must in str(found.value)
+    assert "Atlantis" not in str(found.value)
+    assert "FR" not in str(found.value)

@@ -17,7 +17,7 @@ from dpselect.gateway import views
 from dpselect.gateway.agents import here
 from dpselect.mcp.desk import afar, words_of
 from dpselect.mcp.protocol import INSTRUCTIONS
-from dpselect.mcp.tools import FREE, AgentTools
+from dpselect.mcp.tools import AGAIN, FREE, AgentTools
 from dpselect.questions.questions import QUESTIONS
 from tests.gateway.served import Served, serving
 from tests.mcp.talking import called, line, sent
@@ -62,7 +62,7 @@ def test_an_answer_is_short_and_whole(served: Served, tools: AgentTools) -> None
     assert near["paid_already_and_near_by"][0]["rows"] == release.labels
     other = called(tools, "price", tool="top_k", arguments={"k": 5, "where": "minutes > 3"})
     assert other["paid_already_and_near_by"] == []
-    assert called(tools, "top_k", k=3, share="20%") == found  # and it costs nothing more
+    assert called(tools, "top_k", k=3, share="20%") == {**found, "cost": AGAIN}  # and it costs nothing more
     assert "80" in called(tools, "budget")[0]["left_of_yours"]
 
 

@@ -53,8 +53,11 @@ def _check(node: Node, lists: Lists) -> None:
     allowed = lists[listed[0].lower()] or ()
     if node.sort == "IS NULL":
         return
-    if node.sort not in _EQUAL or not all(_among(part, allowed) for part in node.parts[1:]):
+    if node.sort not in _EQUAL:
         raise ParameterError("where", must, "another condition", "GET /v1/data has the lists")
+    if not all(_among(part, allowed) for part in node.parts[1:]):
+        must = f"compare {listed[0]} with listed values"
+        raise ParameterError("where", must, "a value that is not listed", "GET /v1/data has the lists")
 
 
 def _among(node: Node, allowed: tuple[Scalar, ...]) -> bool:

@@ -33,6 +33,11 @@ NOTHING = (
     "there are none, and asking again costs again."
 )
 FEWER = "Fewer came back than asked for: no others have enough people to be told."
+FEWER_SUMS = (
+    "Fewer came back than asked for: the sums of the others are too small for this noise, which says nothing of how "
+    "many people they have. A smaller at_most has less noise, and cuts what one person adds: ask price."
+)
+AGAIN = "nothing: this answer was paid for before"
 UNKNOWN = "not known before: a bound is chosen privately first; max_groups_per_user fixes that of groups"
 CANNOT = {
     "top_k": "how many people (unless counts), how far one leads another, or that a missing item has few or none",
@@ -40,7 +45,7 @@ CANNOT = {
     "choose": "how many people, or how far the chosen item leads",
     "histogram": "exact numbers: each row has its interval from low to high",
     "users": "an exact number: a row has its interval from low to high",
-    "quantile": "a total, a mean or anything of an event: each person takes part with one value",
+    "quantile": "how far off a value is in its own unit, so not which of two near values is larger; a total or a mean",
 }
 DATA: Schema = {"type": "string", "description": "which data; else the first"}
 ITEM: Schema = {
@@ -118,7 +123,8 @@ class AgentTools:
             raise WrongError(PARAMS, "there is no tool of that name")
         try:
             if name in QUESTIONS:
-                return self._desk.ask(self._body(name, arguments))
+                job = self._desk.ask(self._body(name, arguments))
+                return {**job, "again": job["state"] == "answered"}  # it was, before it was asked now
             refuse_unknown(name, arguments, FREE[name][1])
             made: Callable[..., Any] = getattr(self, f"_{name}")
             return _told(made(**arguments))
@@ -144,7 +150,8 @@ class AgentTools:
         if job["state"] != "answered":
             raise error_of({"type": f"/problems/{job['state']}", **(job["problem"] or {})})
         number = str(job["answer"]).rpartition("/")[2]
-        return _told({**self._answered(number, job["question"]), "cost": str((job["cost"] or {}).get("sentence"))})
+        cost = AGAIN if job.get("again") else str((job["cost"] or {}).get("sentence"))
+        return _told({**self._answered(number, job["question"]), "cost": cost})
 
     def _answered(self, number: str, question: Any, start: int = 0) -> dict[str, Json]:
         """An answer in short."""
@@ -225,7 +232,8 @@ def shown(release: Release, start: int = 0) -> dict[str, Json]:
     columns = {name: values for name, values in columns.items() if name != "rank"}
     some = [[_safe(one) for one in row] for row in zip(*(values[start:] for values in columns.values()), strict=True)]
     good = release.accuracy if release.items else release.accuracy.of_nothing
-    said = NOTHING if not release.items else None if release.complete else FEWER
+    fewer = FEWER_SUMS if (release.question or {}).get("by_weight") else FEWER
+    said = NOTHING if not release.items else None if release.complete else fewer
     return {
         **({} if said is None else {"answer": said}),
         **({"note": STRANGERS} if any(isinstance(one, str) for row in some for one in row) else {}),

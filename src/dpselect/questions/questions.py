@@ -151,7 +151,7 @@ class Question(Value):
 
 @frozen
 class TopK(Question):
-    """The k items that most distinct users share, best first; or, by `score`, those of the largest totals or gains.
+    """The k items that most distinct users share, best first; or those of the largest totals or gains.
 
     >>> TopK(5, by=By("country", groups=["DE", "FR"]), counts=True)
     TopK(5, by=By('country', groups=['DE', 'FR']), counts=True)
