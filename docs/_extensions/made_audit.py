@@ -71,14 +71,14 @@ def _row(file: str) -> list[str]:
     shown = [f"`{path.removeprefix('tests/')}`" for path in (*most, *twins[:MOST_TESTS])]
     more = len(tests) + len(twins) - len(shown)
     words = [*shown, f"{more} more"] if more else shown
-    return [f"`{file}`{_proof(text)}", str(_lines(file)), said, ", ".join(words)]
+    return [f"`{file}`{_proof(file, text)}", str(_lines(file)), said, ", ".join(words)]
 
 
-def _proof(text: str) -> str:
-    """A link to the page that the file names for its proof, or on which a class of it is written about, not linked."""
+def _proof(file: str, text: str) -> str:
+    """A link to the page that the file names for its proof, or on which a mechanism of it is written about, not linked."""
     for page in re.findall(r"[Pp]roofs?: docs/([\w/-]+\.md)", text):
         return f" ([proof](../{page}))"
-    for name in re.findall(r"^class (\w+)", text, re.MULTILINE):
+    for name in re.findall(r"^class (\w+)", text, re.MULTILINE) if file.startswith("mechanisms/") else ():
         for path in sorted((DOCS / "mechanisms").glob("*.md")):
             if re.search(rf"(?<!\[)`{name}`", path.read_text("utf-8")):
                 return f" ([proof](../mechanisms/{path.name}))"

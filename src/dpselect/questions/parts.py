@@ -55,7 +55,7 @@ class By(Value):
     max_groups_per_user: int | None = param(
         whole(),
         default=None,
-        help="most groups that a user counts in, which share epsilon (1, or chosen for 1/20 of epsilon)",
+        help="most groups per user, which share epsilon (1, or chosen for 1/20 of epsilon)",
     )
     sizes: bool = param(FLAG, default=False, help="a noisy number of users of each group too", flat="users", rare=True)
 

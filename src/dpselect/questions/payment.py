@@ -28,7 +28,7 @@ class Payment(Value):
     delta: Number | None = param(
         DELTA,
         default=None,
-        help="probability that this limit fails (1e-6 where items or groups must be found, else 0)",
+        help="probability that this fails (1e-6 where items or groups must be found, else 0)",
     )
     within: int | None = param(
         whole(),
