@@ -75,7 +75,7 @@ def _row(file: str) -> list[str]:
 
 
 def _proof(file: str, text: str) -> str:
-    """A link to the page that the file names for its proof, or on which a mechanism of it is written about, not linked."""
+    """A link to the page that the file names for its proof, or on which a mechanism of it has more than a link."""
     for page in re.findall(r"[Pp]roofs?: docs/([\w/-]+\.md)", text):
         return f" ([proof](../{page}))"
     for name in re.findall(r"^class (\w+)", text, re.MULTILINE) if file.startswith("mechanisms/") else ():
