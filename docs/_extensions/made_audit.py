@@ -30,17 +30,26 @@ def rooms(_page: str, _argument: str) -> str:
     found = []
     for room in BASE:
         files = [file for file in FILES if room_of(file) == room]
-        row = planted.get(room)
-        noticed = "none planted" if row is None else f"{row['killed']} of {row['mutants']}; {row['survived']} were not"
-        found.append([f"`{room}`", str(len(files)), f"{sum(map(_lines, files)):,}", noticed])
+        found.append([f"`{room}`", str(len(files)), f"{sum(map(_lines, files)):,}", _noticed(planted.get(room))])
     total = [file for file in FILES if room_of(file) in BASE]
     found.append(["all", str(len(total)), f"{sum(map(_lines, total)):,}", ""])
-    return table(["room", "files", "code lines", "planted faults that quick tests noticed"], found)
+    return table(["room", "files", "code lines", "planted faults in quick tests"], found)
 
 
-def files(_page: str, folders: str) -> str:
-    """The files of some folders."""
-    found = [file for folder in folders.split() for file in FILES if file.rpartition("/")[0] == folder and _lines(file)]
+def _noticed(row: dict[str, str] | None) -> str:
+    """What became of the faults that were tried; those drawn and not begun say nothing about the tests."""
+    if row is None:
+        return "none planted"
+    tried = int(row["mutants"]) - int(row["not_begun"])
+    noticed = int(row["killed"]) + int(row["killed_by_tests_written_now"])
+    return f"{tried} of {row['mutants']} tried: {noticed} noticed, {row['survived']} missed"
+
+
+def files(_page: str, places: str) -> str:
+    """The files of some folders, and some files."""
+    found = [
+        file for place in places.split() for file in FILES if place in (file, file.rpartition("/")[0]) and _lines(file)
+    ]
     return table(["file", "lines", "what it does", "tests and twins that name it"], map(_row, found))
 
 
@@ -62,14 +71,16 @@ def _row(file: str) -> list[str]:
     shown = [f"`{path.removeprefix('tests/')}`" for path in (*most, *twins[:MOST_TESTS])]
     more = len(tests) + len(twins) - len(shown)
     words = [*shown, f"{more} more"] if more else shown
-    return [f"`{file}`{_proof(text)}", str(_lines(file)), said, ", ".join(words)]
+    return [f"`{file}`{_proof(file, text)}", str(_lines(file)), said, ", ".join(words)]
 
 
-def _proof(text: str) -> str:
-    """A link to the page on which a class of this file is proved."""
-    for name in re.findall(r"^class (\w+)", text, re.MULTILINE):
+def _proof(file: str, text: str) -> str:
+    """A link to the page that the file names for its proof, or on which a mechanism of it has more than a link."""
+    for page in re.findall(r"[Pp]roofs?: docs/([\w/-]+\.md)", text):
+        return f" ([proof](../{page}))"
+    for name in re.findall(r"^class (\w+)", text, re.MULTILINE) if file.startswith("mechanisms/") else ():
         for path in sorted((DOCS / "mechanisms").glob("*.md")):
-            if f"`{name}`" in path.read_text("utf-8"):
+            if re.search(rf"(?<!\[)`{name}`", path.read_text("utf-8")):
                 return f" ([proof](../mechanisms/{path.name}))"
     return ""
 

@@ -28,6 +28,13 @@ AMERICAN = re.compile(
     re.IGNORECASE,
 )
 
+# Turns of another century: say who does what, in the usual order.
+MANNERED = re.compile(
+    r"\b(in so many\b|stands? (?:above|below|beside)\b|(?:is|are) said\b|as it were\b|shown (?:is|are)\b"
+    r"|(?:there|where)(?:of|in|upon)\b|upon\b)|, and no [\w-]+\.$",
+    re.IGNORECASE,
+)
+
 
 def relative(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
@@ -54,8 +61,8 @@ def test_a_line_holds_one_sentence():
     assert not found, "these sentences begin a line of their own:\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize("words", [TALKING_DOWN, AMERICAN], ids=["plain", "British"])
-def test_words_are_plain_and_british(words):
+@pytest.mark.parametrize("words", [TALKING_DOWN, AMERICAN, MANNERED], ids=["plain", "British", "direct"])
+def test_words_are_plain_british_and_direct(words):
     found = [f"{relative(page)}:{one}" for page in PAGES for one in found_by(words, page.read_text("utf-8"))]
     assert not found, "\n".join(found)
 
@@ -71,3 +78,9 @@ def test_a_second_sentence_is_found():
         "The gain is at most 1. Proofs follow.",
     ):
         assert sentence_ends(line), line
+
+
+def test_a_mannered_turn_is_found():
+    for line in ("Shown are the items.", "It is counted, and no row.", "So it is said below.", "Thereof one is paid."):
+        assert found_by(MANNERED, line), line
+    assert not found_by(MANNERED, "No row is read, and no user has two.")

@@ -43,11 +43,11 @@ def options(command: argparse.ArgumentParser) -> None:
     shared.files(command, "a file of data, settings of a gateway (.toml), or the address of one")
     option(command, "--analyst", metavar="NAME", help="who asks: whose quota pays")
     option(command, "--token-file", metavar="FILE", help="holds the token for an address", rare=True)
-    option(command, "--config", action="store_true", help="print what a client's settings need, and end")
+    option(command, "--config", action="store_true", help="print the settings for a client and exit")
     group = command.add_argument_group("of a file")
     shared.users_and_items(group)
     several(group, "--by", shown="COLUMN,...", help="columns by which an agent may ask in groups")
-    several(group, "--filter", shown="COLUMN,...", help="columns on which it may put conditions")
+    several(group, "--filter", shown="COLUMN,...", help="columns that an agent may filter by")
     said = f"how many rows there are at most: declared, as it decides when answers leave (default {ROWS:,})"
     for name, shown, text in (
         ("--table", "NAME", "the table, of a database"),

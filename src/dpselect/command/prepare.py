@@ -44,9 +44,9 @@ def options(command: argparse.ArgumentParser) -> None:
     several(command, "--keep", shown="COLUMN,...", help=kept)
     several(command, "--weight", shown="COLUMN,...", help="columns of numbers, for sums and means")
     add(command, {**shared.TIMES, **shared.OF_SOURCES})
-    rows = "keep N rows at most of a user, or of a user in a period"
+    rows = "keep at most N rows of a user, or of a user in a period"
     option(command, "--max-rows-per-user", type=int, metavar="N", help=rows)
-    option(command, "--memory", metavar="SIZE", help="how much of it may be used, such as 4GiB")
+    option(command, "--memory", metavar="SIZE", help="most memory to use, such as 4GiB")
     shared.quiet(command)
 
 

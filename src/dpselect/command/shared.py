@@ -23,7 +23,7 @@ def files(command: Group, what: str = SOURCE) -> None:
 
 def users_and_items(group: Group, *, item: bool = True) -> None:
     """Whom a row is of, and what it is about. Prepared data say both themselves."""
-    several(group, "--user", shown="COLUMN,...", help="who is protected")
+    several(group, "--user", shown="COLUMN,...", help="who is protected: the column of users")
     if item:
         several(group, "--item", shown="COLUMN,...", help="what is asked about")
 
@@ -39,9 +39,7 @@ def rows(
         )
     option(group, "--where", metavar="SQL", help="only rows for which this condition holds")
     add(group, {**facts, **OF_SOURCES, **(SPLIT if split else {}), **TIMES})
-    several(
-        group, "--during", shown="PERIOD,...", help="the periods that are asked about: 2026-10, or 2026-09..2026-11"
-    )
+    several(group, "--during", shown="PERIOD,...", help="the periods of this question: 2026-10, or 2026-09..2026-11")
 
 
 def result(command: Group, *, lines: bool = False) -> None:
@@ -51,7 +49,7 @@ def result(command: Group, *, lines: bool = False) -> None:
     said = f"{', '.join(forms)}; else what -o says, or a table"
     option(group, "--format", choices=forms, metavar="NAME", help=said)
     option(group, "-o", "--output", metavar="FILE", help="write here; an old file stays until all is written")
-    said = "below a table say all: the promise, who counted, how it was found"
+    said = "add to a table: the promise, who counted, the method"
     option(group, "--explain", action="store_true", help=said)
     quiet(group)
 
@@ -59,7 +57,7 @@ def result(command: Group, *, lines: bool = False) -> None:
 def budget(command: Group) -> None:
     """Who pays."""
     group = command.add_argument_group("a budget that pays for it")
-    option(group, "--budget", metavar="FILE", help="the ledger that it is paid from (dpselect ledger --help)")
+    option(group, "--budget", metavar="FILE", help="the ledger that pays (dpselect ledger --help)")
     option(group, "--analyst", metavar="NAME", help="whose budget (default: your name on this computer)")
     option(group, "--data", default="default", metavar="NAME", help="what the ledger calls these data")
     snapshot = "names the state of the data, to know a question again"
@@ -70,7 +68,7 @@ def budget(command: Group) -> None:
 
 def gateway(command: Group) -> None:
     """Who keeps the data, where they are not here."""
-    group = command.add_argument_group("or asked of a gateway: FILE is then the name of data that it keeps")
+    group = command.add_argument_group("ask a gateway instead: FILE is the name of its data")
     said = "its address; DPSELECT_TOKEN holds the token that says who asks"
     option(group, "--gateway", metavar="URL", help=said)
     option(group, "--token-file", metavar="FILE", help="or this file does", rare=True)

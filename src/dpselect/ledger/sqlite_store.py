@@ -1,4 +1,6 @@
-"""A ledger in one SQLite file: write-ahead log, each commit on the disk before it returns, one writer at a time.
+"""A ledger in one SQLite file: write-ahead log, one writer at a time.
+
+A commit is on the disk before it returns, except one that need not last (`durable=False`), which the next one syncs.
 
 What SQLite says when something fails becomes a sentence for a person; its own text is never shown. A group may get at
 a ledger's files, where the owner says so; everybody may by oversight only.

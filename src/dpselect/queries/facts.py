@@ -84,12 +84,12 @@ class Facts(Value):
 
     _: KW_ONLY
     max_items_per_user: int | None = param(
-        whole(), default=None, help="for how many items a user counts, chosen at random"
+        whole(), default=None, help="most items that a user counts for, chosen at random"
     )
     exclude: Listed | Column | None = param(
         LISTED,
         default=None,
-        help="items that must not come back: [their rows do not count](data.md#items-that-must-not-come-back)",
+        help="items that are never returned: [their rows do not count](data.md#items-that-must-not-come-back)",
     )
     ngrams: int | Sequence[int] | None = param(
         LEVELS, default=None, help="for a text: the shortest and the longest; words by themselves by default"

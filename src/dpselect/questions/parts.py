@@ -46,7 +46,7 @@ class By(Value):
     said_as: ClassVar[str] = "groups"
 
     columns: str | Sequence[str] = param(
-        COLUMNS, help="the same in every group: of these columns, such as country", flat="by"
+        COLUMNS, help="repeat the question in every group of these columns, such as country", flat="by"
     )
     _: KW_ONLY
     groups: Sequence[Any] | Column | None = param(
@@ -55,7 +55,7 @@ class By(Value):
     max_groups_per_user: int | None = param(
         whole(),
         default=None,
-        help="in how many groups a user counts; each costs (1, or chosen for 1/20 of epsilon)",
+        help="most groups per user, which share epsilon (1, or chosen for 1/20 of epsilon)",
     )
     sizes: bool = param(FLAG, default=False, help="a noisy number of users of each group too", flat="users", rare=True)
 
@@ -104,7 +104,7 @@ class Total(Value):
 
     column: str = param(COLUMN, help="rank by sums over users of this column of numbers", flat="by_weight")
     _: KW_ONLY
-    at_most: Number | None = param(NUMBER, default=None, help="of such a sum, the most that one user gives to an item")
+    at_most: Number | None = param(NUMBER, default=None, help="most that one user adds to an item's sum")
     unit: Number | None = param(
         NUMBER, default=None, help="what a user's total is rounded to; 1", flat="weight_unit", rare=True
     )

@@ -28,12 +28,12 @@ class Payment(Value):
     delta: Number | None = param(
         DELTA,
         default=None,
-        help="how likely that may fail (1e-6 where items or groups are to be found, else 0)",
+        help="probability that this fails (1e-6 where items or groups must be found, else 0)",
     )
     within: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: by how many users an item or a rank [may be wrong](within.md)",
+        help="in place of epsilon: the accuracy, as [users or ranks off](within.md)",
     )
     threshold: int | None = param(
         whole(),

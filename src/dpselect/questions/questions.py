@@ -166,9 +166,9 @@ class TopK(Question):
     score: Total | Gain | None = param(inner(Total, Gain), default=None, help="what ranks items; else distinct users")
     counts: bool = param(FLAG, default=False, help=_COUNTS)
     measures: Sequence[Measure | str] | Measure | str | None = param(
-        MEASURES, default=None, help="of each item users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'"
+        MEASURES, default=None, help="for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'"
     )
-    domain: Items | None = param(DOMAIN, default=None, help="the items that there can be; else they are found")
+    domain: Items | None = param(DOMAIN, default=None, help="all items that can occur; found if not given")
     method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD)
 
 
@@ -192,7 +192,7 @@ class Choose(Question):
     verb: ClassVar[str] = "choose"
     without: ClassVar[tuple[str, ...]] = ("k_bar", "in_engine", "popular", "users")
 
-    domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
+    domain: Items | None = param(DOMAIN, default=None, help="all items that can occur")
     _: KW_ONLY
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
     method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
@@ -225,7 +225,7 @@ class Histogram(Question):
 
     verb: ClassVar[str] = "histogram"
 
-    domain: Items | None = param(DOMAIN, default=None, help="the items that there can be")
+    domain: Items | None = param(DOMAIN, default=None, help="all items that can occur")
 
 
 @frozen
