@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -329,13 +330,19 @@ class Dataset(Verbs):
             budget.check(plan.price.neighbors)
         log_question(plan, budget)
         before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
-        with self._opened(plan) as engine:
+        with ExitStack() as opened:
+            engine = opened.enter_context(self._opened(plan))
             answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
             asked = {**plan.key, "secure": draws.secure}
             what = self.question(plan.verb, asked, engine, budget.snapshot, before)
-            return what.told(budget.pay(plan, what, lambda: answer(draws, progress), fresh=fresh))
+
+            def ask() -> Release:
+                with opened.pop_all():  # clearing up takes as long as rows make it: it ends before anything is settled
+                    return answer(draws, progress)
+
+            return what.told(budget.pay(plan, what, ask, fresh=fresh))
 
     def _opened(self, plan: Plan) -> Engine:
         """An engine for what is planned."""

@@ -63,3 +63,10 @@ def test_what_is_stored_is_free_whatever_it_cost(served: Served) -> None:
     price = served.ann.post("/v1/price", body).json()
     assert (price["free"], price["fits"]) == (True, True)
     assert served.ann.ask(body)["cost"]["share"] == 0
+
+
+def test_what_is_stored_is_no_new_question_of_a_day(served: Served) -> None:
+    body = served.bob.ask(top(3, "1%"))["question"]
+    for key in "abcdef":  # a client of HTTP gives each request one
+        assert served.ann.ask(body, **{"Idempotency-Key": key})["cost"]["share"] == 0
+    assert served.ann.ask(top(2, "1%"))["state"] == "answered"

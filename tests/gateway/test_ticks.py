@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import Job, JobState
@@ -63,6 +64,23 @@ def test_success_and_failure_leave_on_one_grid(tmp_path: Path, workers: int, mon
             assert before.due is not None
             assert after.started_at is not None
             assert after.started_at > before.due - 1e-3
+
+
+def test_what_the_rows_left_is_cleared_up_before_anything_is_settled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else how long that takes would be seen between the settling, at its time, and the answer in everybody's list."""
+    done: list[str] = []
+
+    def told(what: str, run: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: (done.append(what), run(*given))[1]
+
+    with gateway(tmp_path, workers=1) as found:
+        for where, name in ((Workspace, "close"), (Turn, "wait_to_settle"), (Jobs, "settled")):
+            monkeypatch.setattr(where, name, told(name, getattr(where, name)))
+        answered, failed = ended(found, ["plays", "broken"])
+    assert (answered.state, failed.state) == (JobState.ANSWERED, JobState.FAILED)
+    assert done == ["close", "wait_to_settle", "settled", "close", "wait_to_settle"]
 
 
 class Clock:

@@ -10,6 +10,7 @@ from typing import Any
 from dpselect.gateway import views
 from tests.gateway.served import Served, serving
 
+HOST = b"127.0.0.1:8080"
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 
 
@@ -52,3 +53,28 @@ def test_who_is_taken_out_while_waiting_has_no_answer(tmp_path: Path) -> None:
         served.leave.set()
         waits.join(60)
         assert told[0].status_code == 401
+
+
+def test_who_has_left_takes_no_connection(tmp_path: Path) -> None:
+    """Else an agent that gives up waiting and sends a question again soon has no connection left to ask on."""
+    with serving(tmp_path) as served:
+        served.leave.clear()
+        call = {"name": "top_k", "arguments": {"k": 3, "share": "5%"}}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode()
+        comes = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+        async def receive() -> Any:
+            return next(comes, {"type": "http.disconnect"})
+
+        async def send(_: Any) -> None:
+            return
+
+        headers = [(name.lower().encode(), value.encode()) for name, value in served.headers("ann").items()]
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": [*headers, (b"host", HOST)]}
+        portal = served.http.portal
+        assert portal is not None
+        portal.call(served.http.app, {**scope, "query_string": b"", "scheme": "http"}, receive, send)
+        (job,) = views.questions(served.gateway, served.people["ann"])
+        assert job["state"] in ("queued", "running")
+        served.leave.set()
+        assert served.ann.ended(str(job["id"]))["state"] == "answered"

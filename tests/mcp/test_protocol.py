@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpselect.mcp import protocol
 from dpselect.mcp.tools import AgentTools
 from tests.gateway.served import Served
-from tests.mcp.talking import line, sent
+from tests.mcp.talking import called, line, sent
 
 META = {"io.modelcontextprotocol/protocolVersion": protocol.STATELESS}
 
@@ -100,7 +100,8 @@ def test_nobody_reads_the_replies(tools: AgentTools) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb", buffering=0) as sink:
-        protocol.serve(tools, io.BytesIO(line("ping") + line("tools/call", name="budget")), sink, "0")
+        protocol.serve(tools, io.BytesIO(line("ping") + line("tools/call", name="top_k")), sink, "0")
+    assert called(tools, "answers") == []  # what nobody would read is not paid
 
 
 VALUES = st.recursive(

@@ -180,6 +180,16 @@ def test_four_at_once_spend_no_more_than_there_is(tmp_path: Path) -> None:
         assert 0 <= standing["left"] < 0.4  # type: ignore[operator]
 
 
+def test_only_who_is_an_analyst_now_has_tools(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        tools = {name: AgentTools(here(served.gateway, served.people[name])) for name in ("ann", "olga", "udo")}
+        for name in ("olga", "udo"):  # an owner, and one whose last day has passed
+            assert called(tools[name], "answers").startswith("refused: Only analysts may ask")
+        assert called(tools["ann"], "answers") == []
+        served.remove("ann")
+        assert called(tools["ann"], "answers").startswith("refused: Only analysts may ask")
+
+
 def test_a_loop_ends_in_a_refusal_and_costs_its_quota(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         tools = AgentTools(here(served.gateway, served.people["ann"]))

@@ -92,16 +92,19 @@ def _desk(args: argparse.Namespace) -> Iterator[Desk]:
     check_parts("mcp", "starlette", "pydantic")
     from dpselect.gateway.settings.reading import read
 
-    settings = read(source) if source.endswith(".toml") else _declared(args)
+    file = Path(source).expanduser() if source.endswith(".toml") else None
+    settings = _declared(args) if file is None else read(file)
     from dpselect.gateway.agents import here
     from dpselect.gateway.gateway import Gateway
+    from dpselect.gateway.settings.values import Role
 
-    if args.analyst not in settings.people:
-        raise ParameterError("--analyst", "be one of the people of the settings", args.analyst)
-    gateway = Gateway(settings)
+    person = settings.people.get(args.analyst)
+    if person is None or person.role is not Role.ANALYST:
+        raise ParameterError("--analyst", "be an analyst of the settings", args.analyst)
+    gateway = Gateway(settings, file=file)
     try:
         gateway.start()
-        yield here(gateway, settings.people[args.analyst])
+        yield here(gateway, person)
     finally:
         gateway.stop()
 

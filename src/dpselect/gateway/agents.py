@@ -9,8 +9,8 @@ from typing import Any
 
 from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.problems import mistake, of_error
-from dpselect.gateway.settings.values import Person
+from dpselect.gateway.problems import Refused, mistake, of_error
+from dpselect.gateway.settings.values import Person, Role
 from dpselect.mcp.desk import Body, Desk
 from dpselect.remote.problems import error_of
 
@@ -23,7 +23,10 @@ def here(gateway: Gateway, person: Person) -> Desk:
     def way(what: Callable[..., Any]) -> Callable[..., Any]:
         def asked(*given: object) -> Any:
             try:
-                return what(person, *given)
+                who = gateway.people.named(person.name)  # as they are now, where their owner has changed it
+                if who is None or who.role is not Role.ANALYST:
+                    raise Refused("role", f"Only analysts may ask, and {person.name} is none now.")
+                return what(who, *given)
             except Exception as error:
                 if mistake(error) is None:
                     gateway.log.failed("a tool failed", error)

@@ -247,7 +247,7 @@ class Gateway:
 
         Only the reservation itself is certain; what would be refused later is said at once.
         """
-        questions, characters = self.jobs.of_day(person.name, job.asked_at - DAY)
+        questions, characters, new = self.jobs.of_day(person.name, job.asked_at - DAY)
         if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
             raise Refused("too-many", "You asked as many questions in a day as the gateway keeps.", after=3600)
         account, server = Account(dataset=job.data, analyst=person.name), self.settings.server
@@ -270,7 +270,7 @@ class Gateway:
             if not one.admits(ceiling):
                 raise one.refusal(ceiling, period)
             share = max(share, one.part(ceiling))
-        limits.check(person, share, questions)
+        limits.check(person, share, new)
         return replace(job, state=JobState.APPROVAL) if limits.must_wait(person, share) else job
 
     def _tick(self, question: AskedQuestion) -> float:

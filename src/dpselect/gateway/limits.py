@@ -26,7 +26,7 @@ def check(person: Person, share: Fraction, today: int) -> None:
     if said is not None:
         raise Refused("budget", f"The question {said}.", "ask with a smaller share")
     if person.max_a_day is not None and today >= person.max_a_day:
-        said = f"You asked {today} questions in 24 hours, and {person.max_a_day} are the most."
+        said = f"You asked {today} new questions in 24 hours, and {person.max_a_day} are the most."
         raise Refused("too-many", said, "answers that are paid for are free to read", after=3600)
 
 

@@ -160,15 +160,20 @@ class Jobs:
         (of_all, own) = rows[0]
         return int(str(of_all or 0)), int(str(own or 0))
 
-    def of_day(self, analyst: str, since: float) -> tuple[int, int]:
-        """How many questions a person asked since then, and of how many characters."""
+    def of_day(self, analyst: str, since: float) -> tuple[int, int, int]:
+        """How many questions a person asked since then, of how many characters; and how many of them were new.
+
+        One that was answered without beginning had an answer that was paid for before.
+        """
         with self._using() as store:
             rows = store.run(
-                "SELECT count(*), sum(length(body)) FROM job WHERE analyst = ? AND asked_at > ?",
+                "SELECT count(*), sum(length(body)), "
+                "sum(CASE WHEN state = 'answered' AND started_at IS NULL THEN 0 ELSE 1 END) "
+                "FROM job WHERE analyst = ? AND asked_at > ?",
                 (analyst, round(since * MICRO)),
             )
-        (questions, characters) = rows[0]
-        return int(str(questions)), int(str(characters or 0))
+        questions, characters, new = (int(str(one or 0)) for one in rows[0])
+        return questions, characters, new
 
     def change(self, job: Job, *, durable: bool = True, **changes: Any) -> Job | None:
         """The job after the changes; None where it has moved on, or where its state does not follow on the last.

@@ -6,7 +6,6 @@ A message that is none, or that asks for anything else, has an error as its repl
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Protocol
@@ -133,9 +132,11 @@ def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
         except WrongError as wrong:
             reply = failed(wrong)
         if reply is not None:
-            with contextlib.suppress(OSError, ValueError):  # nobody reads any more
+            try:
                 sink.write(json.dumps(reply, allow_nan=False).encode("ascii") + b"\n")
                 sink.flush()
+            except (OSError, ValueError):
+                return  # nobody reads any more, so nothing more is asked and paid
 
 
 def failure(text: str) -> Reply:

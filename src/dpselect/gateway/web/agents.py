@@ -39,6 +39,8 @@ async def agents(request: Request) -> Response:
             job = found
             while is_open(job):
                 await asyncio.sleep(LOOK)
+                if await request.is_disconnected():  # the question goes on; asked again it is the same one
+                    return Response(status_code=202)
                 person = await gateway.people.of(request)
                 if person is None:
                     raise Refused("sign-in", SIGN_IN)
