@@ -162,7 +162,7 @@ def test_databases():
     with duckdb.connect("rows.duckdb") as connection:  # nothing holds it any more
         connection.execute("DROP SCHEMA s CASCADE").fetchall()
     Path("lite.db").write_bytes(b"SQLite format 3\x00" + b"\x00" * 4096)
-    assert "lite.db cannot be read as SQLite" in refused("lite.db", DataError, table="t")
+    assert "lite.db cannot be opened as a DuckDB database" in refused("lite.db", DataError, table="t")
     Path("other.db").write_bytes(b"")
     assert "one DuckDB database, got 2" in refused(["rows.duckdb", "other.db"], table="t")
     assert "left out for this kind of source" in refused("events.parquet", table="t")

@@ -164,8 +164,6 @@ def test_sqlite_is_read_as_text_is(tmp_path):
     assert counted(dps.Table(path, "rows")) == ALL
     values = dps.Dataset(dps.Table(path, "rows"), user="user", item="n")
     assert 0 <= values.quantile(0.5, bounds=(0, 7), epsilon=100).labels[0] <= 6
-    (tmp_path / "rows.sqlite").rename(tmp_path / "rows.db")  # of which others are of DuckDB
-    assert counted(dps.Table(tmp_path / "rows.db", "rows")) == ALL
 
 
 def test_a_table_of_sqlite_is_named(tmp_path):

@@ -47,13 +47,17 @@ def test_a_file_that_the_caller_has_open_keeps_its_lock(tmp_path, read_only):
     assert not is_locked(file)
 
 
-def test_another_engine_keeps_its_lock(tmp_path):
-    file = tmp_path / "rows.db"
+@pytest.mark.parametrize(
+    ("name", "said"), [("rows.db", "opened as a DuckDB database"), ("rows.sqlite", "read as SQLite")]
+)
+def test_another_engine_keeps_its_lock(tmp_path, name, said):
+    """Whether the file is called as one of DuckDB's or as one of SQLite's."""
+    file = tmp_path / name
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("CREATE TABLE t(x)")
         connection.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(DataError, match="cannot be opened as a DuckDB database"):
-            opened(str(file))
+        with pytest.raises(DataError, match=f"cannot be {said}"):
+            opened(str(file), table="t")
         sql = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('INSERT INTO t VALUES (1)')"
         other = subprocess.run([sys.executable, "-c", sql, str(file)], capture_output=True, check=False)
         assert b"locked" in other.stderr

@@ -115,6 +115,7 @@ def attached(workspace: Workspace, path: str) -> str:
     if name is not None:
         return name
     hint = "another program or connection may hold it open; close it, or give the connection itself as the source"
+    hint += "; a file of SQLite is called .sqlite" if path.lower().endswith(".db") else ""
     raise DataError(f"{path} cannot be opened as a DuckDB database", hint)
 
 

@@ -200,9 +200,12 @@ def _series(values: Any, dtype: Any) -> Any:
 
 
 def _categories(column: Any, name: str) -> tuple[Piece, bool]:
-    """Categories stay numbered. One that cannot be read is missing, as the number -1 is."""
-    arrow, codes = sys.modules["pyarrow"], column.codes
-    piece, loose = _piece(_series(column.categories, column.categories.dtype), name)
+    """Categories stay numbered. One that cannot be read is missing, as the number -1 is.
+
+    Texts are read as objects are: whether all categories are texts, pandas has found out from the rows.
+    """
+    arrow, codes, dtype = sys.modules["pyarrow"], column.codes, column.categories.dtype
+    piece, loose = _piece(_series(column.categories, object if type(dtype).__name__ == "StringDtype" else dtype), name)
     values = piece(slice(None))
     values = values.combine_chunks() if isinstance(values, arrow.ChunkedArray) else values
     missing = np.append(values.is_null().to_numpy(zero_copy_only=False), True)

@@ -6,13 +6,12 @@ import glob
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TypeGuard
 
 from dpselect.errors import SourceError
 
 SQLITE = (".sqlite", ".sqlite3")
-FIRST = b"SQLite format 3\0"
 BESIDE = ("-wal", "-journal")  # of SQLite; an empty one holds no row, and a reader makes one
 STORES = ("s3://", "gs://")
 REMOTE = (*STORES, "https://", "http://")
@@ -26,12 +25,8 @@ def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def is_sqlite(path: str) -> bool:
-    """Is it a file of SQLite? Of one called .db its first bytes say so, which stand before all rows."""
-    if not path.lower().endswith(".db"):
-        return path.lower().endswith(SQLITE)
-    with suppress(OSError), open(path, "rb") as file:
-        return file.read(len(FIRST)) == FIRST
-    return False
+    """Is it called as a file of SQLite? It is not opened: closing it would end locks that this process has on it."""
+    return path.lower().endswith(SQLITE)
 
 
 def is_delta(folder: str) -> bool:
