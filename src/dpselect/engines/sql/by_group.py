@@ -33,10 +33,20 @@ class GroupBounds:
     dialect: Dialect
 
     def kept(self, had: str, columns: str) -> str:
-        """The distinct u, g and i (and more columns) of `had` that are kept. The key and a user's own rows tell."""
-        place = f"dense_rank() OVER (PARTITION BY u ORDER BY {self.dialect.keyed(self.key, 'u', 'g')}, g) AS place"
-        placed = f"SELECT {columns}, {place} FROM {had} AS d"
-        kept = f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
+        """The distinct u, g and i (and more columns) of `had` that are kept. The key and a user's own rows tell.
+
+        Of a table the few groups that are not kept are found, and left out: few rows are sorted.
+        """
+        order = f"{self.dialect.keyed(self.key, 'u', 'g')}, g"
+        if had.startswith("("):
+            place = f"dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place"
+            placed = f"SELECT {columns}, {place} FROM {had} AS d"
+            kept = f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
+        else:
+            place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+            placed = f"SELECT u, g, {place} FROM (SELECT DISTINCT u, g FROM {had}) AS d"
+            dropped = f"SELECT 1 FROM ({placed}) AS e WHERE place > {self.groups} AND e.u = h.u AND e.g = h.g"
+            kept = f"(SELECT {columns} FROM {had} AS h WHERE NOT EXISTS ({dropped}))"
         if self.items is None:
             return kept
         order = f"{self.dialect.keyed(self.item_key, 'u', 'i')}, i"
