@@ -16,23 +16,29 @@ from tests.replay.record import difference, recorded, same_answer
 from tests.replay.verbs import LONE, VERBS
 
 GRANT = "100000"
+RARE = 3
 
 
 def check(kind: Kind, verb: str, grant: str = GRANT, *, refused: bool = False) -> None:
     """Record the call on everybody's rows, then on the rows with one user more.
 
-    The first call fills caches: where the second differs from it, both are recorded again.
+    The first call fills caches: where the second differs from it, both are recorded again. So they are where the first
+    answer was so rare, by its own coins, that none of many others are the same.
     """
     plain, more = makers(kind)
-    for _ in range(2):
+    found, rare = [], 0
+    while len(found) < 2 and rare < RARE:
         before = recorded(plain, VERBS[verb], 0, grant)
         assert (before.failed is not None) == refused, before.failed
         after = same_answer(more, VERBS[verb], before, grant=grant)
-        assert after is not None, "no coins give the same answer"
-        found = difference(before, after, ROWS)
-        if found is None:
+        if after is None:
+            rare += 1
+            continue
+        differs = difference(before, after, ROWS)
+        if differs is None:
             return
-    raise AssertionError(found)
+        found.append(differs)
+    raise AssertionError("\n".join(found) or "no coins give the same answer")
 
 
 def test_no_awkward_value_has_the_item_of_a_single_user():
