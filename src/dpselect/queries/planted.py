@@ -22,6 +22,7 @@ from dpselect.queries.plan import Plan
 from dpselect.queries.top.discovery import FoundTop
 from dpselect.queries.top.groups import TopByGroup
 from dpselect.queries.top.plan import TopKPlan
+from dpselect.queries.union.accuracy import FURTHEST, least
 from dpselect.queries.union.terms import UnionTerms
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 Law = Callable[[int], arb]
 CHANCE = Fraction(1, 100)
-FURTHEST = 2**40  # users; beyond, there is nothing to say
 PRECISION = 128
 
 
@@ -179,13 +179,4 @@ def _least(law: Law, chance: Fraction) -> int:
         with ctx.workprec(PRECISION):
             return not bool(law(people) <= enclose(chance))
 
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > FURTHEST:
-            return FURTHEST
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return least(enough) or FURTHEST

@@ -56,7 +56,6 @@ def state(source: str | os.PathLike[str]) -> list[str]:
     if is_remote(source):
         return []
     beside = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
-    beside = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
     return metadata(path) or [path, *(one for one in beside if os.path.exists(one) and os.path.getsize(one))]
 
 

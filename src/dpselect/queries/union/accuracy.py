@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.release.accuracy import TIMES, Accuracy, said_items, said_users
 
 IN_ONE = " and are in no other group"
-FURTHEST = 2**40  # users that an item may need; beyond, there is nothing to say
+FURTHEST = 2**40  # users; beyond, there is nothing to say
 
 
 def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = "") -> Accuracy:
@@ -43,6 +44,11 @@ def users_for(mechanism: Any, chance: float, items: int) -> int | None:
         weight = users * share if cutoff is None else min(users * share, cutoff)
         return bool(law.at(weight).ball(64) >= chance)
 
+    return least(enough)
+
+
+def least(enough: Callable[[int], bool]) -> int | None:
+    """The least whole number that is enough, where all above it are; None where it is beyond `FURTHEST`."""
     high = 1
     while not enough(high):
         high *= 2
