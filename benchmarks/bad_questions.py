@@ -13,7 +13,7 @@ import dpselect as dps
 from dpselect._ground.domain import Listed, Size, Span
 from dpselect._ground.privacy import ApproxDP, PureDP, Steps
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.queries.plan import by_names
 
 OPTIONS: dict[str, dict[str, object]] = {

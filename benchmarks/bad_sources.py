@@ -18,7 +18,7 @@ from bad_numbers import NUMBERS, TEXTS, Given, Hostile, rows
 
 import dpselect as dps
 from dpselect.command.main import main
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 
 ASKED: dict[str, object] = {"epsilon": 1, "delta": "1e-6"}
 

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 from measure import seconds, table
 
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.gateway import work
 from dpselect.gateway.settings.values import Amount, DataSettings, Sizes
 from dpselect.queries.plan import Plan

@@ -89,7 +89,7 @@ def ask(name: str, source: str) -> None:
     """One question in this process; its cost as JSON."""
     import duckdb
 
-    from dpselect.dataset import dataset_of
+    from dpselect.flat import dataset_of
 
     if name in QUESTIONS:  # imports what it needs
         few = {name: [name] for name in ("user", "artist", "country", "device")} | {"minutes": [1]}

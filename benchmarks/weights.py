@@ -59,7 +59,7 @@ class Truth:
 def found(data: dps.Dataset, totals: Totals | None, epsilon: str, truths: Sequence[Truth], repeats: int) -> list[str]:
     """Mean recall against each truth."""
     rows = default_k_bar(K) + 1
-    with data.engine(totals) as engine:
+    with data.engine(totals=totals) as engine:
         histogram = engine.top(rows)
     labels = [histogram.label(g, 0) for g in range(len(histogram.counts))]
     sensitivity = 1 if totals is None else totals.most

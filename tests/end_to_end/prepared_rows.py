@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from dpselect._ground.temporary import PREFIX
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 
 PEOPLE = 40
 MONTHS = ("2026-01", "2026-02", "2026-03")

@@ -14,8 +14,8 @@ import dpselect as dps
 from dpselect.command import options as options_of
 from dpselect.command.parser import ASKING, Parser, parser
 from dpselect.command.verbs import VERBS
-from dpselect.dataset import dataset_of
 from dpselect.demo import write_listening_events
+from dpselect.flat import dataset_of
 from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import example, fresh_token

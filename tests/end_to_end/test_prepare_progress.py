@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from dpselect.command.progress import Progress, about_left
-from dpselect.dataset import prepare
 from dpselect.engines import waiting
 from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.flat import prepare
 from tests.end_to_end.prepared_rows import asked, right, write
 
 

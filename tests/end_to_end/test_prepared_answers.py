@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import prepare
+from dpselect.flat import prepare
 from tests.end_to_end.prepared_rows import RULES, write
 from tests.ledger.amounts import grant
 

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import dataset_of, prepare
+from dpselect.flat import dataset_of, prepare
 from tests.by_names import by_names
 from tests.end_to_end.conftest import Command
 from tests.end_to_end.prepared_rows import RULES, asked, right, write

@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpselect.dataset import prepare
+from dpselect.flat import prepare
 
 Row = tuple[str | None, str | None, int]
 COLUMNS = ("user", "item", "age")

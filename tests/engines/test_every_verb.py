@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.mechanisms import WeightedLaplace
 from dpselect.mechanisms.set_union.by_weight import rounds_of
 from tests.by_names import by_names

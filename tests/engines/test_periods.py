@@ -19,10 +19,10 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect._ground.periods import Periods, periods_of
 from dpselect.aggregates.value_counts import Grid
-from dpselect.dataset import dataset_of
 from dpselect.engines.port import Engine, PerUser
 from dpselect.engines.row_periods import RowPeriods
 from dpselect.errors import ParameterError
+from dpselect.flat import dataset_of
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.test_conformance import named, pairs

@@ -12,10 +12,10 @@ import pytest
 
 import dpselect as dps
 from dpselect.command.main import main
-from dpselect.dataset import dataset_of
 from dpselect.engines.identity import source_of
 from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError, ParameterError
+from dpselect.flat import dataset_of
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_conformance import pairs
 from tests.engines.test_postgres import engine, filled, run

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from tests.engines.every_engine import Held, Hold
 from tests.engines.sources import AWKWARD as PLAIN
 from tests.engines.sources import KINDS

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from dpselect.dataset import prepare
+from dpselect.flat import prepare
 from dpselect.gateway.settings.reading import read_text
 from dpselect.gateway.settings.sources import check_sources
 

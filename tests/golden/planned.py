@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from tests.by_names import asked
 from tests.pairs.asking import Asking
 from tests.pairs.crossing import Call, pairs

@@ -28,6 +28,7 @@ MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "__init__": ("aggregates.measures", "mechanisms"),
     "command": (*WORDS, *OWNERS, "engines.registry", "engines.postgres.connection", "engines.duckdb.candidates"),
     "demo": ("engines.duckdb.tables",),
+    "flat": ("engines.prepared.file.state_of", "engines.preparation", "engines.sources.files"),
     "forecast": SIMULATED,
     "gateway": (*DECLARED, *WORDS, *FILTERS, *SECRET, *OWNERS, "engines.port", "engines.duckdb.engine"),
     "mcp": SECRET,

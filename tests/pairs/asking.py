@@ -22,7 +22,7 @@ import dpselect as dps
 import dpselect.pandas
 from dpselect.accounting import calibration
 from dpselect.command.main import main
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.gateway.settings.tokens import digest, fresh_token
 from dpselect.gateway.settings.values import (
     Amount,

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from dpselect.dataset import prepare
+from dpselect.flat import prepare
 
 Row = dict[str, Any]
 SCHEMA = pa.schema(

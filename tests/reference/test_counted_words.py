@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from tests.by_names import by_names
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpselect.errors.WeakPromiseWarning")

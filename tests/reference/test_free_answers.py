@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import dataset_of
 from dpselect.engines import identity
 from dpselect.engines.identity import name_of, source_of
 from dpselect.engines.sources.files import find
+from dpselect.flat import dataset_of
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
 from tests.ledger.amounts import grant

@@ -10,8 +10,8 @@ import pytest
 
 import dpselect as dps
 from dpselect.checking.finding import Verdict
-from dpselect.dataset import dataset_of
 from dpselect.errors import BudgetError, ParameterError
+from dpselect.flat import dataset_of
 from dpselect.ledger import Account
 from tests.by_names import by_names, plan_of
 from tests.judge.both import check

@@ -21,7 +21,7 @@ from dpselect._ground.domain import UNSEEN
 from dpselect._ground.keys import key_from, text_of
 from dpselect._ground.privacy import ApproxDP
 from dpselect.accounting.groups import of_group
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Ledger
 from dpselect.release.item_columns import names_of
 from dpselect.testing import SeededDraws

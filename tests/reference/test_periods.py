@@ -16,8 +16,8 @@ from dpselect._ground.periods import MOST, SORTS, Periods, periods_of
 from dpselect._ground.privacy import ApproxDP
 from dpselect._ground.reals import enclose
 from dpselect.accounting.groups import of_group
-from dpselect.dataset import dataset_of
 from dpselect.errors import ParameterError
+from dpselect.flat import dataset_of
 from dpselect.release.rows import in_periods
 from tests.engines.timed_rows import period_of
 

@@ -16,7 +16,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.mechanisms import Quantile, RecursiveQuantiles
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn, plan_of

@@ -14,7 +14,7 @@ import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect._ground.methods import METHODS, NeedsBound, methods
 from dpselect.aggregates.measures import Sum
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.ledger.question import question
 from dpselect.queries.facts import Facts
 from dpselect.queries.parameters import table

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpselect as dps
-from dpselect.dataset import dataset_of
 from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Operation
+from dpselect.flat import dataset_of
 from dpselect.verbs import _narrowed
 
 NAMES = {name: getattr(dps, name) for name in dps.__all__}

@@ -13,7 +13,7 @@ import dpselect as dps
 from dpselect._ground.methods import WeightRule, methods, named
 from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.queries.union import plan as union_plan
 from dpselect.queries.union import run as union_run
 from dpselect.queries.union.accuracy import users_for

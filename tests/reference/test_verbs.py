@@ -8,7 +8,7 @@ import pandas
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn
 

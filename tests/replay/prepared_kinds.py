@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dpselect.dataset import prepare
+from dpselect.flat import prepare
 from tests.replay.file_kinds import written
 from tests.replay.frame_kinds import EVERY_ARROW, arrow_table
 from tests.replay.kinds import ANY, kind

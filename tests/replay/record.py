@@ -27,9 +27,9 @@ from unittest.mock import patch
 
 import dpselect
 import dpselect as dps
-from dpselect.dataset import dataset_of
 from dpselect.draws import Draws
 from dpselect.errors import DpselectError
+from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Ledger
 from dpselect.release.archive import archived
 from dpselect.release.release import Release

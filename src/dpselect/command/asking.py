@@ -39,7 +39,7 @@ def dataset_of(args: argparse.Namespace) -> Dataset | RemoteDataset:
 
 def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
     """The rows on this computer that a command means."""
-    from dpselect.dataset import dataset_of
+    from dpselect.flat import dataset_of
 
     said = {name: getattr(args, name) for name in options.given(args, (*ROWS, "max_items_per_user"))}
     text = text_of(args)

@@ -53,7 +53,7 @@ def options(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Prepare, and say what was made."""
     from dpselect.command.progress import Progress
-    from dpselect.dataset import prepare
+    from dpselect.flat import prepare
 
     columns = ("user", "item", "time", "period", "timezone", "table", "newlines_in_values", "add", "memory")
     given = {name: getattr(args, name) for name in (*columns, "max_rows_per_user")}

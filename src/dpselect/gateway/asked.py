@@ -85,7 +85,7 @@ class AskedQuestion:
 
     def dataset(self, source: object, *, prepared: bool = False, budget: Budget | None = None) -> Dataset:
         """The rows that are meant, at the place where they lie now."""
-        from dpselect.dataset import dataset_of
+        from dpselect.flat import dataset_of
 
         data = self.settings
         most = self.plan.facts.max_items_per_user

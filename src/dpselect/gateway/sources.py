@@ -102,9 +102,9 @@ class Sources:
 
     def refresh(self, data: DataSettings) -> bool:
         """Was a copy made?"""
-        from dpselect.dataset import prepare
         from dpselect.engines.prepared.file import state_of
         from dpselect.engines.sources.files import prepared_path
+        from dpselect.flat import prepare
 
         place: Any = list(data.source) if isinstance(data.source, tuple) else data.source
         copy = self._copy(data.name)

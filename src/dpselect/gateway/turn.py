@@ -16,9 +16,10 @@ from typing import Any
 from dpselect.errors import LedgerError
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Ledger
-from dpselect.ledger.budget import LedgerBudget, Priced
+from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.entry import Reservation, hash_of
 from dpselect.ledger.question import Fingerprint
+from dpselect.ledger.receipts import Priced
 from dpselect.release.release import Release
 
 SETTLING = 0.25  # of a tick, in which an answer is settled

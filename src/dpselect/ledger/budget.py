@@ -3,60 +3,41 @@
 from __future__ import annotations
 
 import getpass
-import math
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NoReturn, Protocol, SupportsIndex
+from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, percent, rounded_down, rounded_up
 from dpselect._ground.periods import Periods, periods_of
-from dpselect._ground.privacy import ApproxDP, Neighbors, Privacy
+from dpselect._ground.privacy import ApproxDP, Neighbors
 from dpselect._ground.privacy import neighbors as relation
 from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.limits import Sharing, Taken
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
 from dpselect.errors import BudgetError, LedgerError, ParameterError, came
-from dpselect.ledger import ZERO, Account, Charge, Ledger
+from dpselect.ledger import ZERO, Account, Ledger
 from dpselect.ledger.account import OneUnit
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Fingerprint
+from dpselect.ledger.receipts import Priced, of_account, of_budget, price_paid, priced, rounded_part
 from dpselect.ledger.standing import HOLDS_LESS, DataAccount, Standing, check_one_period, to_hold
 from dpselect.ledger.stated import Spending, Stated
-from dpselect.release import formatting
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 
 DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta, for a question that needs one and names none
-PARTS = 10**6
 LONGEST_PLACE = 1000  # characters of a path or an address, which messages repeat
 Where = str | os.PathLike[str] | Ledger
 NO_PERIODS = "be left out where data have no periods"
 During = str | Sequence[str] | None
 NOTHING = ApproxDP(Fraction(0), Fraction(0))
-
-
-class Priced(Protocol):
-    """What a budget must know of a question to charge it."""
-
-    @property
-    def price(self) -> Privacy:
-        """What any answer promises, and costs at most."""
-        ...
-
-    def price_at(self, order: int | None) -> Price:
-        """What any answer costs at most an account of this Rényi order, or one that only adds up."""
-        ...
-
-    def cost_at(self, release: Release, order: int | None) -> Price:
-        """What an answer cost it, read from the answer alone."""
-        ...
 
 
 class Budget:
@@ -148,6 +129,9 @@ class Budget:
     def _left_at(self, price: Price) -> int:
         taken = self._taken
         return at_least(self._promise, price, settled=taken.settled, pending=taken.pending)
+
+    def _receipt(self, asked: Priced, spent: Spent, *, repeated: bool = False) -> Receipt:
+        return of_budget(asked, spent, self._promise, self._taken, self._payer, repeated=repeated)
 
     def __repr__(self) -> str:
         said = ApproxDP(self._promise.epsilon, self._promise.delta)
@@ -275,37 +259,6 @@ class Budget:
             f"{HOLDS_LESS}, or make a larger budget",
         )
 
-    def _receipt(self, asked: Priced, spent: Spent, *, repeated: bool = False) -> Receipt:
-        price = asked.price_at(self._promise.order)
-        cost, left, more = self._promise.part(spent), self.left, self._left_at(price)
-        has = f"{percent(left)} left; {_like_it(more)}"
-        took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget ({_epsilon(asked)})"
-        numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": more}
-        numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
-        return Receipt(f"{took}; {has}", numbers, price, self._payer)
-
-
-def price_paid(release: Release, payer: object) -> Price:
-    """The price of the question that a release answers, as a budget keeps it in the receipt."""
-    receipt = release.charged
-    if receipt is None or receipt.price is None or receipt.payer != payer:
-        hint = "one that was stored, copied or paid by another does not say; give the Plan"
-        raise ParameterError("plan", "be a Plan, or a release that this budget paid", "another release", hint)
-    return receipt.price
-
-
-def priced(plan: Any) -> Priced:
-    """The question that was given; ParameterError for what is none."""
-    if not isinstance(getattr(plan, "price", None), Privacy):
-        raise ParameterError("plan", "be a Plan", came(plan), "dps.TopK(10).at(epsilon=1), or Dataset.plan")
-    found: Priced = plan
-    return found
-
-
-def rounded_part(part: Fraction) -> float:
-    """A part of a budget as a float from 0 to 1, never more than there is."""
-    return max(0, math.floor(part * PARTS)) / PARTS
-
 
 def _others(plan: object) -> Sequence[str]:
     """The periods with which a question, or that of a release, compares those that it is about."""
@@ -411,7 +364,7 @@ class LedgerBudget(Budget):
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
-                    return replace(restored(stored), charged=_receipt(asked, ZERO, standings, repeated=True))
+                    return replace(restored(stored), charged=of_account(asked, ZERO, standings, repeated=True))
             order, during = next(iter(standings)).order, question.periods
             reservation = None
             ceiling = asked.price_at(order)
@@ -433,7 +386,7 @@ class LedgerBudget(Budget):
                 with suppress(LedgerError):  # the answer is paid and kept: it comes out with a lesser receipt
                     after = ledger.standings(self.account, during).values()
         spent = Ceiling.of(cost).held_as(reservation.ceiling)
-        return replace(release, charged=_receipt(asked, spent, after))
+        return replace(release, charged=of_account(asked, spent, after))
 
     def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
         with self.ledger() as ledger:
@@ -485,36 +438,3 @@ def _account(data: str, analyst: str) -> Account:
         if error.parameter != "dataset":
             raise
         raise ParameterError("data", error.must, error.came, error.hint) from None
-
-
-def _like_it(more: int) -> str:
-    """How many more such questions fit; there may be room for others, since an answer may cost less than it held."""
-    return f"at least {more:,} more like it fit{'s' if more == 1 else ''} now" if more else "no more like it fits now"
-
-
-def _epsilon(asked: Priced) -> str:
-    """What an answer promises. It is said behind the share, since it is no price where questions compose."""
-    return f"epsilon {formatting.price(asked.price.epsilon)}"
-
-
-REPEATED = "nothing: this is the stored answer to the same question"
-
-
-def _receipt(asked: Priced, spent: Charge, standings: Collection[Standing], *, repeated: bool = False) -> Receipt:
-    """What it cost, and what the analyst may still use: of the quota, or of the account if that is less.
-
-    In several periods it is the least of each: where most is used need not be where fewest such questions fit.
-    """
-    standing = min(standings, key=lambda one: one.left)
-    cost, left = standing.part(spent), rounded_part(standing.left)
-    price, account = asked.price_at(standing.order), standing.account
-    more = min(one.left_for(price) for one in standings)
-    own, common = (rounded_part(limits.left(used.total.sums, limits)) for limits, used in standing.limits)
-    has = f"{percent(left)} left"
-    if left < own:
-        has = f"of the quota {percent(own)} is left, of what all share {percent(common)}"
-    took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst} ({_epsilon(asked)})"
-    numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}
-    numbers |= {"left": left, "questions_left": more}
-    numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.delta, "repeated": repeated}
-    return Receipt(f"{took}; {has}; {_like_it(more)}", numbers, price, (standing.account, standing.order))

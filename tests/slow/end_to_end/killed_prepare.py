@@ -28,8 +28,8 @@ import duckdb  # noqa: F401  # before the fork: children start at once
 sys.path.insert(0, str(Path(__file__).parents[3]))  # as a script it stands in its own folder
 
 import dpselect as dps
-from dpselect.dataset import prepare
 from dpselect.engines.prepared.file import state_of
+from dpselect.flat import prepare
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, right, write
 
 PACKAGE = Path(dps.__file__).parent

@@ -13,8 +13,8 @@ import duckdb
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import prepare
 from dpselect.engines.duckdb.workspace import literal
+from dpselect.flat import prepare
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, right, write
 from tests.ledger.amounts import grant
 

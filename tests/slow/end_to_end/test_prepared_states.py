@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.dataset import dataset_of, prepare
 from dpselect.engines.prepared.file import draft
 from dpselect.engines.prepared.preparing import Preparing
+from dpselect.flat import dataset_of, prepare
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, right, write
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs locks and processes of POSIX")

@@ -17,12 +17,12 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.dataset import prepare
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sql import questions
 from dpselect.errors import DataError, ParameterError
+from dpselect.flat import prepare
 from tests.engines import timed_rows, typed_rows
 from tests.engines.test_conformance import named, pairs
 

@@ -11,10 +11,11 @@ import pytest
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Sum
 from dpselect.aggregates.totals import Totals
-from dpselect.dataset import Dataset, prepare
+from dpselect.dataset import Dataset
 from dpselect.engines.duckdb.prepared_scan import own_name
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.values import MARK
+from dpselect.flat import prepare
 from tests.slow.engines.test_prepared import answers, prepared
 
 VALUES = {"user": [1, 2, 3, 1, 2, 4, 4], "item": [5, 6, 5, 7, 7, 5, 0], "kept": [1, 2, 0, 1, 2, 1, 2]}

@@ -22,9 +22,9 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.dataset import prepare
 from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
+from dpselect.flat import prepare
 from tests.engines.test_conformance import named, pairs
 
 OF_A_FOLDER = 100  # questions

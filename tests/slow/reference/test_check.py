@@ -24,7 +24,7 @@ from flint import arb
 import dpselect as dps
 from dpselect._ground.privacy import Neighbors
 from dpselect.checking.finding import Verdict
-from dpselect.dataset import dataset_of
+from dpselect.flat import dataset_of
 from dpselect.questions.questions import OneEach
 from dpselect.release.statement import Ended, Item
 from tests.by_names import by_names, of_values

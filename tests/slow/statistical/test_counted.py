@@ -16,8 +16,8 @@ import pytest
 
 import dpselect as dps
 from dpselect.aggregates.value_counts import UsersAt
-from dpselect.dataset import dataset_of
 from dpselect.engines.port import PerUser
+from dpselect.flat import dataset_of
 from dpselect.questions.kinds import LISTED
 from dpselect.testing.exact import SeededDraws
 from tests.by_names import by_names, plan_of

@@ -11,10 +11,10 @@ from dpselect._ground.domain import Listed
 from dpselect._ground.keys import names
 from dpselect._ground.periods import between
 from dpselect.aggregates.totals import Totals
-from dpselect.dataset import dataset_of
 from dpselect.engines.identity import sizes_of
 from dpselect.engines.port import Engine
 from dpselect.errors import DpselectError, ParameterError
+from dpselect.flat import dataset_of
 from dpselect.gateway import filters
 from dpselect.gateway.settings.values import DataSettings, Key, Settings
 
