@@ -80,7 +80,7 @@ def never_larger(steps: list[Steps], others: list[float | None]) -> None:
 
 
 def totals() -> None:
-    """Totals for picks, of which docs/accounting.md has some rows, and for pure steps."""
+    """Totals for picks, of which docs/accounting.md has one row, and for pure steps."""
     rows, pure_rows = [], []
     for k in PICKS:
         for epsilon in EPSILONS:

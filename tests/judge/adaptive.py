@@ -1,6 +1,6 @@
 """The delta that adaptive picks, and noisy counts after them, need at a total epsilon: the optimum, from above.
 
-docs/adaptive-optimum.md, Theorem 1: with F_0(z) = max(0, 1 - z), and for every step from the last to the first
+docs/accounting.md, Theorem 1: with F_0(z) = max(0, 1 - z), and for every step from the last to the first
 
     count   F(z) <- q F(z e^-c) + (1 - q) F(z e^c),                       q = e^c / (1 + e^c)
     pick    F(z) <- max over t in [0, e] of w F(z e^-t) + (1 - w) F(z e^(e-t)),   w = (1 - e^(t-e)) / (1 - e^-e)

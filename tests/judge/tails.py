@@ -1,6 +1,6 @@
 """Tails of noise, and the weights from which a union releases an item with an even chance. All are rounded outward.
 
-docs/mechanisms/set-union.md, set-union-policies.md and limited-domain-noise.md have the formulas and their proofs.
+docs/mechanisms/set-union.md, set-union-policies.md and limited-domain.md have the formulas and their proofs.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def compose(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True
     Advanced, bounded range and zCDP are left out, because Rényi is below them at the best order of each. The pure
     optimum is tried where pure steps outweigh bounded-range ones; elsewhere it gains less than one part in 10^8. If
     there are picks, `steps` must be in the order in which they are taken, or have the pure ones first
-    (docs/adaptive-optimum.md, Theorem 2).
+    (docs/accounting.md, Theorem 2).
     """
     return min(_totals(steps, delta, adaptive, Effort.USUAL), key=lambda total: total.epsilon)
 

@@ -77,7 +77,7 @@ def compose(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) 
 
     `adaptive=False` states that every step was chosen before the first outcome, which is not true of peeling. If there
     are picks, `steps` must be in the order in which they are taken, or have the pure ones first
-    (docs/adaptive-optimum.md, Theorem 2).
+    (docs/accounting.md, Theorem 2).
     """
     return composition.compose(steps_of(steps), _delta(delta), adaptive=parameters.flag("adaptive", adaptive))
 

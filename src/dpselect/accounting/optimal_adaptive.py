@@ -3,7 +3,7 @@
 V(g) is the largest delta at total epsilon g of any adaptive sequence of such steps. As a function F of
 z = exp(g) it is convex and falls from 1, so a chord between two of its points lies above it. Upper bounds on F
 at the nodes of a grid therefore remain upper bounds under the operator of each step, which is computed in
-floats with a proved slack. Statement, proof and the count of rounding errors: docs/adaptive-optimum.md.
+floats with a proved slack. Statement, proof and the count of rounding errors: docs/accounting.md.
 """
 
 from __future__ import annotations

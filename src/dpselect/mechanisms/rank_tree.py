@@ -1,6 +1,6 @@
 """The ranks of several quantiles as a tree, middle ones first, and how far their errors add up along its paths.
 
-Proofs: docs/mechanisms/recursive-quantiles.md.
+Proofs: docs/mechanisms/quantile.md.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ Which = Callable[[Draws, Progress | None], Any]
 LISTED = (
     "The groups are listed: each is answered, with or without users; of a group with few of them an answer says little."
 )
-SHARE = Fraction(1, 6)  # of epsilon; measured, docs/mechanisms/by-group.md
+SHARE = Fraction(1, 6)  # of epsilon; measured: docs/results.md
 SAID = ("threshold", "cutoff", "slack", "rounds", "order")  # what a statement says of a set union
 
 

@@ -611,7 +611,7 @@ def test_the_moment_of_a_count_is_not_that_of_a_pick():
 
 
 def brute(kinds: list[tuple[str, float]], z: float, parts: int) -> float:
-    """F(z) of docs/adaptive-optimum.md with t on a grid: an adversary that is there, so never too much."""
+    """F(z) of docs/accounting.md with t on a grid: an adversary that is there, so never too much."""
     if not kinds:
         return max(0.0, 1 - z)
     (kind, e), rest = kinds[0], kinds[1:]

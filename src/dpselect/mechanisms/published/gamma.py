@@ -24,7 +24,7 @@ from dpselect.mechanisms.top_k.top_rows import largest
 class GammaMechanism:
     """Select k of a known domain of size d by noisy counts, with noise z of weight exp(-epsilon max |z_i|).
 
-    As published; dpselect takes Peeling instead, because its error does not grow with d (docs/joint-experiment.md).
+    As published; dpselect takes Peeling instead, because its error does not grow with d (docs/methods-compared.md).
 
     Every count gets noise of size about d / (2 epsilon): useless except for a handful of candidates. Kept for
     comparison. All noisy counts together are private, so those of the answer are released free (`with_counts`).

@@ -26,7 +26,7 @@ DIGITS = Fraction(10**12)  # a scale is rounded up to a multiple of 10^-12
 class OneShotLaplace:
     """Select k of a known domain in rank order: the k largest counts with Laplace noise of scale 2k / epsilon.
 
-    As published; dpselect takes Peeling instead, because its error is a third of this one (docs/joint-experiment.md).
+    As published; dpselect takes Peeling instead, because its error is a third of this one (docs/methods-compared.md).
 
     The noisy counts are not part of the answer: with the noise that selected them they are not private at this scale
     (its page). `NoisyCounts` pays for counts with fresh noise.

@@ -1,7 +1,7 @@
 """Set unions of weights that were added up elsewhere: how many items have which weight, and which are released.
 
 Items of one weight are released with one probability, so the number released among them is binomial, and given it
-every subset of that size is equally likely (docs/mechanisms/union-in-the-engine.md). No item needs to be here.
+every subset of that size is equally likely (docs/mechanisms/set-union.md). No item needs to be here.
 """
 
 from __future__ import annotations

@@ -142,5 +142,5 @@ def parsed(k: int, groups: int, k_bar: int | None, most: int | None) -> tuple[in
 
 
 def default_k_bar(k: int) -> int:
-    """Ten times k and at least 100, since groups are smaller than all data; measured on docs/mechanisms/by-group.md."""
+    """Ten times k and at least 100, since groups are smaller than all data; measured: docs/results.md."""
     return max(PER_K * k, LEAST_K_BAR)

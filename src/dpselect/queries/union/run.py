@@ -31,7 +31,7 @@ from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.release import Item, Kind, Release, Statement
 from dpselect.release.scale import Scale
 
-FOR_FEW, FEW = "greedy-geometric", 6  # docs/set-union-experiment.md has the figures
+FOR_FEW, FEW = "greedy-geometric", 6  # docs/methods-compared.md has the figures
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
 NEVER = "An item that only a single user has appears with a probability of at most delta."
 SAID = (

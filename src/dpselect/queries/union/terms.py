@@ -320,7 +320,7 @@ def _bound(method: str, given: int | None, *, counted: bool) -> tuple[int | None
 
 
 def best_method(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    """By epsilon, delta and the bound alone; measured in docs/set-union.md."""
+    """By epsilon, delta and the bound alone; measured: docs/methods-compared.md."""
     if most == 1:
         return ONE_ITEM
     return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS) else WITHOUT_CURVE
