@@ -64,13 +64,8 @@ def pictures(browser: Any, links: dict[str, str], folder: Path) -> None:
         one.wait_for_url("**/answers/*")
         one.close()
     narrow(analyst, folder / "gateway-answer-narrow.png")
-    analyst.goto(f"{address(analyst)}/budget")
-    taken(analyst, folder / "gateway-budget.png")
     owner.goto(f"{address(owner)}/owner")
     taken(owner, folder / "gateway-owner.png")
-    auditor.goto(f"{address(auditor)}/record")
-    auditor.click("#verify")
-    taken(auditor, folder / "gateway-auditor.png")
     auditor.goto(f"{address(auditor)}/record/listening")
     taken(auditor, folder / "gateway-record.png")
 

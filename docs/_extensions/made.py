@@ -33,6 +33,7 @@ MAKERS = {
     "parameters": "made_parameters:parameters",
     "part": "made_files:part",
     "problems": "made_http:problems",
+    "settings": "made_settings:settings",
     "tasks": "made_tasks:tasks",
 }
 

@@ -1,5 +1,7 @@
-"""Write docs/pairs.md: `python -m tests.pairs`."""
+"""Print what becomes of every pair of features: `python -m tests.pairs`."""
 
-from tests.pairs.table import PAGE, page
+import sys
 
-PAGE.write_text(page(), "utf-8")
+from tests.pairs.table import page
+
+sys.stdout.write(page())

@@ -1,6 +1,6 @@
 """All features of a question, one a line: what each says to a data set, to a verb, or to whoever carries the question.
 
-Whoever adds a line sees which pairs it makes: `python -m tests.pairs` writes docs/pairs.md, and a pair that is
+Whoever adds a line sees which pairs it makes: `python -m tests.pairs` lists them, and a pair that is
 refused must be declared in `states.py`.
 """
 

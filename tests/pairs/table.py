@@ -1,17 +1,15 @@
-"""Which pair is tested in which file, and docs/pairs.md: what becomes of every pair."""
+"""Which pair is tested in which file, and as a page what becomes of every pair."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
 from tests.pairs.crossing import Pair, pairs
 from tests.pairs.features import FEATURES, Feature
 from tests.pairs.states import state
 from tests.pairs.triples import TRIPLES
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "pairs.md"
 CARRIERS = {"surface", "form", "budget", "price"}
 OF_ROWS, OF_CARRIERS, OF_QUESTIONS, ON_SPARK = "of rows", "of carriers", "of questions", "on Spark"
 
@@ -49,13 +47,11 @@ So this list of features is code (`tests/pairs/features.py`), and each pair of d
   checked, and it is written and read again;
 - **refused**: a test holds that the error names the parameter, has a hint, and comes before a row is read;
 - **impossible**: no call says both.
-
-This page is made by `python -m tests.pairs` and compared with the code by a test.
 """
 
 
 def page() -> str:
-    """All of docs/pairs.md."""
+    """What `python -m tests.pairs` prints, as Markdown."""
     return "\n".join([HEAD, *_counted(), *_features(), *_triples()])
 
 

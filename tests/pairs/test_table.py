@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.pairs.asking import Asking
@@ -9,7 +11,7 @@ from tests.pairs.check import answered
 from tests.pairs.crossing import crossed, pairs
 from tests.pairs.features import FEATURES
 from tests.pairs.states import state, unused
-from tests.pairs.table import OF_CARRIERS, OF_QUESTIONS, OF_ROWS, ON_SPARK, PAGE, page, pairs_of
+from tests.pairs.table import OF_CARRIERS, OF_QUESTIONS, OF_ROWS, ON_SPARK, page, pairs_of
 from tests.pairs.triples import TRIPLES, features_of
 
 
@@ -30,8 +32,13 @@ def test_every_refusal_that_is_declared_is_met_by_a_pair() -> None:
     assert unused(calls) == []
 
 
-def test_the_page_is_that_of_the_code() -> None:
-    assert PAGE.read_text("utf-8") == page(), "python -m tests.pairs writes it anew"
+def test_the_page_has_a_line_for_every_feature_and_counts_every_pair() -> None:
+    said = page()
+    assert [one.name for one in FEATURES if f"\n| {one.name} | " not in said] == []
+    total, *parts = (
+        int(number.replace(",", "")) for number in re.findall(r"[\d,]+", said.partition("---: |\n")[2])[:4]
+    )
+    assert total == sum(parts) == len(list(pairs()))
 
 
 @pytest.mark.parametrize("names", TRIPLES, ids=" x ".join)

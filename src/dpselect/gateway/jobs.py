@@ -1,6 +1,6 @@
 """A question that somebody asked the gateway, from the moment it is taken to its end.
 
-A job is queued, runs, and ends once: when its answer is due, not when there is one (docs/gateway-time.md).
+A job is queued, runs, and ends once: when its answer is due, not when there is one (docs/gateway-threats.md).
 """
 
 from __future__ import annotations

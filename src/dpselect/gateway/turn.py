@@ -3,7 +3,7 @@
 An answer, or a failure, leaves one tick after its question began, whatever the rows made of the time. The tick follows
 from parameters and declared sizes (`work.py`). A little before it the answer is settled, so that what others see of the
 budget changes at a fixed time too. What is not ready then is late: the tick of its data doubles, for it as for all.
-What is late for the second time is given up (docs/gateway-time.md).
+What is late for the second time is given up (docs/gateway-threats.md).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How long a question may take: from its parameters and from what the owner declared, never from rows.
 
 The bound is in seconds of one processor. It decides when the answer leaves, so a question that costs more leaves later,
-and no filter can place its end near the time at which it is due (docs/gateway-time.md). The figures are several times
-what was measured (`benchmarks/gateway_work.py`): they need not be right, they must not be too small.
+and no filter can place its end near the time at which it is due (docs/gateway-threats.md). The figures are several
+times what was measured (`benchmarks/gateway_work.py`): they need not be right, they must not be too small.
 """
 
 from __future__ import annotations

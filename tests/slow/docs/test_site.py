@@ -133,7 +133,7 @@ def test_every_public_name_command_and_operation_has_an_entry(site: Path) -> Non
     assert [f"dpselect.mechanisms.{name}" not in entries for name in mechanisms.__all__].count(True) == 0
     said = (site / "reference" / "help.html").read_text("utf-8")
     assert [name for name in COMMANDS if f"usage: dpselect {name}" not in said] == []
-    http = (site / "reference" / "http.html").read_text("utf-8")
+    http = (site / "gateway-api.html").read_text("utf-8")
     assert [one.path for one in OPERATIONS if one.path not in http] == []
 
 
@@ -141,7 +141,7 @@ def test_every_page_is_there_as_text_and_in_the_list_of_them(site: Path) -> None
     listed = re.findall(r"\]\((.+)\)$", (site / "llms.txt").read_text("utf-8"), re.MULTILINE)
     texts = {path.relative_to(site).as_posix() for path in site.rglob("*.md")}
     assert set(listed) | {"index.md"} == texts
-    assert len(listed) == len(set(listed)) > 80
+    assert len(listed) == len(set(listed)) > 60
     for name in texts:
         text = (site / name).read_text("utf-8")
         assert "<!-- made" not in text, name

@@ -40,7 +40,7 @@ _LOOKS_IN = "SELECT pg_catalog.current_schemas(true)"
 # name here the schema of temporary tables would come first (decision 0013).
 # Values are written and read in one way, however the server is set up. All rows of a cursor are read in the end.
 # Groups are made by sorting: the server cannot guess how many a column in its one form has, and a hash table that it
-# guessed too small may take many times as long (decision 0009).
+# guessed too small may take many times as long (decision 0003).
 _SETTINGS = (
     "SET LOCAL search_path = pg_catalog, pg_temp",
     "SET LOCAL client_encoding = 'UTF8'",

@@ -63,14 +63,18 @@ class Amount(Table):
     """An (epsilon, delta)."""
 
     epsilon: kinds.Epsilon
+    """Above 0."""
     delta: kinds.Delta
+    """Below 1; with 0 an account only adds epsilons."""
 
 
 class WeightColumn(Table):
     """A column whose sums may be asked for: the most that one user gives to an item, and the unit of rounding."""
 
     at_most: kinds.Number
+    """The most that one user gives to an item."""
     unit: kinds.Number | None = None
+    """The unit of noise and rounding: 1 if `at_most` is an integer, else required."""
 
     @model_validator(mode="after")
     def _whole_units(self) -> Self:
@@ -86,8 +90,11 @@ class Bounds(Table):
     """A column whose values may be asked for, as quantiles and as measures: chosen without looking at the data."""
 
     low: kinds.Number
+    """Smaller values count as this; chosen without looking at the data."""
     high: kinds.Number
+    """Larger values count as this."""
     step: kinds.Number | None = None
+    """Answers are `low` plus a number of steps."""
 
     @model_validator(mode="after")
     def _can_be_cut(self) -> Self:
@@ -104,16 +111,21 @@ class Sizes(Table):
     """How large the data are, as their owner says: forecasts imagine such data, and they decide when answers leave."""
 
     users: int = Field(default=10_000, ge=1, le=MOST_USERS)
+    """How many there are."""
     items: int = Field(default=2_000, ge=1, le=MOST_ITEMS)
+    """How many there are."""
     items_per_user: Annotated[kinds.Number, Field(gt=0, le=MOST_ITEMS)] = Field(
         default_factory=lambda given: min(Fraction(10), Fraction(given.get("items", 20), 2))
     )
+    """On average, at most nine tenths of `items`; unless given, 10 or half of `items`."""
     skew: Annotated[kinds.Number, Field(ge=0, le=10)] = Fraction(11, 10)
-    groups: int = Field(default=1_000, ge=1, le=MOST_ITEMS)  # at most
-    rows: int | None = Field(default=None, ge=1, le=MOST_USERS)  # at most; None: an item of a user has one
-    bytes: int | None = Field(
-        default=None, ge=1, le=MOST_BYTES
-    )  # of their texts at most; None: BYTES_OF_A_ROW in each row
+    """The popularity of the r-th item is r^-skew."""
+    groups: int = Field(default=1_000, ge=1, le=MOST_ITEMS)
+    """The most groups, if `by` has no list."""
+    rows: int | None = Field(default=None, ge=1, le=MOST_USERS)
+    """The most rows; `users` times `items_per_user` unless given."""
+    bytes: int | None = Field(default=None, ge=1, le=MOST_BYTES)
+    """The most bytes; 100 a row unless given."""
 
     @field_validator("items_per_user")
     @classmethod
@@ -139,35 +151,67 @@ class DataSettings(Named):
     The name is also that of its account in the ledger. A key is checked against those that stand before it here.
     """
 
-    source: kinds.Source = Field(repr=False)  # paths are absolute; or an address of a database
-    user: kinds.AKey | None = Field(default=None, validate_default=True)  # None: prepared data say it themselves
-    items: kinds.Keys  # what may be counted; the first where a question names none
+    source: kinds.Source = Field(repr=False)
+    """A file, a folder, a glob or a list of files ([data](data.md)), a file of [prepared data](prepared.md), or
+    with `table` a `postgresql://` or `spark:` address."""
+    user: kinds.AKey | None = Field(default=None, validate_default=True)
+    """The key of the user; prepared data have it. Nobody can ask about its columns."""
+    items: kinds.Keys
+    """Keys whose values may be counted; the first is the default."""
     promise: Amount
+    """The [promise](budgets.md) for all answers to all analysts, such as `{ epsilon = 3, delta = "1e-5" }`."""
     title: kinds.Text = ""
+    """A description of one line."""
     about: kinds.Prose = ""
+    """More lines of description."""
     table: kinds.Text | None = Field(default=None, validate_default=True)
+    """The table of a database; required there."""
     unit: kinds.Name | None = None
-    keep: kinds.Share = Fraction(0)  # the share of the promise that analysts cannot use
-    groups: kinds.Columns = ()  # columns that `by` may name
-    filters: dict[kinds.Column, kinds.Allowed] = {}  # its values; None: any condition
+    """Whom the promise protects, in words."""
+    keep: kinds.Share = Fraction(0)
+    """The share of the promise that analysts cannot use."""
+    groups: kinds.Columns = ()
+    """Columns that [`by`](by-group.md) may name."""
+    filters: dict[kinds.Column, kinds.Allowed] = {}
+    """Columns for conditions, each with a list of values or `"any"`."""
     weights: dict[kinds.Column, WeightColumn] = {}
+    """Columns that may be [summed](weights.md)."""
     values: dict[kinds.Column, Bounds] = {}
-    domains: dict[kinds.Column, kinds.Scalars] = {}  # items of a column that are public
+    """Columns for quantiles and [measures](measures.md)."""
+    domains: dict[kinds.Column, kinds.Scalars] = {}
+    """Columns of items or groups, each with the list of its public values."""
     sizes: Sizes = Sizes()
+    """How large the data are: [forecasts](plan.md) use it, and it decides [when answers
+    leave](gateway-threats.md#when-answers-leave)."""
     time: kinds.Column | None = None
+    """The column of time; with `period` the promise is for one user in one [period](periods.md)."""
     period: kinds.Sort | None = Field(default=None, validate_default=True)
+    """`"day"`, `"week"`, `"month"`, `"quarter"` or `"year"`."""
     timezone: kinds.Zone = "UTC"
-    since: kinds.Text | None = None  # the first period that is offered
+    """The time zone in which days begin."""
+    since: kinds.Text | None = None
+    """The first period offered, such as `"2026-01"`."""
     max_k: int = Field(default=1_000, ge=1, le=MOST_LISTED)
-    max_items_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)  # where a question names no bound
+    """The longest list that may be asked for."""
+    max_items_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)
+    """The bound where a question names none."""
     split: kinds.Separator | None = None
-    tick: kinds.Seconds = Fraction(1)  # answers leave 1, 2, 4, 8 ... of them after their question began
-    longest: kinds.Seconds = Fraction(300)  # a question whose answer would leave later is refused
-    approve: bool = False  # somebody else must agree before a question runs
-    prepare: bool = False  # ask a prepared copy, which is kept fresh
-    max_rows_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)  # of them in the prepared copy
-    refresh: int = Field(default=60, ge=1, le=7 * 24 * 60)  # minutes between two looks whether the source has changed
-    snapshot: kinds.Text | None = None  # names the state of a source that is no file
+    """What separates several items in a row."""
+    tick: kinds.Seconds = Fraction(1)
+    """Seconds: an answer leaves 1, 2, 4, 8, ... ticks after its question began; at most 3600."""
+    longest: kinds.Seconds = Fraction(300)
+    """Seconds: a question whose answer would leave later is refused."""
+    approve: bool = False
+    """An owner must approve each question."""
+    prepare: bool = False
+    """Ask a prepared copy of the files, which is kept fresh."""
+    max_rows_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)
+    """With `prepare`: how many rows of a user are [kept](prepared.md)."""
+    refresh: int = Field(default=60, ge=1, le=7 * 24 * 60)
+    """With `prepare`: minutes between checks whether the source changed."""
+    snapshot: kinds.Text | None = None
+    """A name for the state of a database; without it every question is paid anew, since databases do not report
+    changes."""
 
     @property
     def whom(self) -> str:
@@ -288,14 +332,24 @@ class Person(Named):
     """Somebody who may sign in. The name is also that of the analyst in the ledger."""
 
     role: kinds.OneRole
-    data: kinds.Names | None = None  # the data sets they may use; None: all
-    quota: Amount | None = None  # granted in each of them when the gateway first starts
-    max_share: kinds.Share | None = None  # of the quota, for one question at most
-    max_a_day: int | None = Field(default=None, ge=0, le=MOST_ITEMS)  # new questions in 24 hours at most
-    approve_above: kinds.Share | None = None  # of the quota: somebody else must agree to a question that costs more
-    token: kinds.Digest | None = Field(default=None, repr=False)  # the SHA-256 of a token, in hexadecimal
-    until: datetime.date | None = None  # the last day on which they may sign in
-    subject: kinds.Text | None = None  # what a trusted proxy or an identity provider calls them
+    """`"owner"` (grants, approves, sees the record), `"analyst"` (plans, asks, reads answers) or `"auditor"`
+    (reads and verifies the record)."""
+    data: kinds.Names | None = None
+    """The data sets that they may use; all unless given."""
+    quota: Amount | None = None
+    """Granted in each of these when the gateway first starts."""
+    max_share: kinds.Share | None = None
+    """The largest part of the quota that one question may cost, such as `"5%"`."""
+    max_a_day: int | None = Field(default=None, ge=0, le=MOST_ITEMS)
+    """The most new questions in 24 hours; one that is paid for already is not new."""
+    approve_above: kinds.Share | None = None
+    """A question that costs a larger part of the quota needs somebody else's approval."""
+    token: kinds.Digest | None = Field(default=None, repr=False)
+    """`"sha256:"` and the digest of the token, as `dpselect gateway token` prints it."""
+    until: datetime.date | None = None
+    """The last day of access, without quotes: `2027-12-31`."""
+    subject: kinds.Text | None = None
+    """Their name at the proxy or identity provider."""
 
     @field_validator("data")
     @classmethod
@@ -322,34 +376,53 @@ class Proxy(Table):
     """A proxy that says who is signed in; only these addresses are believed."""
 
     addresses: kinds.Networks
+    """IP addresses or networks whose headers are trusted; never every address."""
     header: kinds.Header = "X-Forwarded-User"
+    """The header with the person's `subject`."""
 
 
 class Oidc(Table):
     """An identity provider whose signed tokens are taken in place of ours."""
 
     issuer: kinds.Url
+    """The provider, as its tokens name it."""
     audience: kinds.Text
-    jwks: kinds.Folder  # a file with its public keys
+    """The audience that tokens must have."""
+    jwks: kinds.Folder
+    """The file with the provider's public keys."""
     claim: kinds.Text = "sub"
+    """The claim with the person's `subject`."""
 
 
 class ServerSettings(Table):
     """How the server runs."""
 
-    ledger: kinds.Ledger = Field(repr=False)  # a file, or a postgresql:// address
-    folder: kinds.Folder  # questions, prepared copies, the secret of sign-ins: readable by this user only
-    jobs: kinds.Postgres | None = Field(default=None, repr=False)  # for the questions, where several processes serve
+    ledger: kinds.Ledger = Field(repr=False)
+    """The [ledger](budgets.md): a file or a `postgresql://` address."""
+    folder: kinds.Folder
+    """Questions, prepared copies and the secret of sign-ins; only the gateway's own user may read it."""
+    jobs: kinds.Postgres | None = Field(default=None, repr=False)
+    """A `postgresql://` address for questions, so that several processes can serve."""
     host: kinds.Host = "127.0.0.1"
+    """The address to listen on."""
     port: int = Field(default=8080, ge=0, le=65_535)
-    url: kinds.Url | None = None  # how people reach it, where that is not host and port
-    workers: int = Field(default=2, ge=1, le=1_000)  # questions that run at once
-    waiting: int = Field(default=100, ge=1, le=1_000_000)  # questions that wait at most, of all people
+    """0 picks a free one."""
+    url: kinds.Url | None = None
+    """How people reach it, if not by host and port; `https://` behind a TLS proxy."""
+    workers: int = Field(default=2, ge=1, le=1_000)
+    """How many questions run at once."""
+    waiting: int = Field(default=100, ge=1, le=1_000_000)
+    """The most questions that wait, of all people together."""
     waiting_each: Annotated[int, Field(ge=1)] = Field(default_factory=lambda given: min(20, given.get("waiting", 20)))
-    rate: int = Field(default=50, ge=1, le=1_000_000)  # requests a second of one person
-    body: int = Field(default=1 << 20, ge=1_024, le=1 << 30)  # bytes of a request
+    """The most questions of one person that wait; at most `waiting`."""
+    rate: int = Field(default=50, ge=1, le=1_000_000)
+    """Requests per second of one person."""
+    body: int = Field(default=1 << 20, ge=1_024, le=1 << 30)
+    """The most bytes of a request."""
     proxy: Proxy | None = None
+    """A trusted reverse proxy that signs people in."""
     oidc: Oidc | None = None
+    """An identity provider whose signed tokens are accepted."""
 
     @field_validator("ledger", "folder")
     @classmethod
