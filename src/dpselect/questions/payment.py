@@ -38,7 +38,8 @@ class Payment(Value):
     threshold: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: an item of so many users [is found](plan.md#accuracy-first); smaller ones may be, too",
+        help="in place of epsilon: an item of so many users [is found](plan.md#accuracy-first); "
+        "smaller ones may be, too",
     )
     share: Number | None = param(SHARE, default=None, help='in place of epsilon: a share of the budget, such as "1%"')
 
