@@ -1,4 +1,4 @@
-"""What each verb costs as rows grow: 10^6, 10^7 and 10^8 rows on DuckDB, PostgreSQL and Spark (docs/scale.md).
+"""What each verb costs as rows grow: 10^6, 10^7 and 10^8 rows on DuckDB, PostgreSQL and Spark (docs/prepared.md).
 
 Each of rows/10 users draws 10 items, Zipf (exponent 1.1) over as many items as users, in one Parquet file a size that
 is made once in benchmarks/.cache. Every line is a process of its own; CPU is counted from when the engine stands until

@@ -57,7 +57,7 @@ class Verbs(ABC):
         that items gained (docs/weights.md, docs/periods.md). `by="country"` asks for the k items of every group, at the
         price of the groups that one user counts in: `By(...)` says more of them (docs/by-group.md).
         `counts=True` adds noisy counts and `measures` other numbers of the items that come back, such as
-        `Mean("rating", 1, 5)`, at the same total price (docs/measures.md).
+        `Mean("rating", 1, 5)`, at the same total price (docs/weights.md).
 
         Without `domain` the items are found: by limited domain, which looks only at the items with most users, or, for
         a k that is large for epsilon, by a set union and peeling. That needs delta > 0 and may return fewer than k.
@@ -129,7 +129,7 @@ class Verbs(ABC):
         nobody has are counted too. A user counts for `max_items_per_user` items of it, or for all of them: so many
         counts share epsilon. With delta > 0 noise that grows with the root of that number is taken where it is nearer,
         and no delta is spent where it is not. What was counted lies within all intervals at once, 95 times of 100. A
-        count may lie below 0 (docs/histogram.md).
+        count may lie below 0 (docs/counts.md).
         """
         from dpselect.questions.questions import Histogram
 
@@ -148,7 +148,7 @@ class Verbs(ABC):
         A user counts by any row that is kept, also by one without an item; bounds on items play no part. `by` asks for
         the number in each of some listed groups, such as `By("country", groups=["DE", "FR"])`, in
         `max_groups_per_user` of which a user counts: so many numbers share epsilon. No number is below 0, and the true
-        ones lie within all intervals at once, 95 times of 100 (docs/users.md).
+        ones lie within all intervals at once, 95 times of 100 (docs/counts.md).
         """
         from dpselect.questions.questions import Users
 
@@ -214,7 +214,7 @@ class Verbs(ABC):
 
         The price is epsilon, a `share` of the budget, or what follows from how good the answer must be: `within` so
         many users of the truth, for a top k or a quantile, and for a union `threshold`, the number of users of an item
-        that is found (docs/within.md). `fresh=True` pays again for a question whose answer the ledger holds. What does
+        that is found (docs/plan.md). `fresh=True` pays again for a question whose answer the ledger holds. What does
         not fit the data is refused before a row is read and before anything is paid. A `Plan` has a price of its
         own, and takes no other.
         """

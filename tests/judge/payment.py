@@ -40,7 +40,7 @@ class Cost:
 
     @classmethod
     def of(cls, release: Release) -> Cost:
-        """Read from the answer alone (docs/budgets.md, priced by the outcome)."""
+        """Read from the answer alone (docs/composing.md, "What steps cost")."""
         statement, said = release.privacy, Parameters(release.privacy.parameters)
         whole, delta, name = statement.epsilon, statement.delta, statement.mechanism
         if name == by_group.NAME:

@@ -2,7 +2,7 @@
 
 Both are known before any data are touched, so the answer has the distribution of a question that names that epsilon.
 Prices grow with epsilon, by a power between 1 and 2 where they are small, so a search on logarithms needs few of them.
-Proofs: docs/within.md.
+Proofs: docs/accuracy.md.
 """
 
 from __future__ import annotations

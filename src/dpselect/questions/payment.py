@@ -33,12 +33,13 @@ class Payment(Value):
     within: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: the accuracy, as [users or ranks off](within.md)",
+        help="in place of epsilon: the accuracy, as [users or ranks off](plan.md#accuracy-first)",
     )
     threshold: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: an item of so many users [is found](within.md); smaller ones may be, too",
+        help="in place of epsilon: an item of so many users [is found](plan.md#accuracy-first); "
+        "smaller ones may be, too",
     )
     share: Number | None = param(SHARE, default=None, help='in place of epsilon: a share of the budget, such as "1%"')
 

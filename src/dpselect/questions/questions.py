@@ -117,7 +117,7 @@ class Question(Value):
         No data is read. `like` is a `Population` that is imagined, a Release with counts, or the counts that somebody
         published before; `max_items_per_user` bounds its users, as in a Dataset. `epsilon` is one value or several
         (0.1, 0.3, 1 and 3); in its place a top k takes `within` and a union `threshold`, as in `ask`: each method is
-        then shown at the price that follows (docs/within.md). `methods` are compared, or all that apply; a question
+        then shown at the price that follows (docs/plan.md). `methods` are compared, or all that apply; a question
         that names its method has the forecast of that one. Of a top k by group, a Population has the `groups`
         (docs/plan.md).
 

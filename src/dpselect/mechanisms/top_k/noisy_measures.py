@@ -36,7 +36,7 @@ class NoisyMeasures:
     Exactness: P(noise = z) is exactly proportional to exp(-epsilon_per_noise |z| / sensitivity) over all integers z.
     Cost: two or three random decisions for each bit of a noise.
     Source: Ghosh, Roughgarden and Sundararajan 2009; the noisy mean of a bounded column as in Li, Lyu, Su and Yang
-        2016, Section 2.5, around the middle of the bounds; the interval is ours (docs/measures.md).
+        2016, Section 2.5, around the middle of the bounds; the interval is ours (docs/mechanisms/contributions.md).
     """
 
     measures: Sequence[Measure]

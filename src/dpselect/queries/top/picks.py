@@ -80,7 +80,7 @@ class Picks(Selection):
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
         """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
 
-        Why the epsilon of picks that were not made may be kept, and delta may not: docs/budgets.md.
+        Why the epsilon of picks that were not made may be kept, and delta may not: docs/composing.md.
         """
         picks, *counts = self.privacy.steps
         items, told = sum(found), self.noises * sum(found)
