@@ -177,7 +177,7 @@ class DataSettings(Named):
     weights: dict[kinds.Column, WeightColumn] = {}
     """Columns that may be [summed](weights.md)."""
     values: dict[kinds.Column, Bounds] = {}
-    """Columns for quantiles and [measures](measures.md)."""
+    """Columns for quantiles and [measures](weights.md#measures)."""
     domains: dict[kinds.Column, kinds.Scalars] = {}
     """Columns of items or groups, each with the list of its public values."""
     sizes: Sizes = Sizes()
