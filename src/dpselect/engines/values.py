@@ -1,10 +1,16 @@
-"""Values as text: which text is a number, on every engine, and the marks of values in a column without a type.
+"""Values: how long one may be, which text is a number, on every engine, and the marks of values without a type.
 
 A number is in plain decimal notation. Left to itself each engine also reads what others do not: inf, 1_000, +-5, 1d,
 0x10, a tab. A mark stands before all that is no text (`sources/objects.py: written`).
 """
 
 from __future__ import annotations
+
+LONGEST = 1 << 20
+"""Bytes of the longest text or bytes value, in UTF-8, in every column that is read: a longer one is missing.
+
+Nobody's value may fill the memory that everybody's question needs. A line of a text file is no longer, either.
+"""
 
 NUMBER = "[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*"
 """A regular expression for the whole text, without a backslash; RE2, Java and PostgreSQL read it alike."""

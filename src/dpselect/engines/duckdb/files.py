@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb.scans import Scan, SqlScan, described
+from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.sources.files import Files
 from dpselect.errors import DataError, SourceError
@@ -62,18 +63,21 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
         tuple(forms),
         lambda columns: f"(SELECT {', '.join(f'{forms[c]} AS {quoted(c)}' for c in columns)} FROM {rows})",
         fixed=True,
-        parquet=files.paths,
     )
 
 
 def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:
-    """The SQL of every column. Texts stand behind TRY: their statistics are of their bytes, and would skip some.
+    """The SQL of every column. Statistics of texts are of their bytes, and would skip some: none are known of `left`.
 
     A column of a table that none of its files has is there, and missing in every row: which files there are hangs on
     rows. So does of which types their files are: what a table declares holds for all. What a folder's name says may be
     no value of its type, such as a day of the year 10000: that is missing too.
     """
-    forms = {name: f"TRY({quoted(name)})" if sort == "VARCHAR" else quoted(name) for name, sort in types.items()}
+    nothing = "nullif(left({}, 0), '')".format
+    forms = {
+        name: short_form(quoted(name), sort, nothing(quoted(name)) if sort == "VARCHAR" else "NULL")
+        for name, sort in types.items()
+    }
     known = {name.lower(): name for name in types}
     for name, sort in files.declared or ():
         there = known.get(name.lower())
@@ -84,7 +88,7 @@ def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:
         elif name in (files.parts or ()) or (
             types[there] != sort and not sort.startswith(("INTEGER[", "MAP", "STRUCT"))
         ):
-            forms[there] = f"TRY_CAST({quoted(there)} AS {sort})"
+            forms[there] = f"TRY_CAST({forms[there]} AS {sort})"
     return forms
 
 
@@ -134,4 +138,5 @@ def _quoted_part(paths: Sequence[str], first: Header, columns: Sequence[str]) ->
         "quote = '\"', escape = '\"', allow_quoted_nulls = false, compression = 'auto', "
         "ignore_errors = true, strict_mode = false, parallel = false"
     )
-    return f"SELECT {', '.join(map(quoted, columns))} FROM read_csv({_paths(paths)}, {form})"
+    values = ", ".join(f"{short_form(quoted(column), 'VARCHAR')} AS {quoted(column)}" for column in columns)
+    return f"SELECT {values} FROM read_csv({_paths(paths)}, {form})"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import duckdb
 
 from dpselect.engines.duckdb.scans import Scan, Select
-from dpselect.engines.duckdb.types import kind
+from dpselect.engines.duckdb.types import kind, short_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.errors import DataError
 
@@ -44,7 +44,7 @@ class RelationScan(Scan):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
         narrow = self.relation.select(*map(duckdb.ColumnExpression, columns))
-        back = ", ".join(_as_it_was(quoted(column), kind(self.known[column])) for column in columns)
+        back = ", ".join(f"{_as_it_was(quoted(column), self.known[column])} AS {quoted(column)}" for column in columns)
         # The stream is registered, not the relation: it runs once, and its schema comes with it.
         with workspace.registered(narrow.__arrow_c_stream__()) as name:
             yield f"({select(f'(SELECT {back} FROM {name})')})"
@@ -61,5 +61,6 @@ _BACK = {
 _LOST = frozenset({"BIT", "TIME WITH TIME ZONE"})  # what these were cannot be told any more
 
 
-def _as_it_was(column: str, sort: str) -> str:
-    return f"{_BACK.get(sort, '{}').replace('{}', column)} AS {column}"
+def _as_it_was(column: str, sql_type: str) -> str:
+    back = _BACK.get(kind(sql_type))
+    return short_form(column, sql_type) if back is None else back.replace("{}", column)

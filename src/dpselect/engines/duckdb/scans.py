@@ -95,14 +95,9 @@ class SqlScan(Scan):
     """Files, or a table of an attached database: DuckDB reads them by itself, and only what is asked for."""
 
     sql: Callable[[Sequence[str]], str]
-    parquet: tuple[str, ...] = ()  # the files, where they are Parquet files
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
-        """The SQL types of some columns, none of which has a text that does not fit into the memory."""
-        if self.parquet:
-            from dpselect.engines.duckdb.long_texts import refuse_long
-
-            refuse_long(self.parquet, columns)
+        """The SQL types of some columns."""
         return described(workspace, f"SELECT {_listed(columns)} FROM {self.sql(columns)}")
 
     @contextmanager

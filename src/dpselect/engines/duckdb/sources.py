@@ -8,7 +8,8 @@ import duckdb
 
 from dpselect.engines.duckdb.files import file_scan
 from dpselect.engines.duckdb.scans import Scan, SqlScan, described
-from dpselect.engines.duckdb.workspace import Row, Workspace
+from dpselect.engines.duckdb.types import short_form
+from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import find
 from dpselect.engines.sources.tables import is_lake, is_sqlite
@@ -78,8 +79,13 @@ def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
     here = attached(workspace, os.path.realpath(path)), "main"
     tables = [one for one in tables_of(workspace.fetch(TABLES)) if one.database == here[0]]
     found = chosen(table, tables, here, "a table of the database")
-    names = tuple(described(workspace, f"SELECT * FROM {found.sql}"))
-    return SqlScan(names, lambda _columns: found.sql, fixed=found.stored)
+    types = described(workspace, f"SELECT * FROM {found.sql}")
+    forms = {name: f"{short_form(quoted(name), sort)} AS {quoted(name)}" for name, sort in types.items()}
+    return SqlScan(
+        tuple(types),
+        lambda columns: f"(SELECT {', '.join(forms[column] for column in columns)} FROM {found.sql})",
+        fixed=found.stored,
+    )
 
 
 def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:

@@ -12,7 +12,7 @@ from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb.workspace import literal, quoted
-from dpselect.engines.values import BYTES, INFINITY, LESS_INFINITY, LETTERS, MARK, NUMBER
+from dpselect.engines.values import BYTES, INFINITY, LESS_INFINITY, LETTERS, LONGEST, MARK, NUMBER
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ _MOMENT = (
     "CASE WHEN {} = '-infinity'::TIMESTAMPTZ OR {} >= '290309-12-22 (BC) 00:00:00+00'::TIMESTAMPTZ "
     "THEN ({}) AT TIME ZONE 'UTC' END"
 )
+_LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length", "BIT": "octet_length"}
 _ENDS = {INFINITY: "'inf'", LESS_INFINITY: "'-inf'"}
 
 
@@ -116,6 +117,17 @@ def plain_form(expression: str) -> str:
     return f"CASE {bytes_} WHEN starts_with({expression}, {mark}) THEN {plain} ELSE {expression} END"
 
 
+def short_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
+    """A value as its source has it, or `nothing` where it is longer than values may be: its length alone is looked at.
+
+    A longer value is never copied, compared or kept.
+    """
+    length = _LENGTHS.get(kind(sql_type))
+    if length is None:
+        return expression
+    return f"CASE WHEN {length}({expression}) <= {LONGEST} THEN {expression} ELSE {nothing} END"
+
+
 def sound_form(expression: str, sql_type: str) -> str:
     """A value that was never checked, as memory that another library filled holds it: null where it can be none.
 
@@ -123,10 +135,10 @@ def sound_form(expression: str, sql_type: str) -> str:
     """
     name = kind(sql_type)
     if name in TEXTS:
-        return f"TRY(decode(encode(CAST({expression} AS VARCHAR))))"
+        return f"TRY(decode(encode({short_form(f'CAST({expression} AS VARCHAR)', 'VARCHAR')})))"
     if name in _YEARS:
         return f"CASE WHEN {nameable(expression, sql_type)} THEN {expression} END"
-    return expression
+    return short_form(expression, sql_type)
 
 
 def user_form(expression: str, sql_type: str) -> str:

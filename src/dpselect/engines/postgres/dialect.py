@@ -12,7 +12,7 @@ import datetime
 
 from dpselect.engines.postgres.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
-from dpselect.engines.values import LETTERS, NUMBER, WHOLE
+from dpselect.engines.values import LETTERS, LONGEST, NUMBER, WHOLE
 from dpselect.errors import DataError
 
 
@@ -51,6 +51,7 @@ POSTGRES = Dialect(
 
 
 _TEXTS = frozenset({"text", "varchar", "bpchar", "name", "json", "jsonb"})
+_LONG = {*_TEXTS - {"name"}, "long bpchar", "bytea"}
 _NUMBERS = {"int2": "SMALLINT", "int4": "INTEGER", "int8": "BIGINT"}
 _FLOATS = {"float4": "FLOAT", "float8": "DOUBLE"}
 _NOT_NAN = "{} IS NOT NULL AND {} <> 'NaN'"
@@ -67,6 +68,19 @@ _TIMES = {"date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP"}
 # cast it, and whether a question fails may not hang on a row.
 _DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8"
 _READ = f"CASE WHEN octet_length({{}}) < {LETTERS} AND {{}} ~ '^{NUMBER}$' THEN {_DOUBLE} END"  # of ASCII letters
+
+
+def short(name: str, sql_type: SqlType) -> str:
+    """A column by its own name, null where a value is longer than values may be.
+
+    The server knows the length of a text and of bytes where they are stored, and so reads none that is too long. It
+    takes CASE and IS NOT NULL for a condition that most rows meet; of a comparison with a length it expects a third.
+    """
+    value = quoted(name)
+    if sql_type.name not in _LONG:
+        return value
+    text = f"{value}::text" if sql_type.name in ("json", "jsonb") else value
+    return f"CASE WHEN octet_length({text}) <= {LONGEST} THEN {value} END AS {value}"
 
 
 def pg_type(name: str, kind: str, modifier: int) -> SqlType:

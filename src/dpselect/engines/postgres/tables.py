@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpselect._ground.parameters import near
 from dpselect.engines.postgres.connection import PostgresWorkspace
-from dpselect.engines.postgres.dialect import pg_type, quoted
+from dpselect.engines.postgres.dialect import pg_type, quoted, short
 from dpselect.engines.sql.database import Asked
 from dpselect.engines.sql.port import Row, SqlType
 from dpselect.errors import SourceError
@@ -41,7 +41,8 @@ def columns_of(workspace: PostgresWorkspace, table: str | None, asked: Asked) ->
     }
     # No row is read by this, but whoever may not read any is told so now.
     workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")
-    return name, types
+    read = ", ".join(short(column, one) for column, one in types.items())
+    return f"(SELECT {read} FROM {name}) AS s", types
 
 
 def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:

@@ -17,7 +17,8 @@ from urllib.parse import quote
 from dpselect.engines.sources.array_columns import Narrowed
 from dpselect.engines.sources.frames import Frame, stream_of
 from dpselect.engines.sources.tables import is_remote, is_sqlite, metadata, needed, place
-from dpselect.engines.sources.text_lines import LONGEST, unique
+from dpselect.engines.sources.text_lines import unique
+from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError, SourceError, came
 
 ROWS = 1_024  # of one batch of SQLite, each value of at most `LONGEST` bytes: together less than Arrow can hold
@@ -148,8 +149,8 @@ def _batches(path: str, sql: str, schema: Any) -> Iterator[Any]:
 
 
 def _text_of(column: str) -> str:
-    """The text of a value, by itself; bytes have none, and one longer than lines of text files may be is missing."""
-    short = f"length(CAST({column} AS BLOB)) < {LONGEST}"
+    """The text of a value, by itself; bytes have none, and one longer than values may be is missing."""
+    short = f"length(CAST({column} AS BLOB)) <= {LONGEST}"
     return f"CASE WHEN typeof({column}) <> 'blob' AND {short} THEN CAST({column} AS TEXT) END"
 
 

@@ -6,8 +6,8 @@ Every value is written as one text in which equal values are equal and others di
   Decimal("0.1"). They come back as int where they are whole, as float where one is written like that, else as Decimal;
 - truth values, text, bytes, dates, moments (with a zone: in UTC) and times come back as they are, and none of them
   equals a value of another kind: "1" is text, True is no number. A UUID is its text;
-- anything else is missing: None, NaN, text that is no Unicode (half of a surrogate pair), numbers of 1,000 digits and
-  more, lists, other objects, and what fails while it is looked at.
+- anything else is missing: None, NaN, text that is no Unicode (half of a surrogate pair), text and bytes of more than
+  `LONGEST` bytes, numbers of 1,000 digits and more, lists, other objects, and what fails while it is looked at.
 
 Text stands as it is, so that reading a column of text costs little. All else begins with a mark, a letter for its kind
 and then the plain text of the value, which a filter sees. Of a number the letter says how many digits stand before its
@@ -32,6 +32,7 @@ from dpselect.engines.values import (
     INFINITY,
     LESS_INFINITY,
     LETTERS,
+    LONGEST,
     MARK,
     MIDDLE,
     MOMENT,
@@ -43,6 +44,7 @@ from dpselect.engines.values import (
 
 _AT_ONCE = 1 << 14
 _LARGEST = 10 ** (LETTERS - 1)
+_SHORT = LONGEST // 4  # letters that take no more bytes than `LONGEST`, whatever they are
 Texts = npt.NDArray[np.object_]
 """Python texts, None where nothing can be read: what DuckDB reads as VARCHAR."""
 
@@ -102,21 +104,25 @@ def _pieces(values: Iterable[object]) -> Iterable[tuple[object, ...]]:
 
 
 def _plain(piece: Sequence[Any], mark: str) -> bool:
-    if set(map(type, piece)) != {str}:
+    if set(map(type, piece)) != {str} or max(map(len, piece)) > _SHORT:
         return False
     together = "".join(piece)
-    return _unicode(together) is not None and not (mark and mark in together)
+    return _bytes_of(together) is not None and not (mark and mark in together)
 
 
 def _unicode(text: str) -> str | None:
-    """The text itself, as a plain str, if it can be written in UTF-8."""
+    """The text itself, as a plain str, if it can be written in UTF-8 and is not too long."""
     plain = str.__str__(text)
-    if not plain.isascii():
-        try:
-            plain.encode()
-        except UnicodeEncodeError:
-            return None
-    return plain
+    size = None if len(plain) > LONGEST else _bytes_of(plain)
+    return plain if size is not None and size <= LONGEST else None
+
+
+def _bytes_of(plain: str) -> int | None:
+    """How long a text is in UTF-8, None where it is no Unicode."""
+    try:
+        return len(plain) if plain.isascii() else len(plain.encode())
+    except UnicodeEncodeError:
+        return None
 
 
 def _text(value: str) -> str | None:
@@ -161,8 +167,8 @@ def _decimal(plain: str) -> str:
     return f"{MARK}{chr(MIDDLE - size + 1)}{plain}" if plain != "-0" else _ZERO
 
 
-def _bytes(value: bytes) -> str:
-    return f"{MARK}{BYTES}{value.hex()}"
+def _bytes(value: bytes) -> str | None:
+    return f"{MARK}{BYTES}{value.hex()}" if len(value) <= LONGEST else None
 
 
 def _moment(value: datetime.datetime) -> str | None:
@@ -242,7 +248,7 @@ _DERIVED: dict[type, Callable[[Any], str | None]] = {
     int: lambda value: _whole(int.__index__(value)),
     float: lambda value: _float(float.__float__(value)),
     Decimal: _exact,
-    bytes: lambda value: _bytes(bytes(memoryview(value))),
+    bytes: lambda value: _bytes(bytes(memoryview(value)[: LONGEST + 1])),
     datetime.datetime: _moment,
     datetime.date: lambda value: _date(datetime.date(value.year, value.month, value.day)),
 }

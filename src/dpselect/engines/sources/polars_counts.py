@@ -6,6 +6,8 @@ import datetime
 import sys
 from typing import Any
 
+from dpselect.engines.values import LONGEST
+
 # Equal values of these types have one form only, the same in both engines. Others are DuckDB's to count.
 _PLAIN = (
     "String", "Boolean", "Date", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64",
@@ -34,8 +36,11 @@ def counted(frame: Any, user: int, item: int, most: int | None = None) -> Any | 
 
 
 def _sound(rows: Any, column: Any, sort: Any) -> Any:
-    """The rows without dates that Python does not have; invalid text, which polars takes from others, is an error."""
+    """The rows without what is missing; invalid text, which polars takes from others, is an error."""
     polars = sys.modules["polars"]
     if sort == polars.Date:
         return rows.filter(column.is_between(datetime.date.min, datetime.date.max))
-    return rows.with_columns(column.cast(polars.Binary).cast(polars.String)) if sort == polars.String else rows
+    if sort == polars.String:
+        short = rows.filter(column.str.len_bytes() <= LONGEST)
+        return short.with_columns(column.cast(polars.Binary).cast(polars.String))
+    return rows

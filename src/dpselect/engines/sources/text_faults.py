@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from dpselect.engines.sources.text_lines import LONGEST, MARK, Header, opened
+from dpselect.engines.sources.text_lines import MARK, Header, opened
+from dpselect.engines.values import LONGEST
 
 Fault = str | None
 TOO_LONG = f"longer than {LONGEST >> 20} MiB"

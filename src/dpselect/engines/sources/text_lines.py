@@ -1,7 +1,8 @@
 """Text files: what the columns are called, and blocks of whole lines. No line decides anything about any other.
 
-A line ends at a line feed, whatever stands before it. A line that is not UTF-8, or is longer than `LONGEST`, is left
-out alone; the blocks of a file put together are its other lines, wherever reading happened to stop between them.
+A line ends at a line feed, whatever stands before it. A line that is not UTF-8, or has with its
+line feed more bytes than `LONGEST`, is left out alone; the blocks of a file put together are its other lines, wherever
+reading happened to stop between them.
 
 The first line of a CSV file is its schema, which is public: it decides what is read. Nothing else of the file does.
 JSON lines have no schema: a record holds the columns that are asked for, or lacks them.
@@ -17,10 +18,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
 
-LONGEST = 1 << 20
-"""Bytes of the longest line that is read, its line feed included."""
 MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a file of UTF-8."""
 _BLOCK = 1 << 18  # larger ones are new pages of memory each time, which take longer than reading
@@ -84,7 +84,6 @@ def _read_on(block: bytes, longest: int) -> bytes:
     return b"".join(line + b"\n" for line in lines if len(line) < longest and _readable(line))
 
 
-_LONGEST = 1 << 20  # bytes of a header
 UNREADABLE = (OSError, EOFError, zlib.error)
 """What Python raises where a file, or what is packed in it, cannot be read."""
 
@@ -106,7 +105,7 @@ def header(path: str, kind: str) -> Header | None:
         text = line.decode()
         delimiter = "\t" if kind == "tsv" else max(",;\t|", key=lambda mark: len(_fields(text, mark)))
         names = _fields(text, delimiter)
-        if text.strip() and names and len(line) <= _LONGEST:
+        if text.strip() and names and len(line) <= LONGEST:
             return Header(delimiter, tuple(unique(names)))
     except (*UNREADABLE, UnicodeError):
         pass

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import Progress
 from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
-from dpselect.engines.spark.dialect import SPARK, secret
+from dpselect.engines.spark.dialect import SPARK, secret, short
 from dpselect.engines.spark.jobs import fresh_name
 from dpselect.engines.spark.names import LookedUpNames
 from dpselect.engines.spark.sizes import bytes_of, expected_bytes, most_bytes
@@ -53,8 +53,10 @@ class SparkDatabase(DatabaseElsewhere):
         try:
             frame = frame_of(self._work, source, table)
             self.types: Mapping[str, SqlType] = columns_of(self._work, frame, asked)
-            self.source: str = view_of(self._work, frame, list(self.types))
-            self._kept[self.source] = None
+            rows = view_of(self._work, frame, list(self.types))
+            self._kept[rows] = None
+            read = ", ".join(short(column, one) for column, one in self.types.items())
+            self.source: str = f"(SELECT {read} FROM {rows})"
         except BaseException:
             self.close()
             raise

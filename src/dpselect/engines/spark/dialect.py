@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from dpselect.engines.spark.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
-from dpselect.engines.values import LETTERS, NUMBER
+from dpselect.engines.values import LETTERS, LONGEST, NUMBER
 from dpselect.engines.values import WHOLE as WHOLE_TEXT
 from dpselect.errors import DataError
 
@@ -88,6 +88,14 @@ _YEARS = {
     "timestamp": "{} BETWEEN TIMESTAMP_LTZ'0001-01-01 00:00:00Z' AND TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'",
 }
 _UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+
+
+def short(name: str, sql_type: SqlType) -> str:
+    """A column by its own name, null where a value is longer than values may be."""
+    value = quoted(name)
+    if sql_type.kind not in ("text", "bytes") or sql_type.name == "void":
+        return value
+    return f"CASE WHEN octet_length({value}) <= {LONGEST} THEN {value} END AS {value}"
 
 
 def spark_type(field: StructField) -> SqlType:
