@@ -5,7 +5,7 @@ An engine enters the suite with a maker: from an Arrow table to what a Dataset t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -53,16 +53,23 @@ def postgres_type(sort: pa.DataType) -> str:
     return f"numeric({sort.precision}, {sort.scale})" if pa.types.is_decimal(sort) else _TYPES[str(sort)]
 
 
-def _postgres(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:
-    psycopg = pytest.importorskip("psycopg")
-    address = request.getfixturevalue("new_database")()
-    columns = ", ".join(f'"{field.name}" {postgres_type(field.type)}' for field in rows.schema)
+def filled(address: str, rows: Iterable[Sequence[object]], columns: str = '"user" text, item text, age int8') -> str:
+    """The address of a database of PostgreSQL whose table t now holds the rows."""
+    import psycopg
+
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"CREATE TABLE t ({columns})".encode())
         with connection.cursor().copy("COPY t FROM STDIN") as copy:
-            for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            for row in rows:
                 copy.write_row(row)
-    return address, "t"
+    return address
+
+
+def _postgres(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:
+    pytest.importorskip("psycopg")
+    address = request.getfixturevalue("new_database")()
+    columns = ", ".join(f'"{field.name}" {postgres_type(field.type)}' for field in rows.schema)
+    return filled(address, zip(*(column.to_pylist() for column in rows.columns), strict=True), columns), "t"
 
 
 def _spark(request: pytest.FixtureRequest, rows: pa.Table) -> tuple[object, str | None]:

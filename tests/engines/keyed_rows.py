@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from tests.engines.typed_rows import VALUES, in_order, one_form
+from tests.engines.typed_rows import VALUES, items_of_users
 
 # What a text between columns could be taken for, or what stands in for it: any two of these may meet.
 TRICKY = [
@@ -47,33 +47,6 @@ TEXTS = pa.table(
 """Every pair of tricky texts, with the item that all have and with one of three."""
 
 
-def keys_of(rows: pa.Table, key: str | Sequence[str]) -> list[object]:
-    """The key of every row, None where a column of it is missing."""
-    if isinstance(key, str):
-        return [one_form(value) for value in rows.column(key).to_pylist()]
-    each = zip(*(keys_of(rows, name) for name in key), strict=True)
-    return [None if None in values else values for values in each]
-
-
-def pairs_of(rows: pa.Table, user: str | Sequence[str], item: str | Sequence[str]) -> set[tuple[object, object]]:
-    """Who has what, each once."""
-    return {pair for pair in zip(keys_of(rows, user), keys_of(rows, item), strict=True) if None not in pair}
-
-
-def key_order(key: object) -> object:
-    """Tuples go by their first column, then by the next; text by its bytes."""
-    return tuple(map(in_order, key)) if isinstance(key, tuple) else in_order(key)
-
-
-def counts(rows: pa.Table, user: str | Sequence[str], item: str | Sequence[str]) -> list[tuple[object, int]]:
-    """Items and their numbers of distinct users, most first, then in the order of items."""
-    found = Counter(what for _, what in pairs_of(rows, user, item))
-    return sorted(found.items(), key=lambda pair: (-pair[1], key_order(pair[0])))
-
-
 def sets_of(rows: pa.Table, user: str | Sequence[str], item: str | Sequence[str]) -> Counter[frozenset[object]]:
     """How many users have which items."""
-    found: dict[object, set[object]] = {}
-    for who, what in pairs_of(rows, user, item):
-        found.setdefault(who, set()).add(what)
-    return Counter(map(frozenset, found.values()))
+    return Counter(map(frozenset, items_of_users(rows, user, item)))

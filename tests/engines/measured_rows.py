@@ -10,6 +10,7 @@ from fractions import Fraction
 from dpselect.aggregates.measures import FARTHEST, HALF, PARTS, Mean, Measure, Sum
 
 Row = tuple[object, object, object]  # user, item and value
+# Plain decimal notation: what else Python reads as a number, such as inf and 1_000, is none.
 WRITTEN = re.compile("[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*")
 
 

@@ -98,10 +98,3 @@ def test_what_a_row_of_parquet_is_does_not_hang_on_the_statistics_of_others(tmp_
             with DuckDBEngine(tmp_path / "x.parquet", user="user", item="item", where=where, key=b"k") as engine:
                 found.append([pair for pair in pairs(engine.top(9)) if pair[0] != "u2"])
         assert found == [[("u1", 1)]] * 2, where
-
-
-def test_nan_of_sixteen_bits_is_missing(tmp_path):
-    halves = pa.array(np.array([1.5, np.nan, np.nan], np.float16))
-    pq.write_table(pa.table({"user": [1, 2, 3], "item": halves}), tmp_path / "x.parquet")
-    with DuckDBEngine(tmp_path / "x.parquet", user="user", item="item", key=b"k") as engine:
-        assert pairs(engine.top(3)) == [(1.5, 1)]

@@ -17,7 +17,8 @@ from dpselect.errors import DataError
 from dpselect.ledger import EntryKind
 from dpselect.release.release import Release
 from tests.by_names import by_names
-from tests.engines.test_postgres import filled, run
+from tests.engines.every_engine import filled
+from tests.engines.test_postgres import run
 from tests.ledger.amounts import grant
 
 psycopg = pytest.importorskip("psycopg")

@@ -231,8 +231,3 @@ def test_which_items_a_user_keeps_is_not_told_by_which_group(hold):
     held = hold(pa.table({"user": users, "group": groups, "item": items}))
     found = top(held, groups=1, max_items_per_user=1)[0]
     assert all(len(kept) == 2 and min(number for _, number in kept) > 10 for kept in found.values())
-
-
-def test_a_column_that_is_not_there():
-    with pytest.raises(ParameterError, match="by must be a column of the source"):
-        DuckDBEngine(ROWS, user="user", item="item", by=("grup",), key=b"key")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import uuid
-from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -21,6 +17,7 @@ from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import named, pairs
+from tests.engines.typed_rows import items_of_users
 
 
 def sets_of(source: object, **more: object) -> list[list[object]]:
@@ -81,11 +78,6 @@ def test_users_of_any_type(user):
     assert sorted(sets_of(relation(user))) == [["item 0", "item 1"], ["item 0", "item 2"]]
 
 
-def test_nan_is_no_user():
-    rows = {"user": np.array([1.0, np.nan, 1.0]), "item": ["a", "b", "c"]}
-    assert sets_of(rows) == [["a", "c"]]
-
-
 def test_users_come_in_their_own_order():
     values = [7, -3, 2**40, 0]
     rows = {"user": np.array(values), "item": [str(value) for value in values]}
@@ -94,28 +86,7 @@ def test_users_come_in_their_own_order():
     assert sets_of(texts) == [["-3"], ["0"], [str(2**40)], ["7"]]
 
 
-# ---- items ------------------------------------------------------------------------------------------------
-
-
-def test_mixed_values_are_what_each_of_them_is():
-    mixed = [1, "1", 1.5, None, float("nan"), datetime.date(2024, 1, 1), decimal.Decimal("1.50"), uuid.UUID(int=0)]
-    rows = {"user": np.zeros(len(mixed)), "item": np.array(mixed, dtype=object)}
-    assert sets_of(rows) == [[datetime.date(2024, 1, 1), 1, 1.5, "00000000-0000-0000-0000-000000000000", "1"]]
-
-
-def test_text_that_is_not_utf8_is_left_out(tmp_path):
-    (tmp_path / "rows.csv").write_bytes(b"user,item\nu,a\nu,\xff\xfe\nv,caf\xc3\xa9\nv,caf\xe9\n")
-    assert sets_of(tmp_path / "rows.csv") == [["a"], ["caf\u00e9"]]
-
-
 # ---- shapes -----------------------------------------------------------------------------------------------
-
-
-def reference(users: Sequence[Hashable], items: Sequence[Hashable]) -> list[list[Hashable]]:
-    found: dict[Hashable, set[Hashable]] = {}
-    for user, item in zip(users, items, strict=True):
-        found.setdefault(user, set()).add(item)
-    return [sorted(found[user]) for user in sorted(found)]
 
 
 @pytest.mark.parametrize("spread", [1, 2**33], ids=["near", "far"])
@@ -129,7 +100,7 @@ def test_many_rows_over_several_files(spread, write, tmp_path):
         pl.DataFrame(columns if number % 2 else dict(reversed(columns.items()))).write_parquet(
             tmp_path / f"{number}.parquet"
         )
-    assert sets_of(tmp_path) == reference(users, items)
+    assert sets_of(tmp_path) == items_of_users(pa.table({"user": users, "item": items}), "user", "item")
 
 
 def test_one_user_with_very_many_items():
@@ -139,23 +110,6 @@ def test_one_user_with_very_many_items():
         assert sets.offsets.tolist() == [0, 10**5, 10**5 + 1]
         assert np.array_equal(sets.codes[:-1], np.arange(10**5))
         assert sets.labels([sets.codes[-1], 5, 5]) == [17, 5, 5]
-
-
-def test_a_relation_runs_once():
-    connection = duckdb.connect()
-    calls = []
-    connection.create_function("seen", lambda x: calls.append(x) or x, ["BIGINT"], "BIGINT", side_effects=True)
-    rows = connection.sql("SELECT seen(range) AS user, range % 3 AS item FROM range(60)")
-    with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
-        assert calls == []
-        assert engine.contributions().users == 60
-    assert len(calls) == 60
-
-
-def test_asked_twice_it_says_the_same():
-    with DuckDBEngine(relation("i // 2"), user="user", item="item", key=b"k") as engine:
-        first, second = engine.contributions(), engine.contributions()
-        assert named(first) == named(second)
 
 
 # ---- labels -----------------------------------------------------------------------------------------------

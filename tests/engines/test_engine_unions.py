@@ -18,20 +18,11 @@ from dpselect.queries.union.bound import BOUNDS, bound_at, chosen_bound, placed
 from dpselect.queries.union.run import SAID
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
-from tests.ledger.amounts import grant
+from tests.reference.test_unions import MANY, SOME, dataset
 
 ABLE = [one.name for one in methods("union") if one.in_engine]
 PRICE = {"epsilon": 8, "delta": "1e-9"}
-MANY, SOME = 240, 120
 COLUMNS = {"user": "user", "item": "item", "key": b"k"}
-
-
-def dataset(**more):
-    """Two items of many users, each row twice, and one item each of three single users."""
-    pairs = [(user, "much") for user in range(MANY)] + [(user, "some") for user in range(SOME)]
-    pairs += [*pairs, *((user, f"own {user}") for user in range(3))]
-    users, items = zip(*pairs, strict=True)
-    return dps.Dataset({"user": list(users), "item": list(items)}, user="user", item="item", **more)
 
 
 @pytest.mark.parametrize("method", ["auto", *ABLE])
@@ -113,21 +104,6 @@ def test_data_larger_than_the_memory_are_answered(monkeypatch):
     ask = {"epsilon": 3, "delta": "1e-6", "max_items_per_user": 3}
     assert len(by_names(data).union(**ask)) == 3000
     assert len(by_names(data).union(**ask, in_engine=True)) == 3000
-
-
-def test_a_ledger_charges_it_once_and_knows_it_from_a_union_in_memory(tmp_path):
-    account = dps.Account(dataset="default", analyst="ann")
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        grant(ledger, account, epsilon=100, delta="1e-6")
-        data = dataset(budget=dps.Budget.open(ledger, analyst="ann", snapshot="today"))
-        first, again = (by_names(data).union(**PRICE, max_items_per_user=3, in_engine=True) for _ in range(2))
-        assert again.items == first.items
-        assert again.charged.numbers["repeated"] is True
-        assert ledger.balance(account).left.epsilon == 92
-        assert by_names(data).union(**PRICE, max_items_per_user=3).charged.numbers["repeated"] is False
-        with pytest.raises(ParameterError):
-            by_names(data).union(**PRICE, max_items_per_user=3, method="policy-laplace", in_engine=True)
-        assert ledger.balance(account).left.epsilon == 84
 
 
 # ---- a top k of what a union finds ------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
@@ -25,9 +24,6 @@ from dpselect.engines.row_filter import parse
 from dpselect.errors import DataError, ParameterError
 from tests.engines import filter_rows, filter_words
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS, ROWS
-
-if TYPE_CHECKING:
-    pass
 
 NAMES = ("id", *COLUMNS)
 Keep = Callable[[str], list[int]]

@@ -15,9 +15,9 @@ from dpselect.engines.postgres.dialect import quoted as pg_quoted
 from dpselect.engines.registry import open_engine
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError
+from tests.engines.every_engine import filled
 from tests.engines.sources import table
 from tests.engines.test_conformance import pairs
-from tests.engines.test_postgres import filled
 
 NUMERIC = ["NaN", "Infinity", "-Infinity", "1e1000", "-1e1000", "1e-1000", "0.10", "5", "5.5", None, "0"]
 MONEY = ["NaN", "99999999.99", "-99999999.99", "2.50", None]

@@ -14,8 +14,9 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.duckdb import keys as duckdb_keys
 from dpselect.errors import DataError, ParameterError
 from tests.engines.every_engine import Held, Hold, judge
-from tests.engines.keyed_rows import PAIRS, TEXTS, TRICKY, TYPED, counts, key_order, pairs_of, sets_of
+from tests.engines.keyed_rows import PAIRS, TEXTS, TRICKY, TYPED, sets_of
 from tests.engines.test_conformance import named, pairs
+from tests.engines.typed_rows import counts, in_order, pairs_of
 
 ALL = 10_000
 MOST_GROUPS = 2
@@ -116,7 +117,7 @@ DOMAIN = [*PAIRS[:60:7], ("nobody", "has it"), ("a", "b"), ("a", "b"), None, ("a
 def test_domains_of_tuples(hold: Hold) -> None:
     there = dict(counts(TEXTS, "user", BOTH))
     members = {item for item in DOMAIN if item is not None and None not in item}
-    right = sorted(((item, there.get(item, 0)) for item in members), key=lambda one: (-one[1], key_order(one[0])))
+    right = sorted(((item, there.get(item, 0)) for item in members), key=lambda one: (-one[1], in_order(one[0])))
     with hold(TEXTS).engine("user", BOTH) as engine:
         assert pairs(engine.grouped(Listed(tuple(DOMAIN)))) == right
         sized = engine.grouped(Size(len(there) + 2))
@@ -174,22 +175,22 @@ def test_every_user_keeps_as_many_as_they_may(hold: Hold, user: str, item: str) 
 @pytest.mark.parametrize(("user", "item"), [("user", BOTH), (BOTH, "item"), (WHO, ("right", "item"))], ids=str)
 def test_sets_and_weights(hold: Hold, user: str, item: str) -> None:
     right = sets_of(TEXTS, user, item)
-    in_order = sorted({what for _, what in pairs_of(TEXTS, user, item)}, key=key_order)
+    items = sorted({what for _, what in pairs_of(TEXTS, user, item)}, key=in_order)
     with hold(TEXTS).engine(user, item) as engine:
         sets = engine.contributions()
         assert Counter(map(frozenset, named(sets))) == right
-        assert sets.labels(range(sets.size)) == in_order
+        assert sets.labels(range(sets.size)) == items
         found = engine.pairs()
         weighed = found.weigh(np.ones(ALL, dtype=np.int64), b"k" * 16)
         assert (weighed.weights * weighed.sizes).sum() == len(pairs_of(TEXTS, user, item))
         found.release(np.arange(0, int(weighed.sizes.sum()), 2))
         released = found.names()
-        assert len(released) == -(-len(in_order) // 2)
-        assert released == [what for what in in_order if what in set(released)]
+        assert len(released) == -(-len(items) // 2)
+        assert released == [what for what in items if what in set(released)]
         users = dict(zip(released, found.users(ALL, b"k" * 16).tolist(), strict=True))
         assert users == {what: count for what, count in counts(TEXTS, user, item) if what in set(released)}
         left = found.weigh(np.ones(ALL, dtype=np.int64), b"l" * 16)
-        assert left.sizes.sum() == len(in_order) - len(released)
+        assert left.sizes.sum() == len(items) - len(released)
 
 
 def test_a_filter_sees_the_columns_themselves(hold: Hold) -> None:

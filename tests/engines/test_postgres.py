@@ -16,6 +16,7 @@ from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.registry import open_engine
 from dpselect.engines.sql.engine import SqlEngine
 from dpselect.errors import DataError, ParameterError
+from tests.engines.every_engine import filled
 from tests.engines.sources import AWKWARD, Row, counts, table
 from tests.engines.test_conformance import pairs
 
@@ -29,16 +30,6 @@ def run(address: str, *statements: str) -> None:
     with psycopg.connect(address, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
-
-
-def filled(address: str, rows: Sequence[Row], columns: str = '"user" text, item text, age int8') -> str:
-    """A database whose table t holds the rows."""
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(f"CREATE TABLE t ({columns})".encode())
-        with connection.cursor().copy("COPY t FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
-    return address
 
 
 def engine(address: str, *, user: str = "user", item: str = "item", **more: object) -> SqlEngine:
@@ -75,14 +66,6 @@ def test_collations_change_nothing(new_database, columns):
 NUMBERS: list[Row] = [("a", "5", 5), ("b", "5", 5), ("c", "05", 9), ("d", "+5", 9), ("e", "5.0", -3), ("f", " 5", 12)]
 NUMBERS += [("g", "-1", -3), ("h", "x", 100), ("i", "99999999999999999999", 2**63 - 1), ("j", "7", -(2**63))]
 NUMBERS += [("k", "-0", 5), ("l", "5\n", 5), ("m", "0", 0), ("n", "9999999999999999999", 1), ("o", "7", 7)]
-
-
-@pytest.mark.parametrize("item", ["item", "age"])
-@pytest.mark.parametrize("span", [Span(-4, 13), Span(5, 6), Span(20, 23), Span(0, 8)], ids=str)
-def test_spans_as_in_duckdb(new_database, item, span):
-    address = filled(new_database(), NUMBERS)
-    with DuckDBEngine(table(NUMBERS), user="user", item=item, key=KEY) as judge, engine(address, item=item) as found:
-        assert pairs(found.grouped(span)) == pairs(judge.grouped(span))
 
 
 def test_a_huge_span_and_a_huge_size(new_database):

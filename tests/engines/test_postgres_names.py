@@ -19,9 +19,10 @@ from dpselect.engines.postgres import connection as postgres_workspace
 from dpselect.engines.sql.engine import SqlEngine
 from dpselect.errors import DpselectError, ParameterError
 from dpselect.ledger import Account, Ledger
+from tests.engines.every_engine import filled
 from tests.engines.sources import Row
 from tests.engines.test_conformance import pairs
-from tests.engines.test_postgres import engine, filled, run
+from tests.engines.test_postgres import engine, run
 from tests.ledger.amounts import grant
 
 psycopg = pytest.importorskip("psycopg")

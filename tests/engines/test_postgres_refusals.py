@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from dpselect.command.main import main
 from dpselect.engines.identity import source_of
 from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError, ParameterError
 from dpselect.flat import dataset_of
+from tests.engines.every_engine import filled
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_conformance import pairs
-from tests.engines.test_postgres import engine, filled, run
+from tests.engines.test_postgres import engine, run
 from tests.ledger.amounts import grant
 
 psycopg = pytest.importorskip("psycopg")
@@ -37,33 +37,6 @@ def dataset(address: str, **more: object) -> dps.Dataset:
 
 
 # ---- the verbs --------------------------------------------------------------------------------------------
-
-
-def names(release: dps.Release) -> list[object]:
-    return [found.item for found in release.items]
-
-
-def test_top_and_choose(awkward):
-    data = dataset(awkward)
-    assert names(data.top_k(1, epsilon=10**6, delta="1e-6")) == ["popular"]
-    assert names(data.choose(domain=["tie a", "popular", "nobody"], epsilon=10**6)) == ["popular"]
-    ranked = data.top_k(3, epsilon=10**6, domain=["nobody", "tie a", "popular"])
-    assert names(ranked) == ["popular", "tie a", "nobody"]
-    paid = dataset(awkward, budget=dps.Budget(epsilon=10**6))
-    assert names(paid.top_k(1, epsilon=10**5)) == ["popular"]
-    assert names(paid.choose(domain=["tie a", "nobody"], epsilon=10**5)) == ["tie a"]
-    bounded = dataset(awkward, max_items_per_user=1).top_k(2, epsilon=10**6, domain=["nobody", "popular"], counts=True)
-    assert names(bounded) == ["popular", "nobody"]
-
-
-def test_the_command(awkward, tmp_path, capsys):
-    words = ["--table", "t", "--user", "user", "--item", "item", "--epsilon", "1000000"]
-    assert main(["top", awkward, *words, "-k", "1", "-o", str(tmp_path / "top.csv")]) == 0
-    assert "popular" in (tmp_path / "top.csv").read_text()
-    assert main(["choose", awkward, *words, "--domain", "tie a,popular"]) == 0
-    assert "popular" in capsys.readouterr().out
-    assert main(["union", awkward, *words]) == 0
-    assert "tie a" in capsys.readouterr().out
 
 
 def test_a_ledger_knows_the_rows_and_no_password(awkward, new_database, tmp_path: Path):

@@ -10,6 +10,7 @@ import duckdb
 import narwhals
 import narwhals.stable.v1
 import narwhals.stable.v2
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -82,6 +83,11 @@ def test_columns_that_are_not_there():
             refused(source, user="USER") == "user must be a column of the source, got 'USER'\nhint: did you mean user?"
         )
         assert "hint: there is user, item, country" in refused(source, user="zzz")
+
+
+def test_parts_are_those_of_a_text():
+    said = refused({"user": [1], "n": np.array([2])}, item="n", split=" ")
+    assert said.startswith("split must go with an item column of text, got a column of")
 
 
 def test_text_files_show_near_names_only():
@@ -196,14 +202,15 @@ def test_uncommitted_rows_are_seen():
     connection.rollback()
 
 
-def test_a_relation_runs_once():
+@pytest.mark.parametrize("question", [lambda opened: opened.top(3), lambda opened: opened.contributions()])
+def test_a_relation_runs_once(question):
     connection = duckdb.connect()
     calls = []
     connection.create_function("seen", lambda x: calls.append(x) or x, ["BIGINT"], "BIGINT", side_effects=True)
     relation = connection.sql("SELECT seen(range) AS user, range % 3 AS item FROM range(60)")
     with engine(relation) as opened:
         assert calls == []
-        opened.top(3)
+        question(opened)
     assert len(calls) == 60
 
 

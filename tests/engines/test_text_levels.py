@@ -123,28 +123,18 @@ def test_labels_come_in_the_order_of_their_text_not_of_codes():
         assert in_code_order != ["city", "new", "york"]  # the twin: what came first in the data comes first
 
 
-def test_every_level_is_asked_once_and_none_after_an_empty_one():
+def test_a_level_is_shown_before_the_next_is_asked_and_none_after_an_empty_one():
     asked = []
 
     def release(sets, level):
         asked.append(level)
         return shared(sets, level) if level < 2 else []
 
-    levels = list(level_by_level(TokenStream.of(PEOPLE), 4, release))
-    assert asked == [1, 2]
-    assert [len(level.labels) for level in levels] == [3, 0, 0, 0]
-
-
-def test_a_level_is_shown_before_the_next_is_asked():
-    asked = []
-
-    def release(sets, level):
-        asked.append(level)
-        return shared(sets, level)
-
-    levels = level_by_level(TokenStream.of(PEOPLE), 3, release)
-    next(levels)
+    levels = level_by_level(TokenStream.of(PEOPLE), 4, release)
+    shown = [len(next(levels).labels)]
     assert asked == [1]
+    assert [*shown, *(len(level.labels) for level in levels)] == [3, 0, 0, 0]
+    assert asked == [1, 2]
 
 
 @pytest.mark.parametrize("released", [[-1], [99], [0.5], [[0]], [True]], ids=str)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -17,6 +16,7 @@ from dpselect.aggregates.unbounded import Points, Unbounded
 from dpselect.aggregates.value_counts import Grid, UsersAt
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
+from tests.engines.measured_rows import WRITTEN
 from tests.engines.sources import KINDS, READERS, Row
 
 KEY = bytes(range(16))
@@ -32,9 +32,6 @@ ROWS: list[Row] = [
     ("mixed", "abc", 2), ("mixed", "7", 2), ("mixed", None, 2), ("mixed", "nan", 2),
     (None, "7", 3), (None, None, 3), ("zero", "-0", 0), ("space", " 8 ", 8), ("middle", "0.25", 1), ("", "9", 9),
 ]  # fmt: skip
-
-# Plain decimal notation: what else Python reads as a number, such as inf and 1_000, is none.
-WRITTEN = re.compile("[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*")
 
 
 def place(value: float) -> int:
@@ -144,8 +141,3 @@ def test_types_of_numbers(column: pa.Array, expected: list[float]) -> None:
     source = pa.table({"user": [1, 2, 3], "item": column})
     for which in PerUser:
         assert asked(source, which) == Counter(map(place, expected))
-
-
-def test_the_filter_comes_first():
-    rows = {"user": [1, 1, 2], "item": np.array([3, 40, 5])}
-    assert asked(rows, PerUser.MAX, where="item < 10") == {place(3): 1, place(5): 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 
 import pyarrow as pa
@@ -66,30 +67,40 @@ EMPTY = AWKWARD.slice(0, 0)
 NUMBERS = ("whole", "small", "real", "short", "price", "long", "written")
 
 
-def pairs_of(rows: pa.Table, user: str, item: str) -> set[tuple[object, object]]:
-    """Who has what, each once; null and NaN are nothing, and -0.0 is 0.0."""
-    both = zip(*(map(one_form, rows.column(name).to_pylist()) for name in (user, item)), strict=True)
-    return {pair for pair in both if None not in pair}
-
-
 def one_form(value: object) -> object:
+    """Null and NaN are nothing, and -0.0 is 0.0."""
     if isinstance(value, float):
         return None if value != value else value + 0.0
     return value
 
 
+def keys_of(rows: pa.Table, key: str | Sequence[str]) -> list[object]:
+    """The key of every row, None where a column of it is missing."""
+    if isinstance(key, str):
+        return [one_form(value) for value in rows.column(key).to_pylist()]
+    each = zip(*(keys_of(rows, name) for name in key), strict=True)
+    return [None if None in values else values for values in each]
+
+
+def pairs_of(rows: pa.Table, user: str | Sequence[str], item: str | Sequence[str]) -> set[tuple[object, object]]:
+    """Who has what, each once."""
+    return {pair for pair in zip(keys_of(rows, user), keys_of(rows, item), strict=True) if None not in pair}
+
+
 def in_order(value: object) -> object:
-    """What a value is ordered by: text by its bytes."""
+    """What a value is ordered by: text by its bytes, a tuple by its first value, then by the next."""
+    if isinstance(value, tuple):
+        return tuple(map(in_order, value))
     return value.encode() if isinstance(value, str) else value
 
 
-def counts(rows: pa.Table, user: str, item: str) -> list[tuple[object, int]]:
+def counts(rows: pa.Table, user: str | Sequence[str], item: str | Sequence[str]) -> list[tuple[object, int]]:
     """Items and their numbers of distinct users, most first, then in the order of items."""
-    found = Counter(item for _, item in pairs_of(rows, user, item))
+    found = Counter(what for _, what in pairs_of(rows, user, item))
     return sorted(found.items(), key=lambda pair: (-pair[1], in_order(pair[0])))
 
 
-def items_of_users(rows: pa.Table, user: str, item: str) -> list[list[object]]:
+def items_of_users(rows: pa.Table, user: str | Sequence[str], item: str | Sequence[str]) -> list[list[object]]:
     """The distinct items of every user who has one, users and items in their order."""
     found: dict[object, set[object]] = {}
     for who, what in pairs_of(rows, user, item):

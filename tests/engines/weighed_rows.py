@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
@@ -13,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from dpselect.aggregates.totals import PARTS, Totals
+from tests.engines.measured_rows import number
 
 Weighed = tuple[str | None, str | None, object]
-WRITTEN = re.compile("[ ]*[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]{1,3})?[ ]*")
 COLUMNS = ("user", "item", "w")
 
 # Of each user what a cap of 60 makes of it stands beside.
@@ -35,22 +34,9 @@ AWKWARD: list[Weighed] = [
 ]  # fmt: skip
 
 
-def number(value: object) -> float:
-    """A weight as a float; 0 for what is none."""
-    if isinstance(value, str):
-        return float(value) if WRITTEN.fullmatch(value) else 0.0
-    if value is None or isinstance(value, (bool, bytes)):
-        return 0.0
-    try:
-        found = float(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    return 0.0 if math.isnan(found) else found
-
-
 def parts(value: object, totals: Totals) -> int:
     """Millionths of a unit that a row gives."""
-    found = number(value)
+    found = number(value) or 0.0
     if found < float(totals.least):
         return 0
     step = float(totals.unit / PARTS)

@@ -1,4 +1,4 @@
-"""The form of a record in the public register of deployments: `python -m tests.house.registry` says whether it moved.
+"""The form of a record in the public register of deployments.
 
 Source: schemas/deployments-schema.yaml of github.com/opendp/deployments-registry-data, at commit
 057e5d81cf60150dd3307e0cf4504b957802fb3b, the newest of which a copy was found in November 2026. No licence of it was
@@ -7,19 +7,12 @@ found. So no text of it is here: only names, types, enumerations and what is req
 
 from __future__ import annotations
 
-import sys
-import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
-NOW = "https://raw.githubusercontent.com/opendp/deployments-registry-data/main/schemas/deployments-schema.yaml"
 Form = dict[str, Any]
 TEXT: Form = {"type": "string"}
 OPEN: Form = {}  # of any type
-LEFT_OUT = ("evidence_sources",)  # which no draft has
-KEPT = ("type", "format", "enum", "required", "minItems", "additionalProperties")
 
 
 def one_of(*names: str) -> Form:
@@ -123,37 +116,3 @@ DEPLOYMENT = fields(
     *("basic", "administrative"),
 )
 SCHEMA = fields({"url_slug": TEXT, "deployment": DEPLOYMENT}, "url_slug", "deployment")
-
-
-def form_of(schema: Mapping[str, Any]) -> Form:
-    """A schema without its words."""
-    found: Form = {name: schema[name] for name in KEPT if name in schema}
-    if "items" in schema:
-        found["items"] = form_of(schema["items"])
-    if "properties" in schema:
-        parts = {name: form_of(part) for name, part in schema["properties"].items() if name not in LEFT_OUT}
-        found["properties"] = parts
-    return found
-
-
-def moved(then: Any, now: Any, where: str = "") -> Iterator[str]:
-    """Where two forms differ."""
-    if isinstance(then, dict) and isinstance(now, dict):
-        for name in sorted({*then, *now}):
-            yield from moved(then.get(name), now.get(name), f"{where}/{name}")
-    elif isinstance(then, list) and isinstance(now, list) and sorted(map(str, then)) == sorted(map(str, now)):
-        return
-    elif then != now:
-        yield f"{where}: was {then}, is {now}"
-
-
-def main() -> int:
-    """Exit status 1 where the public schema has another form now."""
-    with urllib.request.urlopen(NOW, timeout=60) as answer:
-        found = list(moved(SCHEMA, form_of(yaml.safe_load(answer))))
-    sys.stdout.write("".join(f"{one}\n" for one in found))
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -309,24 +310,11 @@ def file_of(name: str, files: Collection[str]) -> str | None:
     return None
 
 
-def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
-    """Files that import each other: the shortest way from each of them back to itself, every circle once."""
-    found: dict[frozenset[str], list[str]] = {}
-    for file in sorted(graph):
-        way = _way_back(graph, file)
-        if way:
-            found.setdefault(frozenset(way), way)
-    return list(found.values())
-
-
-def _way_back(graph: Mapping[str, Collection[str]], start: str) -> list[str]:
-    """The files of a shortest circle through `start`, from it on; empty where there is none."""
-    ways, seen = [[start]], set[str]()
-    for way in ways:
-        for file in sorted(graph.get(way[-1], ())):
-            if file == start:
-                return way
-            if file not in seen:
-                seen.add(file)
-                ways.append([*way, file])
+def circle(graph: Mapping[str, Collection[str]]) -> list[str]:
+    """Files of which each imports the one before it, and the first is the last; none where there is no such circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
     return []

@@ -106,6 +106,3 @@ def test_the_picture_is_the_one_that_imports_draw() -> None:
     graph, lines = room_graph(import_graph(sources())), picture(PAGE)
     assert sorted(room for line in lines for room in line) == sorted(graph)
     assert wrong_arrows(graph, lines) == []
-
-
-# ---- the checkers: what is wrong is found -----------------------------------------------------------------

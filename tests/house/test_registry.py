@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 
 import jsonschema_rs
@@ -11,7 +10,7 @@ import yaml
 
 import dpselect as dps
 from dpselect.testing import SeededDraws, drawing
-from tests.house.registry import SCHEMA, form_of, moved
+from tests.house.registry import SCHEMA
 
 VALID = jsonschema_rs.Draft7Validator(SCHEMA, validate_formats=True)
 ROWS = {
@@ -95,19 +94,3 @@ def changed(change):
 )
 def test_the_schema_refuses_what_is_no_record(change):
     assert not VALID.is_valid(changed(change))
-
-
-def test_a_schema_that_moves_is_noticed():
-    worded = copy.deepcopy(SCHEMA) | {"description": "words"}
-    worded["required"] = worded["required"][::-1]
-    worded["properties"]["url_slug"] |= {"description": "more", "tier": 1}
-    assert list(moved(SCHEMA, form_of(worded))) == []
-    basic = worded["properties"]["deployment"]["properties"]["basic"]
-    basic["properties"]["description"] = {"type": "array", "items": {"type": "string"}}
-    basic["required"].append("data_product_sector")
-    found = list(moved(SCHEMA, form_of(worded)))
-    assert [one.partition(":")[0].rpartition("basic")[2] for one in found] == [
-        "/properties/description/items",
-        "/properties/description/type",
-        "/required",
-    ]

@@ -128,9 +128,6 @@ def test_empty_release_keeps_the_columns_that_were_asked_for() -> None:
     assert empty.to_polars().shape == (0, 3)
 
 
-# ---- a sequence -------------------------------------------------------------------------------------------
-
-
 # ---- frames -----------------------------------------------------------------------------------------------
 
 FRAMES: dict[str, list[object]] = {

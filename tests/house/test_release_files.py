@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -90,13 +91,21 @@ def test_every_kind_is_among_them() -> None:
     assert tuple(kinds()) == KINDS
 
 
-def test_labels_come_back_with_their_types() -> None:
+FORMS: dict[str, Callable[[Release], Release]] = {
+    "JSON": lambda kept: Release.from_json(kept.to_json()),
+    "the archive": lambda kept: restored(archived(kept)),
+}
+
+
+@pytest.mark.parametrize("again", FORMS.values(), ids=list(FORMS))
+def test_labels_come_back_with_their_types(again: Callable[[Release], Release]) -> None:
     kept = release(LABELS)
-    again = Release.from_json(kept.to_json())
-    assert again == kept
-    assert [type(label) for label in again.labels] == [type(label) for label in LABELS]
-    assert math.isnan(Release.from_json(release([math.nan]).to_json()).labels[0])
-    assert Release.from_json(release([np.int64(3), np.str_("x"), np.float64(0.5)]).to_json()).labels == [3, "x", 0.5]
+    assert again(kept) == kept
+    assert [type(label) for label in again(kept).labels] == [type(label) for label in LABELS]
+    assert math.isnan(again(release([math.nan])).labels[0])
+    of_numpy = [np.int64(3), np.str_("x"), np.float64(0.5)]
+    assert again(release([*of_numpy, ("a", 1, b"\x00")])).labels == [3, "x", 0.5, ("a", 1, b"\x00")]
+    assert "\n" not in archived(kept)
 
 
 def test_receipts_and_intervals_come_back() -> None:
@@ -104,6 +113,7 @@ def test_receipts_and_intervals_come_back() -> None:
     item = Item(Decimal("1.5"), 1, 30, 20, 40)
     kept = replace(release(["a"]), items=(item,), charged=charged, accuracy=Accuracy(("So.",), {"gap": Fraction(1, 7)}))
     assert Release.from_json(kept.to_json()) == kept
+    assert archived(kept) == archived(replace(kept, charged=None))  # what a budget was charged is the ledger's own
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"items": 3}', "{" * 100_000, '{"items": [], "exact": {}, "privacy": 1}'])

@@ -7,10 +7,8 @@ import math
 import os
 import pickle
 import signal
-import sys
 import threading
 from fractions import Fraction
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,6 +25,7 @@ from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Scores
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn, noun_of, plan_of
+from tests.interrupted import interrupted_at
 from tests.ledger.amounts import Costing, grant
 
 ROWS = {"user": [*range(600), *range(300)], "item": ["ant"] * 600 + ["bee"] * 300}
@@ -142,35 +141,12 @@ def test_a_question_that_dies_while_it_is_asked_stays_taken(ending):
     assert budget.left_for(Costing(HALF)) == 1
 
 
-def interrupted_at(line, budget, price):
-    """Ask one question, with Ctrl-C at the n-th line that it runs in what pays; whether it came to its end."""
-    package, left = Path(dps.__file__).parent, itertools.count(line, -1)
-    watched = tuple(str(package / room) for room in ("ledger", "accounting"))
-
-    def each_line(_frame, event, _):
-        if event == "line" and next(left) == 1:
-            raise KeyboardInterrupt
-        return each_line
-
-    def each_call(frame, *_):
-        return each_line if frame.f_code.co_filename.startswith(watched) else None
-
-    found, before = choice(), sys.gettrace()
-    sys.settrace(each_call)
-    try:
-        budget.pay(price, Fingerprint("{}", repeatable=False), lambda: found, fresh=False)
-    except KeyboardInterrupt:
-        return False
-    finally:
-        sys.settrace(before)
-    return True
-
-
 def test_an_interruption_at_any_line_charges_nothing_the_ceiling_or_the_answer():
-    price = Costing(HALF, ApproxDP(Fraction(1, 4), Fraction(0)))
+    found, price = choice(), Costing(HALF, ApproxDP(Fraction(1, 4), Fraction(0)))
+    paid = price, Fingerprint("{}", repeatable=False), lambda: found
     for line in itertools.count(1):
         budget = Budget(epsilon=1, delta="1e-6")
-        ended = interrupted_at(line, budget, price)
+        ended = interrupted_at(line, lambda budget=budget: budget.pay(*paid, fresh=False), "ledger", "accounting")
         assert budget.left in (1, 0.5, 0.75), line
         if ended:
             break

@@ -11,7 +11,6 @@ import dpselect as dps
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.top_k.discover import root_down
 from dpselect.queries.top.method import best_unknown_method
-from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 
 TERMS = {"epsilon": 8, "delta": "1e-9"}
@@ -168,12 +167,3 @@ def test_a_plan_takes_what_auto_says_and_tells_why():
     assert helped not in plan_of("top_k", **few, by_weight="w", at_most=2).selection.reason
     looked = plan_of("top_k", k=50, epsilon=1, k_bar=500, max_items_per_user=10).selection
     assert type(looked.selector).__name__ == "LimitedDomain"
-
-
-def test_seeded_answers_repeat():
-    first, again = (
-        by_names(votes()).top_k(4, method="discover", epsilon=1, delta="1e-6", draws=SeededDraws(seed=3))
-        for _ in range(2)
-    )
-    assert first.labels == again.labels
-    assert not first.secure

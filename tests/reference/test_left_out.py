@@ -23,14 +23,6 @@ def data(**more: object) -> dps.Dataset:
     return dps.Dataset(pa.table(ROWS), user="user", item="item", **more)  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def ledger(tmp_path: Path):
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
-        made.data("default", 500, "2e-4")
-        made.grant(dps.Account("default", "ann"), 500, "1e-4")
-        yield made
-
-
 @pytest.mark.parametrize("how", [
     {}, {"counts": True}, {"method": "discover"}, {"k_bar": 5}, {"method": "limited-domain-laplace", "most": 3},
 ])  # fmt: skip

@@ -26,14 +26,6 @@ ANN = dps.Account("default", "ann")
 
 
 @pytest.fixture
-def ledger(tmp_path):
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
-        made.data("default", 10, "2e-4")
-        made.grant(ANN, 10, "1e-4")
-        yield made
-
-
-@pytest.fixture
 def votes(ledger):
     return dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
 
@@ -135,17 +127,6 @@ def test_who_paid_nothing_reads_that_the_quota_is_whole_and_what_all_share_is_no
     assert free.numbers["left"] == 0.75
 
 
-def test_a_file_that_was_written_again_is_another_question(tmp_path, ledger):
-    path = tmp_path / "votes.csv"
-    lines = [f"{u},{i}" for u, i in zip(ROWS["user"], ROWS["item"], strict=True)]
-    path.write_text("\n".join(["user,item", *lines]))
-    votes = dps.Dataset(path, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann"))
-    repeated = [votes.top_k(1, epsilon=1, delta="1e-6").charged.numbers["repeated"] for _ in range(2)]
-    path.write_text("\n".join(["user,item", *lines, "x,ant"]))
-    repeated.append(votes.top_k(1, epsilon=1, delta="1e-6").charged.numbers["repeated"])
-    assert repeated == [False, True, False]
-
-
 def test_a_short_answer_is_charged_for_its_picks_only(ledger):
     few = dps.Dataset(
         {"user": [1, 2], "item": ["x", "y"]}, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann")
@@ -216,13 +197,6 @@ def test_choosing_is_paid_too(votes, ledger):
         found = dps.choose({"a": 1, "b": 900}, epsilon=1, budget=named)
         assert found.charged.numbers["repeated"] is repeated
     assert ledger.balance(ANN).spent.epsilon == 5
-
-
-def test_a_promise_about_replacing_a_user_does_not_add_up_with_the_budget(ledger):
-    message = r"^neighbors must be add-remove where a budget pays, got 'replace-one'"
-    with pytest.raises(dps.ParameterError, match=message):
-        dps.choose([1, 2], epsilon=1, neighbors="replace-one", budget=dps.Budget.open(ledger, analyst="ann"))
-    assert kinds(ledger) == ["data", "grant"]
 
 
 def test_draws_for_tests_never_answer_for_real_ones(votes, ledger):

@@ -302,39 +302,6 @@ def test_values_of_any_size_are_an_outcome():
 # ---- paid -------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def ledger(tmp_path):
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as made:
-        made.data("default", 3, "1e-3")
-        made.grant(ANN, 3, "1e-4")
-        yield made
-
-
-def test_a_quantile_is_paid_kept_and_refused(ledger):
-    people = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann", snapshot="one"))
-    usual = {"q": [0.25, 0.5], "bounds": (0, 120), "delta": "1e-6"}
-    first = by_names(people).quantile(epsilon=1, **usual)
-    again = by_names(people).quantile(epsilon="1.0", **usual)
-    assert again.items == first.items
-    assert again.privacy == first.privacy
-    assert again.charged.numbers["repeated"] is True
-    for other in ({"bounds": (0, 121)}, {"q": [0.25, 0.6]}, {"step": 2}, {"per_user": "min"}, {"bounds": None}):
-        by_names(people).quantile(epsilon="0.1", **usual | other)
-    assert ledger.balance(ANN).spent.epsilon == Fraction(15, 10)
-    with pytest.raises(dps.BudgetError):
-        by_names(people).quantile(epsilon=4, **usual)
-    assert ledger.balance(ANN).used.epsilon == Fraction(15, 10)
-
-
-def test_an_array_is_paid_for_too(ledger):
-    budget = dps.Budget.open(ledger, analyst="ann", snapshot="one")
-    paying = {"budget": budget, "bounds": (0, 120), "epsilon": 1}
-    first = dps.quantile(VALUES, **paying)
-    assert dps.quantile(VALUES, **paying).items == first.items
-    dps.quantile(VALUES, 0.5, fresh=True, **paying)
-    assert ledger.balance(ANN).spent.epsilon == 2
-
-
 def test_a_column_that_holds_no_numbers_costs_nothing(ledger):
     rows = {"user": [1, 2], "item": np.array([True, False])}
     people = dps.Dataset(rows, user="user", item="item", budget=dps.Budget.open(ledger, analyst="ann"))

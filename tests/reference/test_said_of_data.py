@@ -64,6 +64,7 @@ WRONG: dict[str, tuple[Callable[..., object], str]] = {
     "a text": (lambda: dps.Split(dps.Text("a"), " "), "column must be one column of texts"),  # type: ignore[arg-type]
     "nothing between": (lambda: dps.Split("a", ""), "separator must be the text that stands between items"),
     "no separator": (lambda: dps.Split("a", None), "separator must be the text"),  # type: ignore[arg-type]
+    "bytes between": (lambda: dps.Split("a", b" "), "separator must be the text"),  # type: ignore[arg-type]
     "no name": (lambda: dps.Table("a.db", " "), "name must be the name of a table, got ' '"),
     "no database": (lambda: dps.Table(None, "t"), "database must be a DuckDB file"),
     "a list": (lambda: dps.Table([ADDRESS], "t"), "database must be a DuckDB file"),

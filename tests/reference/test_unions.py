@@ -14,7 +14,6 @@ from dpselect._ground.methods import WeightRule, methods, named
 from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
-from dpselect.queries.union import plan as union_plan
 from dpselect.queries.union import run as union_run
 from dpselect.queries.union.accuracy import users_for
 from dpselect.queries.union.bound import chosen_bound
@@ -25,7 +24,6 @@ from dpselect.testing import SeededDraws
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import by_names, plan_of
-from tests.ledger.amounts import grant
 
 METHODS = {one.name: one.mechanism for one in methods("union")}
 PRICE = {"epsilon": 50, "delta": "1e-9"}
@@ -278,46 +276,6 @@ def test_nothing_is_said_that_depends_on_unreleased_data():
     terms = {"epsilon": 1, "delta": "1e-6", "max_items_per_user": 3, "counts": True, "method": "policy-gaussian"}
     full, empty = by_names(dataset()).union(**terms), by_names(dataset(rows([]))).union(**terms)
     assert full.privacy == empty.privacy
-
-
-def test_draws_for_tests_are_said():
-    assert (
-        not by_names(dataset())
-        .union(**PRICE, max_items_per_user=2, method="weighted-gaussian", draws=SeededDraws(1))
-        .secure
-    )
-
-
-def test_a_ledger_is_charged_the_price_once(tmp_path):
-    path = tmp_path / "budget.sqlite"
-    account = dps.Account(dataset="default", analyst="ann")
-    with dps.Ledger.create(path) as ledger:
-        grant(ledger, account, epsilon=100, delta="1e-6")
-        paying = dataset(budget=dps.Budget.open(ledger, analyst="ann", snapshot="today"))
-        first = by_names(paying).union(**PRICE, method="weighted-gaussian", counts=True)
-        assert (first.charged.numbers["epsilon"], first.charged.numbers["delta"]) == (50, Fraction(1, 10**9))
-        again = by_names(paying).union(**PRICE, method="weighted-gaussian", counts=True)
-        assert again.charged.numbers["repeated"] is True
-        assert (again.items, again.privacy) == (first.items, first.privacy)
-        assert ledger.balance(account).left.epsilon == 50
-        assert (
-            by_names(paying)
-            .union(**PRICE, method="weighted-gaussian", counts=True, fresh=True)
-            .charged.numbers["repeated"]
-            is False
-        )
-        with pytest.raises(dps.BudgetError):
-            by_names(paying).union(**PRICE, method="weighted-gaussian")
-
-
-def test_what_fails_while_data_are_read_stays_reserved(tmp_path, monkeypatch):
-    account = dps.Account(dataset="default", analyst="ann")
-    with dps.Ledger.create(tmp_path / "budget.sqlite") as ledger:
-        grant(ledger, account, epsilon=100, delta="1e-6")
-        monkeypatch.setattr(union_plan, "union_of", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            by_names(dataset(budget=dps.Budget.open(ledger, analyst="ann"))).union(**PRICE)
-        assert ledger.balance(account).left.epsilon == 50
 
 
 # ---- what is refused --------------------------------------------------------------------------------------

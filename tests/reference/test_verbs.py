@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import pandas
 import pytest
 
@@ -30,17 +28,6 @@ def test_the_best_of_a_known_domain(votes, method):
     assert release.privacy.epsilon == 2
     assert release.privacy.delta == 0
     assert "factor 2" not in release.privacy.sentences[0]
-
-
-@pytest.mark.parametrize("method", ["auto", "limited-domain"])
-def test_counts_share_the_price(votes, method):
-    plain = votes.top_k(2, epsilon=8, delta="1e-6", method=method)
-    counted = votes.top_k(2, epsilon=8, delta="1e-6", method=method, counts=True)
-    assert plain.labels == counted.labels == ["ant", "bee"]
-    assert counted.privacy.epsilon == plain.privacy.epsilon == 8
-    assert counted.privacy.delta <= Fraction(1, 10**6)
-    assert counted.privacy.parameters["epsilon_per_pick"] < plain.privacy.parameters["epsilon_per_pick"]
-    assert abs(counted.items[0].count - 300) < 100
 
 
 @pytest.mark.parametrize("method", ["joint-set", "canonical-set", "joint-sequence"])
@@ -82,14 +69,10 @@ def test_what_is_there_for_comparison_only_is_not_on_the_menu(votes, method):
         votes.top_k(2, epsilon=8, domain=["dog", "cat", "bee", "ant"], method=method)
 
 
-@pytest.mark.parametrize("counts", [False, True])
-def test_noise_on_an_unknown_domain_of_users_with_few_items(counts):
+def test_noise_on_an_unknown_domain_says_for_how_many_items_a_user_counts():
     few = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)
-    release = by_names(few).top_k(2, epsilon=8, delta="1e-6", method="limited-domain-laplace", counts=counts, k_bar=5)
+    release = by_names(few).top_k(2, epsilon=8, delta="1e-6", method="limited-domain-laplace", k_bar=5)
     assert release.labels
-    assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**6))
-    assert release.privacy.parameters["max_items_per_user"] == 1
-    assert (release.items[0].count is None) is not counts
     assert "at most 1 item" in release.privacy.sentences[1]
 
 
@@ -98,10 +81,23 @@ def test_noise_that_grows_with_the_items_of_a_user_needs_their_number(votes):
         votes.top_k(2, epsilon=1, delta="1e-6", method="limited-domain-laplace")
 
 
-def test_draws_for_tests_are_told(votes):
-    assert by_names(votes).top_k(1, epsilon=8, delta="1e-6", draws=SeededDraws(1)).secure is False
+KNOWN = {"domain": ["ant", "bee"]}
+ALL = [
+    ("top_k", {}), ("top_k", {"method": "discover"}), ("top_k", {"method": "limited-domain-laplace"}),
+    ("top_k", {"method": "set", "k": 1, **KNOWN}), ("union", {}),
+    ("choose", KNOWN), ("histogram", KNOWN), ("users", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verb", "more"), ALL, ids=str)
+def test_draws_for_tests_are_told(verb, more):
+    ask = getattr(by_names(dps.Dataset(ROWS, user="user", item="item", max_items_per_user=1)), verb)
+    assert [ask(epsilon=8, **more, **draws).secure for draws in ({"draws": SeededDraws(1)}, {})] == [False, True]
+
+
+def test_draws_for_tests_are_told_of_values_too():
     assert drawn(SeededDraws(1), lambda: dps.choose([1, 900], epsilon=1)).secure is False
-    assert dps.choose([1, 900], epsilon=1).labels == [1]
+    assert drawn(SeededDraws(1), lambda: dps.quantile([1, 2], bounds=(0, 9), epsilon=1)).secure is False
 
 
 BAD = [

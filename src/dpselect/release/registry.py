@@ -1,7 +1,7 @@
 """A release as a draft record for the public register of deployments of differential privacy.
 
-The register is the repository opendp/deployments-registry-data; `tests/house/registry.py` has the form that it had, and
-says whether it has moved. `registry.yaml` is the draft, into which goes what a release knows of itself.
+The register is the repository opendp/deployments-registry-data; `tests/house/registry.py` has the form that it had.
+`registry.yaml` is the draft, into which goes what a release knows of itself.
 """
 
 from __future__ import annotations

@@ -38,11 +38,8 @@ FILTERS = [
 def answers(source: object, question: str = "", **asked: Any) -> list[object]:
     """What an engine answers to these columns: to one question, or to all that may be asked."""
     with open_engine(source, **{"user": "user", "key": KEY} | asked) as engine:
-        if asked.get("by"):
-            return [_by(engine)]
-        if asked.get("measures"):
-            names = [label for label, _ in pairs(engine.top(5))]
-            return [[(one.total, one.users) for one in row] for row in engine.measured(names)]
+        if other := next((name for name in OTHERS if asked.get(name)), None):
+            return [OTHERS[other](engine)]
         if asked.get("totals"):
             return [QUESTIONS[name](engine) for name in ("top", "groups")]
         return [QUESTIONS[name](engine) for name in ([question] if question else QUESTIONS)]
@@ -80,12 +77,21 @@ def _by(engine: Engine) -> object:
     return found.sizes.tolist(), found.counts.tolist(), found.groups(at), found.items(np.arange(len(found.counts)))
 
 
+def _measures(engine: Engine) -> object:
+    names = [label for label, _ in pairs(engine.top(5))]
+    return [[(one.total, one.users) for one in row] for row in engine.measured(names)]
+
+
+OTHERS: dict[str, Callable[[Engine], object]] = {"by": _by, "measures": _measures}
+
+
 def prepared(table: pa.Table, folder: Path, parts: int = 1, **rules: Any) -> tuple[Path, Path]:
     """The rows as a file, and prepared, in so many parts; the folder of rows holds the same ones."""
     (folder / "rows").mkdir(parents=True)
     for number in range(parts):
         slices = table.take(pa.array(range(number, table.num_rows, parts), pa.int64()))
-        pq.write_table(slices, folder / "rows" / f"{number}.parquet")
+        named_apart = slices.replace_schema_metadata({"part": str(number)})  # no two parts have the same contents
+        pq.write_table(named_apart, folder / "rows" / f"{number}.parquet")
         given = {"add": True} if number else rules
         prepare(folder / "rows" / f"{number}.parquet", to=folder / "rows.prepared", **given)
     return folder / "rows", folder / "rows.prepared"

@@ -12,20 +12,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from dpselect._ground.domain import Listed
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
-from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.port import PerUser
 from dpselect.engines.registry import Engine, open_engine
-from dpselect.flat import prepare
-from tests.engines.test_conformance import named, pairs
+from tests.engines.test_conformance import pairs
+from tests.slow.engines.test_prepared import OTHERS, QUESTIONS, prepared
 
 OF_A_FOLDER = 100  # questions
 KEY = b"key of the test."
@@ -62,7 +57,7 @@ def table(of: random.Random) -> pa.Table:
     return repeated.take(pa.array([place for place in range(rows) for _ in range(of.choice([1, 1, 2]))], pa.int64()))
 
 
-def prepared(of: random.Random, folder: Path) -> tuple[Path, Path, dict[str, Any]]:
+def made(of: random.Random, folder: Path) -> tuple[Path, Path, dict[str, Any]]:
     """The rows as files, and prepared in as many parts, and what was said of them."""
     rules: dict[str, Any] = {"user": of.choice(["user", "user", ["user", "flag"]])}
     rules["item"] = of.choice(["item", "number", "real", ["item", "number"]])
@@ -72,15 +67,8 @@ def prepared(of: random.Random, folder: Path) -> tuple[Path, Path, dict[str, Any
     rules |= {"keep": of.sample(keep, of.randrange(len(keep) + 1)), "weights": "weight"}
     if of.random() < 0.7:
         rules |= {"time": "at", "period": of.choice(list(SORTS))}
-    (folder / "rows").mkdir()
     whole, parts = table(of), of.choice([1, 1, 2, 4])
-    for at in range(parts):
-        part = whole.take(pa.array(range(at, whole.num_rows, parts), pa.int64()))
-        part = part.replace_schema_metadata({"part": str(at)})  # no two parts have the same contents
-        pq.write_table(part, folder / "rows" / f"{at}.parquet")
-        given = {"add": True} if at else rules
-        prepare(folder / "rows" / f"{at}.parquet", to=folder / "x.prepared", **given)
-    return folder / "rows", folder / "x.prepared", rules
+    return *prepared(whole, folder, parts, **rules), rules
 
 
 def condition(of: random.Random, columns: list[str]) -> str:
@@ -130,26 +118,9 @@ def answer(engine: Engine, how: str, most: int) -> object:
     """What it finds: of a bound that draws, how many pairs are kept, and that no item has more users than it had."""
     if how in ("top", "totals"):
         return pairs(engine.top(most))
-    if how == "groups":
-        return pairs(engine.grouped())
-    if how == "domain":
-        names = [label for label, _ in pairs(engine.top(3))]
-        return pairs(engine.grouped(Listed((*names, *names[:1])))) if names and names[0] == names[0] else None
     if how == "bound":
         return sum(count for _, count in pairs(engine.top(10**6)))
-    if how == "sets":
-        return sorted(named(engine.contributions()), key=repr)
-    if how == "values":
-        at = [engine.users_at(Grid.of((-10, 30), "0.5"), which) for which in (PerUser.MIN, PerUser.MAX, PerUser.MEAN)]
-        return [(one.places.tolist(), one.users.tolist()) for one in at]
-    if how == "measures":
-        names = [label for label, _ in pairs(engine.top(3))]
-        return [[(one.total, one.users) for one in row] for row in engine.measured(names)]
-    found = engine.top_by(1000, 1000)
-    at = np.arange(len(found.sizes))
-    return repr(
-        (found.sizes.tolist(), found.counts.tolist(), found.groups(at), found.items(np.arange(len(found.counts))))
-    )
+    return (QUESTIONS | OTHERS)[how](engine)
 
 
 def compare(questions: int, seed: int) -> int:
@@ -158,7 +129,7 @@ def compare(questions: int, seed: int) -> int:
     for at in range(questions):
         if at % OF_A_FOLDER == 0:
             with tempfile.TemporaryDirectory(prefix="compared-") as place:
-                source, ours, rules = prepared(of, Path(place))
+                source, ours, rules = made(of, Path(place))
                 for _ in range(min(OF_A_FOLDER, questions - at)):
                     asked, how = question(of, rules)
                     most = of.choice([1, 2, 1000])
@@ -166,8 +137,6 @@ def compare(questions: int, seed: int) -> int:
                     for path in (source, ours):
                         try:
                             with open_engine(path, **asked) as engine:
-                                if how == "values":
-                                    engine.check_values()
                                 found.append(repr(answer(engine, how, most)))
                         except ValueError as error:
                             found.append(f"refused: {error}")

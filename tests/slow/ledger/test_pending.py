@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import shutil
-import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
-import dpselect
 from dpselect._ground.privacy import ApproxDP
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, EntryKind, Ledger
@@ -21,6 +19,7 @@ from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.question import Fingerprint
+from tests.interrupted import interrupted_at
 from tests.ledger.amounts import Costing, charge, grant, started
 
 HALF = charge("0.5", "1e-6")
@@ -155,8 +154,6 @@ def test_a_twin_that_gives_back_after_reading_would_free_what_was_spent(ledger: 
 
 # ---- Ctrl-C at every line ---------------------------------------------------------------------------------
 
-WATCHED = str(Path(dpselect.__file__).parent / "ledger")
-
 
 def apart(ask: Callable[[], Any]) -> Iterator[Any]:
     """Call it in a generator: what Python takes for the exception being handled, where an interruption cut the
@@ -165,34 +162,16 @@ def apart(ask: Callable[[], Any]) -> Iterator[Any]:
     yield ask()
 
 
-def interrupted_at(line: int, budget: LedgerBudget, read: list[int]) -> bool:
-    """Ask one question, with Ctrl-C at the n-th line that it runs in what pays; whether it came to its end."""
-    left = itertools.count(line, -1)
-
-    def each_line(_frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line" and next(left) == 1:
-            raise KeyboardInterrupt
-        return each_line
-
-    def each_call(frame: FrameType, *_: Any) -> Any:
-        return each_line if frame.f_code.co_filename.startswith(WATCHED) else None
+def asked(budget: LedgerBudget, read: list[bool]) -> None:
+    """Ask one question, whose rows cannot be read."""
 
     def answer() -> Any:
-        read.append(line)
+        read.append(True)
         raise KeyError("rows were read")
 
-    before = sys.gettrace()
-    sys.settrace(each_call)
-    try:
-        price, question = Costing(ApproxDP(HALF.epsilon, HALF.delta)), Fingerprint("{}", repeatable=False)
+    price, question = Costing(ApproxDP(HALF.epsilon, HALF.delta)), Fingerprint("{}", repeatable=False)
+    with pytest.raises(KeyError):
         next(apart(lambda: budget.pay(price, question, answer, fresh=False)))
-    except KeyError:
-        return True
-    except KeyboardInterrupt:
-        return False
-    finally:
-        sys.settrace(before)
-    raise AssertionError("the question cannot be answered")
 
 
 def test_an_interruption_at_any_line_before_rows_are_read_gives_all_back(tmp_path: Path, ann: Account) -> None:
@@ -201,9 +180,10 @@ def test_an_interruption_at_any_line_before_rows_are_read_gives_all_back(tmp_pat
         grant(ledger, ann, 1, "1e-5")
     given_back = 0
     for line in itertools.count(1):
-        path, read = tmp_path / f"{line}", list[int]()
+        path, read = tmp_path / f"{line}", list[bool]()
         shutil.copy(empty, path)
-        ended = interrupted_at(line, LedgerBudget(path, data=ann.dataset, analyst=ann.analyst), read)
+        budget = LedgerBudget(path, data=ann.dataset, analyst=ann.analyst)
+        ended = interrupted_at(line, partial(asked, budget, read), "ledger")
         with Ledger(path) as ledger:
             kinds = {entry.kind for entry in ledger.entries()}
             assert ledger.verify() == []

@@ -14,7 +14,6 @@ from tests.engines import (
     test_by_group,
     test_every_engine,
     test_every_value,
-    test_every_verb,
     test_keys,
     test_measures,
     test_periods,
@@ -100,7 +99,6 @@ SHAPES: dict[str, tuple[Callable[..., None], tuple[object, ...]]] = {
     "two groups kept whole": (test_by_group.test_a_user_keeps_so_many_groups_whole, (2,)),
     **{f"parts at {mark!r}": (test_every_engine.test_parts, (mark,)) for mark in ("|", "\\", "%s")},
     "words of users": (test_every_engine.test_words_of_users, ("words",)),
-    "words of texts": (test_every_verb.test_words_of_texts, ((1, 2),)),
     **{
         f"a domain: {name}": (test_every_engine.test_domains, test_every_engine.DOMAINS[name])
         for name in ("column", "size")
