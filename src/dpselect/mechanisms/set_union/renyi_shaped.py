@@ -14,7 +14,7 @@ import numpy as np
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.renyi import best_order, first_order, renyi_budget
-from dpselect.aggregates.user_sets import Int64, Sets, UserSets, summed
+from dpselect.aggregates.user_sets import Blocks, Int64, Sets, UserSets, summed
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
@@ -156,13 +156,15 @@ def places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
 
     An item that nobody has is at 0, where the chance is 0.
     """
-    chances = (
-        curve.chances[np.minimum(w, len(curve.chances) - 1)] for w, (_, curve) in zip(weights, shares, strict=True)
+    every = largest(shares).chances
+    found = (
+        np.searchsorted(every, curve.chances)[np.minimum(w, len(curve.chances) - 1)]
+        for w, (_, curve) in zip(weights, shares, strict=True)
     )
-    return np.searchsorted(largest(shares).chances, reduce(np.maximum, chances)).astype(np.int64)
+    return reduce(np.maximum, found).astype(np.int64, copy=False)
 
 
-def _weigh(kept: Sets, shares: Sequence[Shares]) -> Int64:
+def _weigh(kept: Blocks, shares: Sequence[Shares]) -> Int64:
     """Weights are added up over all users before a chance is looked up."""
     every = summed(lambda block: np.stack([given(block, one.steps) for one, _ in shares]), kept)
     return places(every, shares)
