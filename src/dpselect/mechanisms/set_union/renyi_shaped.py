@@ -137,13 +137,17 @@ def least_epsilon(delta: Fraction, most: int) -> Fraction:
     return max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * most) + 2 * rare) * 4 / LONGEST))
 
 
-def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
-    """The weight of every item: each of its users contributes the share of how many items they keep."""
-    most, shares = np.array(steps, dtype=np.int64).T
+def given(kept: UserSets, shares: Sequence[Shares]) -> Int64:
+    """The weights of every item by each of the shares: its users contribute the share of how many items they keep."""
     lengths = np.diff(kept.offsets)
-    contributions = np.repeat(shares[np.searchsorted(most, lengths)].astype(np.float64), lengths)
-    # Integers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
-    return np.bincount(kept.codes, weights=contributions, minlength=kept.size).astype(np.int64)
+    sizes, of_pairs = np.arange(lengths.max(initial=0) + 1), np.repeat(lengths, lengths)
+    weights = np.empty((len(shares), kept.size), dtype=np.int64)
+    for own, (one, _) in zip(weights, shares, strict=True):
+        most, parts = np.array(one.steps, dtype=np.int64).T
+        contributions = parts[np.searchsorted(most, sizes)].astype(np.float64)[of_pairs]
+        # Integers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
+        own[:] = np.bincount(kept.codes, weights=contributions, minlength=kept.size)
+    return weights
 
 
 def largest(shares: Sequence[Shares]) -> Curve:
@@ -166,7 +170,7 @@ def places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
 
 def _weigh(kept: Blocks, shares: Sequence[Shares]) -> Int64:
     """Weights are added up over all users before a chance is looked up."""
-    every = summed(lambda block: np.stack([given(block, one.steps) for one, _ in shares]), kept)
+    every = summed(partial(given, shares=shares), kept)
     return places(every, shares)
 
 
