@@ -137,13 +137,13 @@ def least_epsilon(delta: Fraction, most: int) -> Fraction:
     return max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * most) + 2 * rare) * 4 / LONGEST))
 
 
-def given(kept: UserSets, shares: Sequence[Shares]) -> Int64:
-    """The weights of every item by each of the shares: its users contribute the share of how many items they keep."""
+def given(kept: UserSets, lists: Sequence[tuple[tuple[int, int], ...]]) -> Int64:
+    """The weights of every item by each list of steps: its users contribute the share of how many items they keep."""
     lengths = np.diff(kept.offsets)
     sizes, of_pairs = np.arange(lengths.max(initial=0) + 1), np.repeat(lengths, lengths)
-    weights = np.empty((len(shares), kept.size), dtype=np.int64)
-    for own, (one, _) in zip(weights, shares, strict=True):
-        most, parts = np.array(one.steps, dtype=np.int64).T
+    weights = np.empty((len(lists), kept.size), dtype=np.int64)
+    for own, steps in zip(weights, lists, strict=True):
+        most, parts = np.array(steps, dtype=np.int64).T
         contributions = parts[np.searchsorted(most, sizes)].astype(np.float64)[of_pairs]
         # Integers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
         own[:] = np.bincount(kept.codes, weights=contributions, minlength=kept.size)
@@ -170,7 +170,7 @@ def places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
 
 def _weigh(kept: Blocks, shares: Sequence[Shares]) -> Int64:
     """Weights are added up over all users before a chance is looked up."""
-    every = summed(partial(given, shares=shares), kept)
+    every = summed(partial(given, lists=[one.steps for one, _ in shares]), kept)
     return places(every, shares)
 
 
