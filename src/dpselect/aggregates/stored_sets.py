@@ -16,12 +16,11 @@ import numpy.typing as npt
 from dpselect._ground.temporary import Folder
 from dpselect.aggregates.number_file import NumberFile
 from dpselect.aggregates.sorted_numbers import SortedNumbers
-from dpselect.aggregates.user_sets import BLOCK, LOW, Int64, UserSets, first_of_blocks, inverse, offsets_of
+from dpselect.aggregates.user_sets import BLOCK, LOW, NOTHING, Int64, UserSets, first_of_blocks, inverse, offsets_of
 
 Labels = Callable[[Int64], list[object]]
 Part = tuple[npt.NDArray[np.integer[Any]], Int64]
 """How many items some users have, and some items: either may run ahead of the other."""
-NOTHING = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -17,13 +17,21 @@ Int64 = npt.NDArray[np.int64]
 BLOCK = 1 << 22  # pairs: a block ends with the user who reaches a multiple of it
 
 
-class Sets(Protocol):
-    """The distinct items of every user, wherever they are. The order of users, and of the items of each, is kept."""
+class Blocks(Protocol):
+    """The distinct items of every user, some users at a time."""
 
     @property
     def size(self) -> int:
-        """Codes of items are 0 .. size - 1."""
+        """Codes of items are 0 .. size - 1; nobody may have the item of a code."""
         ...
+
+    def blocks(self) -> Iterator[UserSets]:
+        """All users in their order, some at a time."""
+        ...
+
+
+class Sets(Blocks, Protocol):
+    """The distinct items of every user, wherever they are. The order of users, and of the items of each, is kept."""
 
     @property
     def users(self) -> int:
@@ -49,10 +57,6 @@ class Sets(Protocol):
         """The names of these codes, in their order. Ask for released items only."""
         ...
 
-    def blocks(self) -> Iterator[UserSets]:
-        """All users in their order, some at a time."""
-        ...
-
     def mapped(self, change: Callable[[UserSets], UserSets]) -> Self:
         """The same users with what `change` makes of each block: it takes no user away, and numbers all items alike."""
         ...
@@ -71,7 +75,8 @@ class UserSets:
 
     `labels(codes)` names many at once; an engine that can do so in one go gives `label_many`.
 
-    Codes are 0 .. size - 1. A user is one whole person, however many rows, files or partitions they came from.
+    Codes are 0 .. size - 1, and nobody may have the item of a code. A user is one whole person, however many rows,
+    files or partitions they came from.
     Neither the order of users nor the numbering of items may decide anything: both depend on the data. The repr shows
     nothing: all of this is private.
     """
@@ -158,21 +163,33 @@ class UserSets:
 
 MOST_ROWS = 2**31 - 1  # so that every code fits into its half of a pair
 LOW = 2**32
+PART = 1 << 16  # pairs that fit into a processor's cache
+NOTHING = np.empty(0, dtype=np.int64)
 
 
 def sets_of(pairs: Int64) -> tuple[Int64, Int64]:
     """Offsets and codes of the distinct pairs, each one number: the user's code above the item's.
 
-    Sorts in place, and lets every array go as soon as it can.
+    Works in place, a part at a time that fits into a processor's cache.
     """
     pairs.sort()
-    pairs = each_once(pairs)
-    starts = np.flatnonzero(_first_of_a_run(pairs >> 32))
-    pairs &= LOW - 1
-    return np.append(starts, len(pairs)).astype(np.int64, copy=False), pairs
+    starts, length, last = [NOTHING], 0, -1
+    for start in range(0, len(pairs), PART):
+        part = pairs[start : start + PART]
+        new = _first_of_a_run(part)
+        new[0] = part[0] != last
+        part = part[new]
+        begins = _first_of_a_run(part >> 32)
+        if len(part):
+            begins[0] = part[0] >> 32 != last >> 32
+            last = int(part[-1])
+        starts.append(np.flatnonzero(begins) + length)
+        pairs[length : length + len(part)] = part & (LOW - 1)
+        length += len(part)
+    return np.concatenate([*starts, [length]]), pairs[:length]
 
 
-def summed(weigh: Callable[[UserSets], Int64], sets: Sets) -> Int64:
+def summed(weigh: Callable[[UserSets], Int64], sets: Blocks) -> Int64:
     """What `weigh` says of every item, added up over the blocks: integers, so exact."""
     total: Int64 | None = None
     for block in sets.blocks():
@@ -184,7 +201,7 @@ def summed(weigh: Callable[[UserSets], Int64], sets: Sets) -> Int64:
     return np.zeros(sets.size, dtype=np.int64) if total is None else total
 
 
-def numbers_of_users(sets: Sets) -> Int64:
+def numbers_of_users(sets: Blocks) -> Int64:
     """How many users each item has."""
     return summed(lambda block: np.bincount(block.codes, minlength=block.size).astype(np.int64, copy=False), sets)
 

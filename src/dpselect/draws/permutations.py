@@ -16,7 +16,7 @@ from dpselect.draws.entropy import Bits, SystemBits
 Int64 = npt.NDArray[np.int64]
 UInt64 = npt.NDArray[np.uint64]
 
-PART = 1 << 20  # entries sorted at once: 8 MB, which fit into a processor's cache
+PART = 1 << 16  # entries sorted at once: half a MB, which fits into a processor's cache
 SIZE = 31  # bits of a distinct number
 
 
@@ -31,12 +31,12 @@ def sample(bits: Bits, offsets: Int64, most: int) -> Int64:
     large = np.flatnonzero(sizes > most)
     keep = np.ones(int(offsets[-1] - offsets[0]), dtype=bool)
     for blocks in _parts(large, sizes[large]):
-        ends = np.cumsum(sizes[blocks])
-        starts = ends - sizes[blocks]
-        block = np.repeat(np.arange(len(blocks)), sizes[blocks])
-        lost = np.flatnonzero(np.arange(len(block)) - starts[block] >= most)
-        moved = (offsets[blocks] - offsets[0] - starts)[block[lost]]
-        keep[by_random_key(bits, block.astype(np.uint64))[lost].astype(np.int64) + moved] = False
+        own = sizes[blocks]
+        ends, more = np.cumsum(own), own - most
+        block = np.repeat(np.arange(len(blocks), dtype=np.uint64), own)
+        lost = np.repeat(ends - np.cumsum(more), more) + np.arange(more.sum())
+        moved = np.repeat(offsets[blocks] - offsets[0] - (ends - own), more)
+        keep[by_random_key(bits, block)[lost].astype(np.int64) + moved] = False
     kept: Int64 = np.flatnonzero(keep) + offsets[0]
     return kept
 
@@ -74,8 +74,10 @@ def by_random_key(bits: Bits, blocks: UInt64) -> UInt64:
         return np.arange(n, dtype=np.uint64)
     below = np.uint64((n - 1).bit_length())
     free = np.uint64(64 - int(below) - int(blocks[-1]).bit_length())
-    keys = blocks << free | bits.words(n) >> (np.uint64(64) - free)
-    keys = keys << below | np.arange(n, dtype=np.uint64)
+    keys = bits.words(n) >> (np.uint64(64) - free)
+    keys |= blocks << free
+    keys <<= below
+    keys |= np.arange(n, dtype=np.uint64)
     keys.sort()
     places = keys & ((np.uint64(1) << below) - np.uint64(1))
     keys >>= below

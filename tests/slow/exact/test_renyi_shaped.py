@@ -388,9 +388,10 @@ def test_calls_are_the_rounds_of_the_page(database):
 def test_weights_are_what_users_give():
     steps = ((1, 7), (2, 5), (4, 3))
     kept = sets_of([(0,), (0, 1), (), (1, 2, 3), (0, 2, 3, 4)], 6)
-    assert given(kept, steps).tolist() == [7 + 5 + 3, 5 + 3, 3 + 3, 3 + 3, 3, 0]
+    expected = [7 + 5 + 3, 5 + 3, 3 + 3, 3 + 3, 3, 0]
+    assert given(kept, [steps, ((4, 1),)]).tolist() == [expected, [3, 2, 2, 2, 1, 0]]
     with pytest.raises(IndexError):
-        given(sets_of([(0, 1, 2, 3, 4)], 5), steps)
+        given(sets_of([(0, 1, 2, 3, 4)], 5), [steps])
 
 
 def test_users_keep_no_more_than_they_may_and_common_items_come_back():

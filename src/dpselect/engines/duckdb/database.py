@@ -311,12 +311,8 @@ class DuckDBDatabase(Database):
     def _sets(self, rows: str, item_type: SqlType, progress: Progress | None) -> Sets:
         from dpselect.engines.duckdb.pairs import user_sets
 
-        periods, code = self._asked.periods, self._scan.user_code
-        several = periods is not None and len(periods.all) > 1
-        user_type = STRUCT if several else "BIGINT" if code is not None else self._key(self._asked.users).type
         return self.workspace.guarded(
-            lambda: user_sets(self.workspace, lambda: self.reading(rows), user_type, item_type.label),
-            progress=progress,
+            lambda: user_sets(self.workspace, lambda: self.reading(rows), item_type.label), progress=progress
         )
 
 

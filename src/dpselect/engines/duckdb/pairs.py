@@ -1,11 +1,13 @@
 """Pairs of users and items as arrays: DuckDB numbers both, NumPy sorts the numbers and drops what is there twice.
 
 A pair is one 64-bit number, the user's code above the item's. A code is a place in a dictionary of the distinct
-values, never a hash, so two values share one only where the engine itself holds them to be equal.
+values, or how far a whole number is from the least, never a hash, so two values share one only where the engine itself
+holds them to be equal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,21 +19,21 @@ from dpselect.engines.duckdb.types import INTEGERS, kind
 from dpselect.engines.duckdb.workspace import Label, Rows, Workspace, sparing
 from dpselect.errors import DataError
 
-MANY = 1 << 23  # rows from which on pairs are sorted, and sets kept, on disk
+MANY = 1 << 24  # rows from which on pairs are sorted, and sets kept, on disk: they take more memory than the engine did
+SPARSE = 8  # rows for each code from which on whole numbers are codes as they are: lists of codes are then short
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 
-def user_sets(workspace: Workspace, rows: Rows, user_type: str, label: Label) -> UserSets | StoredSets:
+def user_sets(workspace: Workspace, rows: Rows, label: Label) -> UserSets | StoredSets:
     """Every user's distinct items, users and items each in their own order; inside guarded work."""
 
-    def ask() -> UserSets | StoredSets:
-        kept, items = workspace.fresh(), workspace.fresh()
+    def ask() -> tuple[_Codes, Int64 | SortedNumbers]:
+        kept = workspace.fresh()
         number = _keep(workspace, rows, kept)
-        size = _keep_codes(workspace, kept, "i", items)
-        coded = _pairs(workspace, kept, items, kind(user_type))
-        return _sets(workspace, kept, coded, number, _PairNames(workspace, items, size, label))
+        users, items = _numbered(workspace, kept, "u", MOST_ROWS), _numbered(workspace, kept, "i", number // SPARSE)
+        return items, _pairs(workspace, kept, number, users, items)
 
-    return sparing(workspace, ask)
+    return _sets(workspace, label, *sparing(workspace, ask))
 
 
 def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> UserSets | StoredSets:
@@ -40,40 +42,94 @@ def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> Us
     Here too items are numbered in their own order, and only those that somebody has.
     """
 
-    def ask() -> UserSets | StoredSets:
-        kept, items = workspace.fresh(), workspace.fresh()
+    def ask() -> tuple[_Codes, Int64 | SortedNumbers]:
+        kept, table = workspace.fresh(), workspace.fresh()
         number = _keep(workspace, rows, kept)
         here = f"SELECT number, i FROM ({names}) WHERE number IN (SELECT i FROM {kept})"
         place = "row_number() OVER (ORDER BY i) - 1 AS i_code"
-        workspace.rows(f"CREATE TEMP TABLE {items} AS SELECT i, {place}, number FROM ({here})")
-        least = _least(workspace, kept) or 0
-        coded = _coded(workspace, f"u - {least}", f"{kept} JOIN {items} ON {kept}.i = number")
-        return _sets(workspace, kept, coded, number, _PairNames(workspace, items, _count(workspace, items), label))
+        workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT i, {place}, number FROM ({here})")
+        items = _Codes("i_code", f" JOIN {table} ON {kept}.i = number", table, _count(workspace, table))
+        return items, _pairs(workspace, kept, number, _numbered(workspace, kept, "u", MOST_ROWS), items)
 
-    return sparing(workspace, ask)
+    return _sets(workspace, label, *sparing(workspace, ask))
 
 
-def _sets(workspace: Workspace, kept: str, coded: str, number: int, names: _PairNames) -> UserSets | StoredSets:
-    """The sets of the coded pairs: on disk where they are many, the same to whoever draws."""
-    workspace.rows(f"DROP TABLE {kept}")
-    if _count(workspace, coded) != number:
+@dataclass(frozen=True, repr=False)
+class _Codes:
+    """How the values of a column are numbered in their own order, from 0 to below `size`."""
+
+    code: str  # of a row, as SQL
+    joined: str  # what that needs behind the rows
+    values: str  # every value with its code, as a table
+    size: int
+
+
+def _numbered(workspace: Workspace, kept: str, column: str, most: int) -> _Codes:
+    """Whole numbers by how far they are from the least, up to `most`; all else by its place in a dictionary."""
+    (named,) = (one[1] for one in workspace.rows(f"DESCRIBE SELECT {column} FROM {kept}"))
+    if kind(named) in _SMALL:
+        least, last = workspace.rows(f"SELECT min({column}), max({column}) FROM {kept}")[0]
+        if least is not None and last - least < most:
+            code, size = f"{kept}.{column}::BIGINT - ({least})::BIGINT", last - least + 1
+            values = f"(SELECT ({least} + range)::{named} AS {column}, range AS {column}_code FROM range({size}))"
+            return _Codes(code, "", values, size)
+    table, code = workspace.fresh(), f"{column}_code"
+    place = f"row_number() OVER (ORDER BY {column}) - 1 AS {code}"
+    workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {column}, {place} FROM (SELECT DISTINCT {column} FROM {kept})")
+    joined = f" JOIN {table} ON {kept}.{column} IS NOT DISTINCT FROM {table}.{column}"
+    return _Codes(code, joined, table, _count(workspace, table))
+
+
+def _pairs(workspace: Workspace, kept: str, number: int, users: _Codes, items: _Codes) -> Int64 | SortedNumbers:
+    """The pairs of all rows: on disk where they are many. The engine keeps none."""
+    pair, table = f"({users.code}) * {LOW} + {items.code}", kept
+    if users.joined or items.joined:
+        table = workspace.fresh()
+        joined = f"{kept}{users.joined}{items.joined}"
+        workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {pair} AS pair FROM {joined}")
+        workspace.rows(f"DROP TABLE {kept}")
+        pair = "pair"
+    if users.joined:
+        workspace.rows(f"DROP TABLE {users.values}")
+    if _count(workspace, table) != number:
         raise DataError("the source's values cannot be told apart", "cast users and items to text or to numbers")
+    found: Int64 | SortedNumbers
     with workspace.untold():
-        if number <= MANY:
-            offsets, codes = sets_of(_fetched(workspace, coded))
-            workspace.rows(f"DROP TABLE {coded}")
-            return UserSets(offsets=offsets, codes=codes, size=names.size, label=names, label_many=names.many)
-        ((most,),) = workspace.rows(f"SELECT max(pair) FROM {coded}")
-        sort = SortedNumbers.expecting(number, high=most + 1)
-        found = 0
-        for start in range(0, number, BLOCK):
-            pairs = _fetched(workspace, f"{coded} WHERE rowid >= {start} AND rowid < {start + BLOCK}")
-            found += len(pairs)
-            sort.add(pairs)
-        if found != number:
-            raise DataError("the engine lost rows that it kept", "this is an error of ours: please tell us")
-        workspace.rows(f"DROP TABLE {coded}")
-        return stored_pairs(sort, names.size, names.many)
+        if number > MANY:
+            ((most,),) = workspace.rows(f"SELECT max({pair}) FROM {table}")
+            found = SortedNumbers.expecting(number, high=most + 1)
+            for _, part in _parts(workspace, pair, table, number):
+                found.add(part)
+        else:
+            found = np.empty(number, dtype=np.int64)
+            for start, part in _parts(workspace, pair, table, number):
+                found[start : start + len(part)] = part
+        workspace.rows(f"DROP TABLE {table}")
+    return found
+
+
+def _parts(workspace: Workspace, pair: str, table: str, number: int) -> Iterator[tuple[int, Int64]]:
+    """The pairs of all rows of a table, some at a time, and which is the first."""
+    found = 0
+    for start in range(0, number, BLOCK):
+        part = _fetched(workspace, f"{pair} AS pair FROM {table} WHERE rowid >= {start} AND rowid < {start + BLOCK}")
+        found += len(part)
+        yield start, part
+    if found != number:
+        raise DataError("the engine lost rows that it kept", "this is an error of ours: please tell us")
+
+
+def _fetched(workspace: Workspace, selected: str) -> Int64:
+    return workspace.columns(f"SELECT {selected}")["pair"].astype(np.int64, copy=False)
+
+
+def _sets(workspace: Workspace, label: Label, items: _Codes, pairs: Int64 | SortedNumbers) -> UserSets | StoredSets:
+    """The sets of the pairs, the same to whoever draws; made once the engine has given its memory back."""
+    names = _PairNames(workspace, items.values, items.size, label)
+    if isinstance(pairs, SortedNumbers):
+        return stored_pairs(pairs, names.size, names.many)
+    offsets, codes = sets_of(pairs)
+    return UserSets(offsets=offsets, codes=codes, size=names.size, label=names, label_many=names.many)
 
 
 def _keep(workspace: Workspace, rows: Rows, kept: str) -> int:
@@ -88,43 +144,6 @@ def _keep(workspace: Workspace, rows: Rows, kept: str) -> int:
 
 def _count(workspace: Workspace, table: str) -> int:
     return int(workspace.rows(f"SELECT count(*) FROM {table}")[0][0])
-
-
-def _keep_codes(workspace: Workspace, kept: str, column: str, table: str) -> int:
-    """Keep a dictionary: every distinct value with its place in their order. How many there are."""
-    place = f"row_number() OVER (ORDER BY {column}) - 1 AS {column}_code"
-    workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {column}, {place} FROM (SELECT DISTINCT {column} FROM {kept})")
-    return _count(workspace, table)
-
-
-def _pairs(workspace: Workspace, kept: str, items: str, user_kind: str) -> str:
-    """A table of one number for each row, in any order."""
-    joined = f"{kept} JOIN {items} ON {kept}.i = {items}.i"
-    least = _least(workspace, kept) if user_kind in _SMALL else None
-    if least is not None:
-        return _coded(workspace, f"{kept}.u::BIGINT - ({least})::BIGINT", joined)
-    users = workspace.fresh()
-    _keep_codes(workspace, kept, "u", users)
-    coded = _coded(workspace, "u_code", f"{joined} JOIN {users} ON {kept}.u IS NOT DISTINCT FROM {users}.u")
-    workspace.rows(f"DROP TABLE {users}")
-    return coded
-
-
-def _least(workspace: Workspace, kept: str) -> int | None:
-    """The smallest user where users are whole numbers so near each other that they need no dictionary."""
-    least, most = workspace.rows(f"SELECT min(u), max(u) FROM {kept}")[0]
-    return least if least is not None and most - least <= MOST_ROWS else None
-
-
-def _coded(workspace: Workspace, user_code: str, joined: str) -> str:
-    table = workspace.fresh()
-    workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT ({user_code}) * {LOW} + i_code AS pair FROM {joined}")
-    return table
-
-
-def _fetched(workspace: Workspace, coded: str) -> Int64:
-    """The pairs of a table, or of some of its rows."""
-    return workspace.columns(f"SELECT pair FROM {coded}")["pair"].astype(np.int64, copy=False)
 
 
 def keep_found(workspace: Workspace, sets: Sets, codes: Int64) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 
 from dpselect.aggregates.stored_sets import stored
 from dpselect.aggregates.user_sets import BLOCK, MOST_ROWS, Sets, offsets_of
-from dpselect.engines.duckdb.pairs import MANY
 from dpselect.engines.duckdb.types import has_text, kind
 from dpselect.engines.duckdb.workspace import Rows, Workspace, literal, sparing
 from dpselect.errors import DataError, ParameterError, SourceError
@@ -30,6 +29,7 @@ MOST_OF_A_PATTERN = 20_000  # characters
 MOST_MARKS = 30  # on one letter: the Unicode rules for streams (UAX 15) allow as many, no language has half of them
 _MARKS = literal(r"\p{M}{4,}")  # all of those in a row, where they are many
 _SHORT = 1000  # bytes
+MANY = 1 << 23  # tokens from which on they are kept on disk
 _WHITE = r"\s\p{Z}\x{0B}\x{85}\x{1C}-\x{1F}"
 _BLANK, _SPACES = f"[{_WHITE}]+", f"[^{_WHITE}]+"
 # A sentence ends after . ! ? or three dots in one, closing quotes and brackets included, where white space or the end

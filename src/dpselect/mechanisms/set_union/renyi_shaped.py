@@ -14,7 +14,7 @@ import numpy as np
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.renyi import best_order, first_order, renyi_budget
-from dpselect.aggregates.user_sets import Int64, Sets, UserSets, summed
+from dpselect.aggregates.user_sets import Blocks, Int64, Sets, UserSets, summed
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, settle
@@ -137,13 +137,17 @@ def least_epsilon(delta: Fraction, most: int) -> Fraction:
     return max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * most) + 2 * rare) * 4 / LONGEST))
 
 
-def given(kept: UserSets, steps: tuple[tuple[int, int], ...]) -> Int64:
-    """The weight of every item: each of its users contributes the share of how many items they keep."""
-    most, shares = np.array(steps, dtype=np.int64).T
+def given(kept: UserSets, lists: Sequence[tuple[tuple[int, int], ...]]) -> Int64:
+    """The weights of every item by each list of steps: its users contribute the share of how many items they keep."""
     lengths = np.diff(kept.offsets)
-    contributions = np.repeat(shares[np.searchsorted(most, lengths)].astype(np.float64), lengths)
-    # Integers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
-    return np.bincount(kept.codes, weights=contributions, minlength=kept.size).astype(np.int64)
+    sizes, of_pairs = np.arange(lengths.max(initial=0) + 1), np.repeat(lengths, lengths)
+    weights = np.empty((len(lists), kept.size), dtype=np.int64)
+    for own, steps in zip(weights, lists, strict=True):
+        most, parts = np.array(steps, dtype=np.int64).T
+        contributions = parts[np.searchsorted(most, sizes)].astype(np.float64)[of_pairs]
+        # Integers below 2^53 (shares are below 2^16, users below 2^31) are exact in floats, in any order.
+        own[:] = np.bincount(kept.codes, weights=contributions, minlength=kept.size)
+    return weights
 
 
 def largest(shares: Sequence[Shares]) -> Curve:
@@ -156,15 +160,17 @@ def places(weights: Iterable[Int64], shares: Sequence[Shares]) -> Int64:
 
     An item that nobody has is at 0, where the chance is 0.
     """
-    chances = (
-        curve.chances[np.minimum(w, len(curve.chances) - 1)] for w, (_, curve) in zip(weights, shares, strict=True)
+    every = largest(shares).chances
+    found = (
+        np.searchsorted(every, curve.chances)[np.minimum(w, len(curve.chances) - 1)]
+        for w, (_, curve) in zip(weights, shares, strict=True)
     )
-    return np.searchsorted(largest(shares).chances, reduce(np.maximum, chances)).astype(np.int64)
+    return reduce(np.maximum, found).astype(np.int64, copy=False)
 
 
-def _weigh(kept: Sets, shares: Sequence[Shares]) -> Int64:
+def _weigh(kept: Blocks, shares: Sequence[Shares]) -> Int64:
     """Weights are added up over all users before a chance is looked up."""
-    every = summed(lambda block: np.stack([given(block, one.steps) for one, _ in shares]), kept)
+    every = summed(partial(given, lists=[one.steps for one, _ in shares]), kept)
     return places(every, shares)
 
 

@@ -7,8 +7,8 @@ to the common ones, is a uniform order of those, so the two runs can be coupled 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Progress
-from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, offsets_of
+from dpselect.aggregates.user_sets import Blocks, Int64, S, Sets, UserSets, offsets_of
 from dpselect.draws import Draws, MonotoneProbability, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
@@ -30,6 +30,24 @@ MOST_ITEMS = 2**32
 def bounded(sets: S, most: int | None, draws: Draws) -> S:
     """Every user keeps a uniformly random `most` of their items, all where they have no more."""
     return sets if most is None else sets.mapped(partial(_sample, most=most, draws=draws))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Passing:
+    """The same, drawn as they are read, block after block, and kept nowhere: to be read once."""
+
+    sets: Sets
+    most: int
+    draws: Draws
+
+    @property
+    def size(self) -> int:
+        """Codes of items are 0 .. size - 1."""
+        return self.sets.size
+
+    def blocks(self) -> Iterator[UserSets]:
+        """All users in their order, some at a time, each with a fresh sample."""
+        return (_sample(block, self.most, self.draws) for block in self.sets.blocks())
 
 
 def _sample(sets: UserSets, most: int, draws: Draws) -> UserSets:
@@ -87,7 +105,7 @@ def _at_most_1(name: str, value: object) -> Fraction:
 def in_rounds(
     sets: Sets,
     most: int,
-    rounds: Sequence[tuple[Callable[[Sets], Int64], MonotoneProbability]],
+    rounds: Sequence[tuple[Callable[[Blocks], Int64], MonotoneProbability]],
     draws: Draws | None,
     progress: Progress | None,
 ) -> Int64:
@@ -101,7 +119,7 @@ def in_rounds(
         if progress:
             progress(r / len(rounds))
         sets = without(sets, found) if r else sets
-        found |= draws.bernoullis(weigh(bounded(sets, most, draws)), 1, law)
+        found |= draws.bernoullis(weigh(Passing(sets=sets, most=most, draws=draws)), 1, law)
     return np.flatnonzero(found).astype(np.int64)
 
 
@@ -112,5 +130,6 @@ def without(sets: S, gone: npt.NDArray[np.bool_]) -> S:
 
 def _without(sets: UserSets, gone: npt.NDArray[np.bool_]) -> UserSets:
     stays = ~gone[sets.codes]
-    before = np.concatenate([[0], np.cumsum(stays)])
-    return replace(sets, offsets=before[sets.offsets], codes=sets.codes[stays])
+    before = np.zeros(len(stays) + 1, dtype=np.int64)
+    np.cumsum(stays, out=before[1:])
+    return replace(sets, offsets=before[sets.offsets], codes=np.compress(stays, sets.codes))
