@@ -143,6 +143,7 @@ ARRAYS = {
     "days": (np.array(["2024-01-02", "2024-01-01"], "M8[D]"), [datetime.datetime(2024, 1, d) for d in (1, 2)]),
     "half floats": (np.array([2.5, 1.5], np.float16), [1.5, 2.5]),
     "long floats": (np.array([2.5, 1.5], np.longdouble), [1.5, 2.5]),
+    "a long float among objects": ([np.longdouble(2.5), "a"], [2.5, "a"]),
     "strided": (np.array([2, 9, 1, 9])[::2], [1, 2]),
     "masked": (np.ma.masked_array([2, 1], mask=[False, True]), [2]),
     "list of text": (["b", "a"], ["a", "b"]),
