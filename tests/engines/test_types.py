@@ -114,6 +114,14 @@ def test_case_of_a_collation_does_not_join_items():
     assert top(connection.table("t")) == [("a", 2), ("A", 1), ("\u00e1", 1)]
 
 
+def test_case_of_a_collation_does_not_join_users(tmp_path):
+    with duckdb.connect(tmp_path / "rows.duckdb") as connection:
+        connection.execute('CREATE TABLE t("user" VARCHAR COLLATE NOCASE, item VARCHAR)').fetchall()
+        connection.execute("INSERT INTO t VALUES ('u', 'a'), ('U', 'a')").fetchall()
+    with DuckDBEngine(tmp_path / "rows.duckdb", table="t", user="user", item="item", key=b"k") as engine:
+        assert pairs(engine.top(1)) == [("a", 2)]
+
+
 def test_categories_are_ordered_by_their_text():
     ordered = pd.Categorical(["z", "a", "m"], categories=["z", "m", "a", "unused"], ordered=True)
     assert top(pd.DataFrame({"user": [1, 1, 1], "item": ordered})) == [("a", 1), ("m", 1), ("z", 1)]
