@@ -13,6 +13,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.privacy import ZCDP, PureDP
 from dpselect.accounting.prices import divergence
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.ledger import Charge
 from dpselect.mechanisms import HistogramGaussian
 from dpselect.release.statement import Kind
@@ -39,6 +40,12 @@ def ledger(tmp_path):
         made.data("default", 10, "2e-4")
         made.grant(ANN, 10, "1e-4")
         yield made
+
+
+def test_all_noise_comes_from_the_draws() -> None:
+    plan, counts = plan_of("histogram", domain=MANY, epsilon=1), CountGroups.from_items(MANY, [10] * 40)
+    first, again, other = ([one.count for one in plan.select(counts, SeededDraws(seed))] for seed in (1, 1, 2))
+    assert first == again != other
 
 
 def test_all_counts_in_the_order_of_the_domain() -> None:
