@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 DEBIAN = Path("/usr/lib/postgresql")
 PATIENCE = 600  # seconds: on a busy machine stopping has taken 48
+NEW = "DPSELECT_TESTS_NEW_CLUSTER"  # a variable of the environment: a cluster that nobody has started, to be copied
 
 
 class NoServerError(Exception):
@@ -24,15 +25,9 @@ class NoServerError(Exception):
 def server() -> Iterator[str]:
     """The address of a running server, up to the name of the database; everything is removed at the end."""
     programs, runner = _programs(), _runner()
-    # A socket's path must be short, so the folder lies where temporary folders do.
-    folder = Path(tempfile.mkdtemp(prefix="dpselect-pg-"))
-    try:
-        if runner:
-            shutil.chown(folder, "postgres")
-        data = folder / "data"
+    with new_cluster() as data:
+        folder = data.parent
         # Tests kill clients, never the server's machine: it need not wait for the disk.
-        made = ["--auth=trust", "--username=dpselect", "--encoding=UTF8", "--no-sync"]
-        _run([*runner, programs / "initdb", *made, "-D", data])
         options = f"-k {folder} -c listen_addresses='' -c max_connections=40 -c fsync=off -c full_page_writes=off"
         wait = ["-w", "-t", str(PATIENCE)]
         start = [programs / "pg_ctl", "start", *wait, "-D", data, "-l", folder / "log", "-o", options]
@@ -41,6 +36,22 @@ def server() -> Iterator[str]:
             yield f"postgresql://dpselect@/{{name}}?host={folder}"
         finally:
             _run([*runner, programs / "pg_ctl", "stop", *wait, "-m", "immediate", "-D", data])
+
+
+@contextmanager
+def new_cluster() -> Iterator[Path]:
+    """The files of a cluster, in a folder that has room for a socket beside them."""
+    programs, runner = _programs(), _runner()
+    # A socket's path must be short, so the folder lies where temporary folders do.
+    folder = Path(tempfile.mkdtemp(prefix="dpselect-pg-"))
+    try:
+        if runner:
+            shutil.chown(folder, "postgres")
+        data = folder / "data"
+        made = ["--auth=trust", "--username=dpselect", "--encoding=UTF8", "--no-sync"]
+        copied = os.environ.get(NEW)
+        _run([*runner, *(["cp", "-a", copied, data] if copied else [programs / "initdb", *made, "-D", data])])
+        yield data
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -101,7 +101,7 @@ PLACES: dict[str, tuple[Callable[[Path], object], type[Exception], str]] = {
     "an address": (lambda _: "s3://bucket/x.prepared", dps.ParameterError, "to must be .* on this machine .*'s3://"),
     "an address as a path": (lambda _: Path("s3://b/x.prepared"), dps.ParameterError, "to must be .*, got 's3:/b"),
     "nothing": (lambda _: "", dps.ParameterError, "to must be the path of a file on this machine that ends in"),
-    "another ending": (lambda place: place / "x.parquet", dps.ParameterError, "ends in .prepared, got '.*x.par"),
+    "another ending": (lambda place: place / "x.parquet", dps.ParameterError, "ends in .prepared, got '"),
     "a folder": (a_folder, dps.OutputError, "is no file\nhint: name a new file"),
     "below a file": (below, dps.OutputError, "cannot be written: Not a directory"),
     "in no folder": (lambda place: place / "no" / "x.prepared", dps.OutputError, "cannot be written: No such file"),

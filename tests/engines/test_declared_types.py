@@ -40,7 +40,7 @@ PANDAS: dict[str, tuple[object, list[object]]] = {
     "mixed categories": (categories(["a", 1]), [1, "a"]),
     "whole categories": (categories([7, 8], np.int64), [7, 8]),
     "moments as categories": (categories([DAY, DAY.replace(year=2025)], "M8[us]"), [DAY, DAY.replace(year=2025)]),
-    "Int64": (pd.array([1, None, 2], dtype="Int64"), [1, 2]),
+    **{name: (pd.array([1, None, 2], dtype=name), [1, 2]) for name in ("Int64", "Int32", "UInt8")},
     "boolean": (pd.array([True, None, False], dtype="boolean"), [False, True]),
     "sparse": (pd.arrays.SparseArray([1.5, 0, 0]), [0.0, 1.5]),
     "half floats": (np.array([1.5, np.nan, 2], np.float16), [1.5, 2.0]),

@@ -207,6 +207,7 @@ REFUSED = {
     "date_trunc('hour', day) = day": "date_trunc of something else",
     "n * n * n > 0": "more than 38 digits\nhint: write CAST(x AS DOUBLE)",
     "n::FLOAT = 1": "a cast to FLOAT\nhint: there may stand INTEGER, BIGINT, DOUBLE",
+    "n::BIGINT PRECISION = 1": "cannot be read at character 11",
     "text::DECIMAL = 1": "a cast to DECIMAL\nhint: say its digits",
     "text::DECIMAL(39,0) = 1": "a cast to DECIMAL",
     "text::DECIMAL(3,4) = 1": "a cast to DECIMAL",

@@ -125,6 +125,9 @@ def check_gains(held: Held, case: str = "quarters of days") -> None:
         assert users == {name: gains[name] for name in now}
     with held.engine(periods=asked, where=few, max_items_per_user=9, split="|") as engine:
         assert Counter(dict(pairs(engine.top(100)))) == gains
+    since_nobody = periods_of(column, sort, [names[1], names[4]], timezone).compared_with(["1999-Q1", "1999-Q2"])
+    with held.engine(periods=since_nobody, where=few, max_items_per_user=1) as engine:
+        assert sum(count for _, count in pairs(engine.grouped())) == len(people)
 
 
 def test_what_items_gained(hold: Hold) -> None:

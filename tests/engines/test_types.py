@@ -114,6 +114,14 @@ def test_case_of_a_collation_does_not_join_items():
     assert top(connection.table("t")) == [("a", 2), ("A", 1), ("\u00e1", 1)]
 
 
+def test_case_of_a_collation_does_not_join_users(tmp_path):
+    with duckdb.connect(tmp_path / "rows.duckdb") as connection:
+        connection.execute('CREATE TABLE t("user" VARCHAR COLLATE NOCASE, item VARCHAR)').fetchall()
+        connection.execute("INSERT INTO t VALUES ('u', 'a'), ('U', 'a')").fetchall()
+    with DuckDBEngine(tmp_path / "rows.duckdb", table="t", user="user", item="item", key=b"k") as engine:
+        assert pairs(engine.top(1)) == [("a", 2)]
+
+
 def test_categories_are_ordered_by_their_text():
     ordered = pd.Categorical(["z", "a", "m"], categories=["z", "m", "a", "unused"], ordered=True)
     assert top(pd.DataFrame({"user": [1, 1, 1], "item": ordered})) == [("a", 1), ("m", 1), ("z", 1)]
@@ -143,6 +151,7 @@ ARRAYS = {
     "days": (np.array(["2024-01-02", "2024-01-01"], "M8[D]"), [datetime.datetime(2024, 1, d) for d in (1, 2)]),
     "half floats": (np.array([2.5, 1.5], np.float16), [1.5, 2.5]),
     "long floats": (np.array([2.5, 1.5], np.longdouble), [1.5, 2.5]),
+    "a long float among objects": ([np.longdouble(2.5), "a"], [2.5, "a"]),
     "strided": (np.array([2, 9, 1, 9])[::2], [1, 2]),
     "masked": (np.ma.masked_array([2, 1], mask=[False, True]), [2]),
     "list of text": (["b", "a"], ["a", "b"]),

@@ -345,3 +345,11 @@ def test_a_number_below_one_cut_after_another_has_the_law_of_noise(monkeypatch):
     right |= {-many - 1: q**many / 2, 3 + many: q ** (3 + many) / 2}
     assert set(found) == set(right)
     assert all(float(p) == pytest.approx(right[z], rel=1e-6) for z, p in found.items())
+
+
+def test_k_are_found_however_few_reach_the_first_cuts(monkeypatch):
+    """The first cut expects one of twelve candidates, each later one twice as many; every draw has k different ones."""
+    weights, k = Weights(np.array([4, 2, 0]), Fraction(1, 2), np.array([1, 4, 7])), 3
+    monkeypatch.setattr(noisy_top_k, "SPARE", 1 - 2 * k)
+    monkeypatch.setattr(noisy_top_k, "LOWER", 2)
+    assert {len(set(SeededDraws(seed).noisy_top(weights, k))) for seed in range(50)} == {k}

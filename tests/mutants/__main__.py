@@ -18,13 +18,14 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from coverage import CoverageData
 
+from tests import postgres
 from tests.mutants.operators import PACKAGE
 from tests.mutants.planting import COSTS, FAILED, ROOMS, Mutant, run, sample
 
@@ -64,12 +65,15 @@ def main(arguments: list[str]) -> int:
     judging = Judging(folder, given.seconds)
     for code in (PACKAGE, ROOT / "tests"):
         compileall.compile_dir(code, quiet=1)  # else each process compiles all, where none may write what it compiles
-    end = time.monotonic() + 60 * given.minutes
-    with ThreadPoolExecutor(given.jobs) as threads:
-        threads.map(lambda one: judging.judge(one, end), found)
-    print(table(found, judging.results))
-    if false := judging.mistrust():
-        print("", "Fail without a mutant, too; run again for the mutants that they killed:", *false, sep="\n- ")
+    with ExitStack() as kept:
+        with suppress(postgres.NoServerError):  # else each process makes a cluster, which takes longer than its tests
+            os.environ[postgres.NEW] = str(kept.enter_context(postgres.new_cluster()))
+        end = time.monotonic() + 60 * given.minutes
+        with ThreadPoolExecutor(given.jobs) as threads:
+            threads.map(lambda one: judging.judge(one, end), found)
+        print(table(found, judging.results))
+        if false := judging.mistrust():
+            print("", "Fail without a mutant, too; run again for the mutants that they killed:", *false, sep="\n- ")
     return 1 if false else 0
 
 

@@ -13,6 +13,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.privacy import ZCDP, PureDP
 from dpselect.accounting.prices import divergence
+from dpselect.aggregates.count_groups import CountGroups
 from dpselect.mechanisms import HistogramGaussian
 from dpselect.release.statement import Kind
 from dpselect.testing import SeededDraws
@@ -29,6 +30,12 @@ ANN = dps.Account("default", "ann")
 
 def data(**more: object) -> dps.Dataset:
     return dps.Dataset(ROWS, user="user", item="item", **more)  # type: ignore[arg-type]
+
+
+def test_all_noise_comes_from_the_draws() -> None:
+    plan, counts = plan_of("histogram", domain=MANY, epsilon=1), CountGroups.from_items(MANY, [10] * 40)
+    first, again, other = ([one.count for one in plan.select(counts, SeededDraws(seed))] for seed in (1, 1, 2))
+    assert first == again != other
 
 
 def test_all_counts_in_the_order_of_the_domain() -> None:

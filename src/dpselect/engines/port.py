@@ -239,10 +239,6 @@ class Engine(Protocol):
         """
         ...
 
-    def check_sets(self) -> None:
-        """Refuse a source whose sets of users cannot be asked for, before a row is read and before anything is paid."""
-        ...
-
     def contributions(self, *, progress: Progress | None = None) -> Sets:
         """The distinct items of every user, as numbers; labels can be asked for until the engine is closed.
 

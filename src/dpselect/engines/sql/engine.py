@@ -241,9 +241,6 @@ class SqlEngine(QuestionsByGroup):
         found = self._database.columns(sql, ("p", "n"), progress=progress)
         return UsersAt(int64(found["p"]), int64(found["n"]))
 
-    def check_sets(self) -> None:
-        """Nothing to refuse: sets of users come from every source."""
-
     def contributions(self, *, progress: Progress | None = None) -> Sets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
         return self._database.sets(self._rows, self._item, every=self._every, progress=progress)

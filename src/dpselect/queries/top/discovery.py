@@ -169,7 +169,6 @@ class FoundTop(Selection):
         """Where users' items stay in the engine: it adds up the weights of the union, then users of what was found."""
         if not (self.selector.in_engine or self.scale.gains):
             return None
-        engine.check_sets()
         return lambda draws, progress: self._of_pairs(engine.pairs(progress=progress), draws, progress)
 
     def _of_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Release:

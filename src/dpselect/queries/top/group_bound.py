@@ -108,8 +108,6 @@ class ChosenGroups(Generic[Asking]):
         """First in how many groups users are, then the question; what cannot be asked is refused now."""
         for most in self.bounds:
             self.given(most)
-        if self.of_pairs:
-            engine.check_sets()
         if self.listed is not None:
             engine.check_groups(self.listed)
         chooser = bound_chooser(self.epsilon, self.bounds)

@@ -56,7 +56,6 @@ class FoundTopByGroup(FoundTop):
 
     def asked_of(self, engine: Engine) -> Ready:
         """How an engine answers it: by the pairs of every user, in the groups that they keep."""
-        engine.check_sets()
         listed = self.asked.listed
         if listed is not None:
             engine.check_groups(listed)

@@ -278,7 +278,6 @@ class TopKPlan(Plan):
         if own is not None:
             return own
         if selection.of_sets:
-            engine.check_sets()
             return lambda draws, progress: selection.select(engine.contributions(progress=progress), draws, progress)
         if selection.k_bar is not None:
             rows = selection.k_bar + 1  # no more of them leave the engine
