@@ -14,7 +14,7 @@ from typing import Any
 from dpselect.gateway import filters
 
 ANY = "any"
-NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
+NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", re.ASCII)
 OPERATORS = {
     "is": "is",
     "is-not": "is not",
@@ -63,7 +63,7 @@ class Condition:
         return next((one for one in self.values or () if str(one) == self.value), typed(self.value))
 
 
-def typed(text: str) -> object:
+def typed(text: str) -> str | Decimal:
     """What somebody typed: digits are a number, quotation marks around it make it a text."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
@@ -71,7 +71,7 @@ def typed(text: str) -> object:
 
 
 def rows(fields: Mapping[str, Sequence[str]], filters: Mapping[str, Any]) -> list[Condition]:
-    """The rows that a form holds, of columns that may be filtered."""
+    """The rows that a form holds, of columns that may be filtered; and one to be filled, if they are."""
     columns, operators, values = (fields.get(one, ()) for one in ("column", "comparison", "value"))
     found = []
     for place, column in enumerate(columns):
@@ -86,7 +86,7 @@ def rows(fields: Mapping[str, Sequence[str]], filters: Mapping[str, Any]) -> lis
         if allowed is not None and value not in map(str, allowed):
             value = ""
         found.append(Condition(column, operator, value.strip(), allowed))
-    return found
+    return found if not all(one.complete for one in found) or not filters else [*found, Condition("", "is", "")]
 
 
 def where(conditions: Sequence[Condition]) -> str | None:
