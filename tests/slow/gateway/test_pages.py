@@ -17,12 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 from starlette.testclient import TestClient
 
-from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.pages.asking import VERBS
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
-from dpselect.queries.plan import kind
 from tests.gateway.as_browser import ORIGIN, SVG, Browser
 from tests.gateway.served import TOKENS, running
 
@@ -267,14 +265,6 @@ def test_every_choice_is_priced_or_told(ann: Browser, verb: str) -> None:
             fits = ann.has("cost") or "domain must be given" in ann.said
             assert fits or control not in [*sentence.iter()], (name, choice, ann.said)
             assert not ann.has("cost") or ann.submit("question").has("cost"), (name, choice)  # as the form stands then
-
-
-def test_the_form_has_every_parameter_of_a_question(ann: Browser) -> None:
-    for verb in VERBS:
-        ann.get(f"/ask?data=plays&verb={verb}&by=country&by_weight=minutes")
-        form = {one.get("name") for one in ann.one("question").iter()}
-        wanted = {*kind(verb).fields()} - {*OF_TEXTS, "compared_with"}  # of data without periods
-        assert wanted <= form, verb
 
 
 def test_what_is_typed_is_in_the_question(ann: Browser) -> None:
