@@ -36,6 +36,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+HEAD = 32 * 1024  # bytes of all headers of a request
 SAFE = ("GET", "HEAD", "OPTIONS")
 BURST = 4.0  # seconds of a rate that may come at once
 
@@ -68,6 +69,8 @@ class Guards:
         host = headers.get("host", "")
         if self._hosts is not None and host.lower() not in self._hosts:
             return "host", "The request was meant for another server."
+        if sum(len(name) + len(value) for name, value in headers.raw) > HEAD:
+            return "too-large", f"The headers of a request may have at most {HEAD:,} bytes."
         length = headers.get("content-length")
         if length is not None and (not length.isascii() or not length.isdigit() or len(length) > 15):
             return "malformed", "The length of the request is no number."
