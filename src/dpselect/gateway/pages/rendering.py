@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dpselect.gateway.pages import words
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
-from dpselect.release.formatting import Json, few
+from dpselect.release.formatting import Json
 
 HERE = Path(__file__).parent
 STATIC = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "image/svg+xml"}
@@ -29,10 +29,9 @@ NAVIGATION = {
 FILTERS = {
     **{
         name: getattr(words, name)
-        for name in ("asked", "listed", "moment", "odds", "percent", "period", "price", "things")
+        for name in ("asked", "listed", "moment", "number", "odds", "percent", "period", "price", "things")
     },
     "columns": words.key,
-    "number": partial(few, digits=6),
     "python": repr,
     "shell": shlex.quote,
 }

@@ -130,6 +130,13 @@ def percent(part: float | Fraction, *, up: bool = False) -> str:
     return f"{shown:f}{SPACE}%"
 
 
+def number(value: object) -> str:
+    """With thousands separators; a text as it is."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
+        return formatting.text(value)
+    return f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"
+
+
 def amount(epsilon: object, delta: object) -> str:
     """An (epsilon, delta) in words that can be read aloud."""
     return f"epsilon {decimal(epsilon)}" + (f", delta {decimal(delta)}" if decimal(delta) != "0" else "")
