@@ -154,6 +154,10 @@ def test_what_is_taken_is_rounded_up_and_what_is_left_down(part: float, up: bool
     assert words.percent(part, up=up).replace(words.SPACE, " ") == said
 
 
+def test_a_number_keeps_its_digits_and_a_text_is_as_it_is() -> None:
+    assert [words.number(one) for one in (1_234_567, 0.25, "7", True)] == ["1,234,567", "0.25", "7", "true"]
+
+
 def test_titles_say_what_was_asked() -> None:
     assert words.asked({"verb": "top_k", "k": 1, "item": "artist"}) == "Top artist by number of users"
     body = {"verb": "top_k", "k": 5, "item": ["country", "artist"], "by": ["city"], "during": ["2026-10", "2026-11"]}
