@@ -14,7 +14,6 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import statistics
 import subprocess
 import sys
@@ -67,16 +66,12 @@ quota = {{ epsilon = 3, delta = "1e-5" }}
 
 def prepared(rows: int) -> Path:
     """The rows and beside them their prepared form, made where it is not there yet."""
-    file = rows_file(rows)
-    folder = cache() / f"gateway-{rows}.prepared"
-    if not folder.exists():
+    found = cache() / f"gateway-{rows}.prepared"
+    if not found.exists():
         import dpselect as dps
 
-        draft = folder.with_suffix(".draft")
-        shutil.rmtree(draft, ignore_errors=True)
-        dps.Dataset(str(file), user="user", item="artist").prepare(draft, keep=["country"])
-        draft.replace(folder)
-    return folder
+        dps.Dataset(str(rows_file(rows)), user="user", item="artist").prepare(found, keep=["country"])
+    return found
 
 
 def make(folder: Path, source: Path, analysts: int, workers: int, places: Places | None) -> Path:

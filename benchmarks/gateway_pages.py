@@ -57,7 +57,7 @@ def pictures(browser: Any, links: dict[str, str], folder: Path) -> None:
     analyst.click("#ask")
     analyst.wait_for_url("**/answers/*")
     taken(analyst, folder / "gateway-answer.png")
-    for question in ("wish=common&share=6", "item=artist&k=20&share=4&column=country&comparison=is&value=Brazil"):
+    for question in ("verb=union&share=6", "item=artist&k=20&share=4&column=country&comparison=is&value=Brazil"):
         one = analyst.context.new_page()
         one.goto(f"{address(analyst)}/ask?{question}")
         one.click("#ask")

@@ -120,7 +120,8 @@ def test_whole_numbers_that_fill_their_range_are_codes_as_they_are(kind, span):
         sets = engine.contributions()
         own_codes = kind != "HUGEINT" and span == 8
         assert sets.size == (8 if own_codes else len(numbers))
-        assert named(sets) == reference([user for user, _ in rows], [item for _, item in rows])
+        table = pa.table(dict(zip(("user", "item"), map(list, zip(*rows, strict=True)), strict=True)))
+        assert named(sets) == items_of_users(table, "user", "item")
         assert all(type(label) is int for label in sets.labels(sets.codes))
 
 

@@ -25,6 +25,14 @@ def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def asked(roomy: Served) -> dict[str, str]:
+    """A question of ann that was answered."""
+    job = roomy.ann.ask({"data": "plays", "verb": "top_k", "k": 3, "epsilon": 1, "counts": True})
+    assert job["state"] == "answered", job
+    return {"asked": job["id"], "answer": job["answer"].rpartition("/")[2]}
+
+
 @pytest.fixture(autouse=True, scope="module")
 def questions_share_a_duckdb(one_duckdb: None) -> None:
     """A new one takes longer than an answer."""

@@ -250,9 +250,8 @@ def test_an_authorization_that_is_none(roomy: Served, said: str) -> None:
 
 
 @pytest.mark.parametrize("question", ["", "{", DEEP, NESTED, '{"epsilon": NaN}', "\ud800", '"\\ud800"', "\x00", "null"])
-@pytest.mark.parametrize("form", ["", "\ud800", "%", "a=b&a=%ff"])
-def test_a_form_that_holds_no_question(roomy: Served, question: str, form: str) -> None:
-    body = f"question={quoted(question)}&key=&form={quoted(form)}".encode()
+def test_a_form_that_holds_no_question(roomy: Served, question: str) -> None:
+    body = f"question={quoted(question)}&key=".encode()
     headers = {"Content-Type": "application/x-www-form-urlencoded", **roomy.headers("ann")}
     before = record(roomy)
     found = roomy.http.post("/ask", content=body, headers=headers)

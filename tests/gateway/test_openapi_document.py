@@ -116,20 +116,6 @@ def test_a_release_of_every_sort_is_described(name: str) -> None:
     validator("Release").validate(json.loads(release.to_json()))
 
 
-@pytest.mark.parametrize(
-    ("question", "people", "given"),
-    [
-        (dps.TopK(3, counts=True), {"users": 300}, {"within": 50}),
-        (dps.TopK(3, by="country"), {"groups": [300, 20]}, {"epsilon": 1}),
-        (dps.Union(), {"users": 300}, {"max_items_per_user": 3, "epsilon": [1, 3]}),
-    ],
-    ids=str,
-)
-def test_a_forecast_is_described(question: dps.Question, people: dict[str, Any], given: dict[str, Any]) -> None:
-    found = question.forecast(dps.Population(**people, items=20, items_per_user=3), **given)
-    validator("Forecast").validate(json.loads(found.to_json()))
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_a_problem_of_every_kind_is_described(name: str) -> None:
     validator("Problem").validate(problem(name, "It is so.", "do so", parameter="k", must="be 1", came="0"))

@@ -18,13 +18,6 @@ ELSEWHERE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def asked(roomy: Served) -> dict[str, str]:
-    """A question of ann that was answered."""
-    job = roomy.ann.ask(TOP)
-    return {"asked": job["id"], "answer": job["answer"].rpartition("/")[2]}
-
-
 @pytest.mark.parametrize("row", [row for row in [*JSON, *PAGES] if row[0] != "GET"], ids=named)
 def test_no_other_site_can_do_anything(roomy: Served, asked: dict[str, str], row: Row) -> None:
     """With the cookie of somebody who may do it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from fractions import Fraction
 from typing import Any
 
@@ -14,8 +16,11 @@ from dpselect.engines.filters.grammar import parse
 from dpselect.engines.filters.tree import Constant, Name, Operation
 from dpselect.errors import ParameterError
 from dpselect.gateway import filters
-from dpselect.gateway.pages import conditions, snippets, words
+from dpselect.gateway.asked import OF_TEXTS
+from dpselect.gateway.pages import asking, conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
+from dpselect.gateway.pages.rendering import fields_of
+from dpselect.queries.plan import kind
 
 # ---- filters ------------------------------------------------------------------------------------------------
 
@@ -75,6 +80,58 @@ def test_several_values_of_one_column_mean_any_of_them() -> None:
     assert conditions.where([Condition("c", "is", "")]) is None
 
 
+# ---- the form -----------------------------------------------------------------------------------------------
+
+OPEN: dict[str, Any] = {
+    "name": "plays",
+    "items": ["artist", "country"],
+    "groups": ["country"],
+    "filters": {},
+    "weights": {"minutes": {}},
+    "values": {"minutes": {"low": 0.0, "high": 90.5}},
+    "domains": {"country": ["DE", 'a "b"']},
+    "periods": ["2026-11", "2026-10"],
+}
+CLOSED = OPEN | {"groups": [], "weights": {}, "values": {}, "periods": []}
+FIRST = {"by": ["country"], "by_weight": ["minutes"], "compared_with": ["2026-10"]}
+
+
+@pytest.mark.parametrize("verb", list(asking.VERBS))
+def test_the_form_has_every_parameter_of_a_question(verb: str) -> None:
+    wanted = {*kind(verb).fields()} - {*OF_TEXTS}
+    assert wanted <= {*asking.form({"verb": [verb], **FIRST}, [OPEN]).controls}
+    offered = {*asking.form({"verb": [verb], **FIRST}, [CLOSED]).controls}
+    assert not offered & {"by", "groups", "by_weight", "at_most", "measures", "during", "compared_with"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("k=12&counts=", {"k": 12}),
+        ("k=1e3&k_bar=%C2%B2", {"k": "1e3", "k_bar": "\u00b2"}),  # which the question refuses
+        ("by=country&groups=DE, 7,1.5,'8',\"a, b\"", {"groups": ["DE", 7, 1.5, "8", "a, b"], "by": ["country"]}),
+        ("groups=DE&at_most=3", {}),  # which are of nothing here
+        ("verb=users&by=country", {"by": ["country"], "groups": ["DE", 'a "b"']}),
+        (
+            "verb=quantile&q=1/4, 0.5&bounds=0,1&per_user=max",
+            {"q": ["1/4", "0.5"], "bounds": ["0", "1"], "per_user": "max"},
+        ),
+        ("measures=sum(minutes, 0, 90.5)", {"measures": "sum(minutes, 0, 90.5)"}),
+        ("compared_with=2026-10&users=yes", {"compared_with": ["2026-10"]}),
+        ("verb=union&price=threshold&threshold=9&share=7&in_engine=yes", {"threshold": 9, "in_engine": True}),
+        ("price=epsilon&epsilon=1/2&delta=1e-9&within=8", {"epsilon": "1/2", "delta": "1e-9"}),
+        ("price=threshold&delta=1e-9&fresh=yes", {"share": "2%", "fresh": True}),
+        ("verb=drop&item=user&by=artist&method=none", {"verb": "top_k", "item": "artist"}),
+    ],
+)
+def test_a_form_says_its_question(fields: str, said: dict[str, Any]) -> None:
+    body = asking.form(fields_of(fields), [OPEN]).body
+    assert {name: body.get(name) for name in said} == said
+    others = {*body} - {*said} - {"data", "verb", "item", "during", "share", "k", "q", "counts"}
+    assert not others
+    assert json.loads(json.dumps(body)) == body
+
+
 # ---- numbers and words --------------------------------------------------------------------------------------
 
 
@@ -97,6 +154,10 @@ def test_what_is_taken_is_rounded_up_and_what_is_left_down(part: float, up: bool
     assert words.percent(part, up=up).replace(words.SPACE, " ") == said
 
 
+def test_a_number_keeps_its_digits_and_a_text_is_as_it_is() -> None:
+    assert [words.number(one) for one in (1_234_567, 0.25, "7", True)] == ["1,234,567", "0.25", "7", "true"]
+
+
 def test_titles_say_what_was_asked() -> None:
     assert words.asked({"verb": "top_k", "k": 1, "item": "artist"}) == "Top artist by number of users"
     body = {"verb": "top_k", "k": 5, "item": ["country", "artist"], "by": ["city"], "during": ["2026-10", "2026-11"]}
@@ -116,8 +177,6 @@ def test_python_text_holds_any_value() -> None:
     )
     called: dict[str, object] = {}
     tree = compile(code, "page", "exec", dont_inherit=True, flags=0x400)
-    import ast
-
     for node in ast.walk(tree):  # type: ignore[arg-type]
         if isinstance(node, ast.keyword) and node.arg == "share":
             called["share"] = ast.literal_eval(node.value)

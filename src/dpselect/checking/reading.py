@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpselect._ground import json_text
 from dpselect.errors import DataError, ParameterError, came
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ def read(where: Release | str | os.PathLike[str]) -> tuple[Release, dict[str, Js
 
     try:
         text = where.to_json() if isinstance(where, Release) else _text(where)
-        found = json.loads(text, object_pairs_hook=_once, parse_constant=_never)
+        found = json_text.read(text)
     except (ParameterError, DataError):
         raise
-    except (ValueError, RecursionError):
+    except ValueError:
         raise DataError(NO_RELEASE, HINT) from None
     if not isinstance(found, dict):  # a text that is no object would be taken for a path
         raise DataError(NO_RELEASE, HINT)
@@ -59,15 +59,3 @@ def _text(where: str | os.PathLike[str]) -> str:
         raise DataError(NO_RELEASE, HINT) from None
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
         raise DataError(f"the release cannot be read: {getattr(error, 'strerror', None) or 'no path'}") from None
-
-
-def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    """An object whose names come once: which of two would count differs from reader to reader."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name comes twice")
-    return found
-
-
-def _never(_: str) -> None:
-    raise ValueError("no number of JSON")

@@ -17,6 +17,7 @@ from dpselect.engines.filters.canonical import canonical
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
 from dpselect.gateway.recent import PLANNED, Recent
+from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
@@ -53,7 +54,7 @@ class AskedQuestion:
     @property
     def body(self) -> dict[str, Json]:
         """The same question as a body: what it was asked with, in one form."""
-        beside: dict[str, Json] = {"data": self.settings.name} | ({"item": _plain(self.item)} if self.item else {})
+        beside: dict[str, Json] = {"data": self.settings.name} | ({"item": plain(self.item)} if self.item else {})
         if self.where is not None:
             beside["where"] = self.where
         if self.during is not None:
@@ -94,8 +95,8 @@ class AskedQuestion:
             when = {"time": data.time, "period": data.period, "during": self.during, "timezone": data.timezone}
         return dataset_of(
             source,
-            user=None if prepared else _plain(data.user),
-            item=_plain(self.item) or None,
+            user=None if prepared else plain(data.user),
+            item=plain(self.item) or None,
             where=self.where,
             max_items_per_user=most,
             split=data.split,
@@ -284,8 +285,3 @@ def _opened(parameter: str, name: str, allowed: Sequence[str]) -> None:
     if name not in allowed:
         hint = near(name, list(allowed)) if allowed else "these data have none"
         raise ParameterError(parameter, "name columns that the owner opened for it", came(name), hint)
-
-
-def _plain(key: Key | None) -> Any:
-    """A key as JSON and Dataset take it."""
-    return list(key) if isinstance(key, tuple) else key

@@ -93,7 +93,6 @@ def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str,
             }
         )
     return {
-        "forecast": None if found is None else found.to_dict(),
         "sentences": [*_said(asked, by_epsilon.get(asked.plan.ceiling.epsilon), known=found is not None)],
         "rows": rows,
     }

@@ -6,7 +6,7 @@ A job is queued, runs, and ends once: when its answer is due, not when there is 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -65,11 +65,6 @@ class Job:
     question: str | None = None  # the digest of the question as the ledger has it
 
     @property
-    def over(self) -> bool:
-        """Has it ended?"""
-        return self.state in FINAL
-
-    @property
     def window(self) -> float:
         """Seconds from its beginning to its end."""
         return self.tick * 2.0**self.slips
@@ -104,10 +99,8 @@ def moment(at: float) -> str:
 
 # ---- as a row -----------------------------------------------------------------------------------------------
 
-COLUMNS = (
-    "id, analyst, data, key, body, state, asked_at, tick, slips, again, fresh, started_at, hold, settle, answer, "
-    "cost, problem, server, question"
-)
+NAMES = [one.name for one in fields(Job)]
+COLUMNS = ", ".join(NAMES)
 _JSON = ("body", "cost", "problem")
 _TIMES = ("asked_at", "tick", "started_at")
 MICRO = 1_000_000
@@ -115,7 +108,7 @@ MICRO = 1_000_000
 
 def row_of(job: Job) -> list[str | int | None]:
     """Times are whole microseconds, so that every store keeps them alike."""
-    return [_cell(name, getattr(job, name)) for name in COLUMNS.split(", ")]
+    return [_cell(name, getattr(job, name)) for name in NAMES]
 
 
 def _cell(name: str, value: object) -> str | int | None:
@@ -132,7 +125,7 @@ def _cell(name: str, value: object) -> str | int | None:
 
 def job_of(row: tuple[object, ...]) -> Job:
     """The job that `row_of` wrote."""
-    given: dict[str, Any] = dict(zip(COLUMNS.split(", "), row, strict=True))
+    given: dict[str, Any] = dict(zip(NAMES, row, strict=True))
     for name in _JSON:
         given[name] = None if given[name] is None else json.loads(given[name])
     for name in _TIMES:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -29,31 +29,25 @@ from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
 from dpselect.gateway.settings.values import Oidc, Person, Proxy, ServerSettings, Settings
 
+if TYPE_CHECKING:
+    from dpselect.gateway.store import Jobs
+
 COOKIE = "dpselect"
 SESSION = 12 * 3600.0  # seconds
 CODE = 3600.0
 LONGEST = 1000  # characters of what a caller may send
 
 
-class UsedCodes(Protocol):
-    """What remembers codes that were used and sessions that were ended, for all processes of a gateway."""
-
-    def once(self, name: str, until: float) -> bool:
-        """Is this the first time that anybody says so?"""
-        ...
-
-    def said(self, name: str) -> bool:
-        """Has anybody said so?"""
-        ...
-
-
 class People:
     """Everybody who may sign in. Who is taken out of the settings, or given another token, is out at once."""
 
     def __init__(
-        self, people: Mapping[str, Person], secret: bytes, used: UsedCodes, server: ServerSettings | None = None
+        self, people: Mapping[str, Person], secret: bytes, used: Jobs, server: ServerSettings | None = None
     ) -> None:
-        """`server` says which proxy and which identity provider are believed, if any is."""
+        """`used` remembers codes that were used and sessions that ended, for all processes of a gateway.
+
+        `server` says which proxy and which identity provider are believed, if any is.
+        """
         self._proxy, self._oidc = (None, None) if server is None else (server.proxy, server.oidc)
         if self._oidc is not None:
             check_installed()

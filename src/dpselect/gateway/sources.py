@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpselect._ground.keys import names
 from dpselect.draws.entropy import fresh_key
 from dpselect.engines.identity import source_of
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
-from dpselect.gateway.settings.values import DataSettings, Key, Settings
+from dpselect.gateway.settings.kinds import plain
+from dpselect.gateway.settings.values import DataSettings, Settings
 
 AGAIN = 60.0  # seconds after which a copy that could not be made is tried again
 BRIEF = 0.1  # seconds for which a file is taken to be as it was
@@ -51,7 +53,7 @@ class Sources:
     def _found(self, data: DataSettings) -> Source:
         from dpselect.engines.sources.files import prepared_path
 
-        place: Any = list(data.source) if isinstance(data.source, tuple) else data.source
+        place: Any = plain(data.source)
         if data.prepare:
             place = str(self._copy(data.name))
             if prepared_path(place) is None:
@@ -106,7 +108,7 @@ class Sources:
         from dpselect.engines.sources.files import prepared_path
         from dpselect.flat import prepare
 
-        place: Any = list(data.source) if isinstance(data.source, tuple) else data.source
+        place: Any = plain(data.source)
         copy = self._copy(data.name)
         found, _ = source_of(place)
         if prepared_path(copy) is not None:
@@ -121,26 +123,18 @@ class Sources:
 def columns(data: DataSettings) -> dict[str, Any]:
     """What a prepared copy must keep for all questions that the owner allows."""
     first, *others = data.items
-    kept = [name for key in others for name in _names(key)]
+    kept = [name for key in others for name in names(key)]
     kept += [*data.groups, *data.filters]
-    known = {*_names(data.user), *_names(first)}
+    known = {*names(data.user or ()), *names(first)}
     weights = list(dict.fromkeys([*data.weights, *data.values]))
     keep = [name for name in dict.fromkeys(kept) if name not in known and name != data.time]
-    given: dict[str, Any] = {"user": _plain(data.user), "item": _plain(first), "keep": keep}
+    given: dict[str, Any] = {"user": plain(data.user), "item": plain(first), "keep": keep}
     given["weights"] = [name for name in weights if name not in keep and name not in known]
     if data.table is not None:
         given["table"] = data.table
     if data.period is not None:
         given |= {"time": data.time, "period": data.period, "timezone": data.timezone}
     return given
-
-
-def _names(key: Key | None) -> tuple[str, ...]:
-    return () if key is None else key if isinstance(key, tuple) else (key,)
-
-
-def _plain(key: Key | None) -> Any:
-    return list(key) if isinstance(key, tuple) else key
 
 
 def unpinned() -> str:

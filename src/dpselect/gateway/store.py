@@ -19,7 +19,7 @@ from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, OutputError
-from dpselect.gateway.jobs import COLUMNS, MICRO, NEXT, Job, JobState, cells, job_of, row_of
+from dpselect.gateway.jobs import COLUMNS, MICRO, NAMES, NEXT, Job, JobState, cells, job_of, row_of
 from dpselect.ledger.port import Cell, Store, StoreDialect
 from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
@@ -122,7 +122,7 @@ class Jobs:
 
     def add(self, job: Job) -> None:
         """A new one."""
-        places = ", ".join("?" * len(COLUMNS.split(", ")))
+        places = ", ".join("?" * len(NAMES))
         with self._using(writing=True, durable=True) as store:
             store.run(f"INSERT INTO job ({COLUMNS}) VALUES ({places})", row_of(job))
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Protocol
 
+from dpselect._ground import json_text
 from dpselect.release.formatting import Json
 
 Reply = dict[str, Any]
@@ -53,13 +54,9 @@ def read(line: bytes) -> Any:
     try:
         if len(line) > LONGEST:
             raise ValueError
-        return json.loads(line, parse_constant=_none)
-    except (ValueError, RecursionError):
+        return json_text.read(line)
+    except ValueError:
         raise WrongError(PARSE, f"a message is one line of JSON of at most {LONGEST:,} bytes") from None
-
-
-def _none(name: str) -> None:
-    raise ValueError(name)
 
 
 def answered(message: Any, tools: Tools, version: str, call: Callable[..., Any] | None = None) -> Reply | None:

@@ -128,13 +128,7 @@ def _read(wire: Wire, job: RemoteJob) -> Release:
         raise error_of({"type": f"/problems/{job.state}", **problem})
     if job.state == "refused":
         raise BudgetError("the question was refused; nothing was charged")
-    said = {
-        "failed": "the question could not be answered",
-        "lost": "the gateway stopped while it ran: there is no answer, and what it may have told was charged",
-        "cancelled": "the question was cancelled",
-        "rejected": "somebody decided that this question is not to be asked; nothing was charged",
-    }
-    raise error_of({"type": f"/problems/{job.state}", "detail": said[job.state]})
+    raise error_of({"type": f"/problems/{job.state}", "detail": f"there is no answer: the question is {job.state}"})
 
 
 def _taken_back(wire: Wire, job: RemoteJob | None) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dpselect._ground import json_text
 from dpselect._ground.processes import here
 from dpselect.errors import GatewayError
 from dpselect.remote.address import Address
@@ -209,15 +210,11 @@ def _json(reply: Reply) -> Any:
 
 
 def parsed(body: bytes) -> Any:
-    """JSON as the standard has it; None where it is none."""
+    """JSON; None where it is none."""
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        return json_text.read(body)
+    except ValueError:
         return None
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(name)
 
 
 def _busy(reply: Reply) -> GatewayError:

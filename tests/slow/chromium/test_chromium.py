@@ -65,7 +65,7 @@ def test_a_keyboard_is_enough(place):
     story.expected(window, "Top 9 artists")
     assert page.evaluate("document.activeElement.id") == "share"
     for _ in range(6):
-        press("ArrowRight")
+        press("ArrowUp")
     story.expected(window, "Ask, for 5")
     window.press_to("#python summary")
     press("Enter")

@@ -46,9 +46,9 @@ def run(words: list[str], served: Demonstration, script: str = "") -> str:
 @pytest.mark.parametrize(
     ("query", "shows"),
     [
-        (f"wish=each&item=country&{WHERE}&share=5", "Iceland"),
-        (f"wish=users&{WHERE}&share=5", "count"),
-        ("wish=tenths&item=minutes&share=5", "0.9"),
+        (f"verb=histogram&item=country&{WHERE}&share=5", "Iceland"),
+        (f"verb=users&{WHERE}&share=5", "count"),
+        ("verb=quantile&q=1/10, 9/10&item=minutes&share=5", "0.9"),
     ],
 )
 def test_python_asks_the_same_question(served: Demonstration, analyst: Browser, query: str, shows: str) -> None:
@@ -62,7 +62,7 @@ def test_python_asks_the_same_question(served: Demonstration, analyst: Browser, 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
 def test_curl_asks_the_same_question(served: Demonstration, analyst: Browser, tmp_path: Path) -> None:
-    query = f"wish=best&item=country&{WHERE}&share=3"
+    query = f"verb=choose&item=country&{WHERE}&share=3"
     script = tmp_path / "ask.sh"
     script.write_text(example(analyst.get(f"/ask?{query}"), "curl"))
     assert '"question"' in run(["sh", str(script)], served)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import html5lib
 import pyarrow as pa
@@ -15,6 +18,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dpselect.gateway.gateway import Gateway
+from dpselect.gateway.pages.asking import VERBS
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
 from tests.gateway.as_browser import ORIGIN, SVG, Browser
@@ -190,21 +194,21 @@ def test_what_is_not_there_is_a_page(ann: Browser) -> None:
 # ---- asking -------------------------------------------------------------------------------------------------
 
 QUESTIONS = [
-    ("wish=top&k=3&share=5", "Top 3 artists by number of users", "3 of at most 3|3 items, best first", 3),
-    ("wish=top&k=3&numbers=no&share=5", "Top 3 artists by number of users", "3 items, best first", 3),
-    ("wish=top&k=2&by=country&share=5", "Top 2 artists by number of users in every country", "3 groups", 6),
-    ("wish=top&k=2&score=minutes&share=5", "Top 2 artists by minutes", "best first", 2),
-    ("wish=top&k=2&also=mean%3Aminutes&share=5", "with mean(minutes, 0, 100)", "best first", 2),
-    ("wish=top&item=country+%2B+artist&k=2&share=5", "Top 2 pairs of country and artist", "best first", 2),
-    ("wish=common&share=5", "All artists that enough users share", "6 items that enough users share", 6),
-    ("wish=median&share=2", "Median of minutes", "[Mm]edian", 1),
-    ("wish=tenths&by=country&share=4", "in every country", "3 groups", 6),
-    ("wish=users&share=2", "Number of users", r"\d+ users, with noise", 1),
-    ("wish=users&price=within&within=10", "Number of users", r"\d+ users, with noise", 1),
-    ("wish=each&item=country&share=2", "Number of users of each country", "all 3 items of the domain", 3),
-    ("wish=best&item=country&share=2", "The country with most users", "Chosen", 1),
-    ("wish=top&k=2&price=within&within=10", "Top 2 artists", "best first", 2),
-    ("wish=top&k=2&price=epsilon&epsilon=7", "Top 2 artists", "best first", 2),
+    ("verb=top_k&k=3&share=5", "Top 3 artists by number of users", "3 of at most 3|3 items, best first", 3),
+    ("k=3&counts=&share=5", "Top 3 artists by number of users", "3 items, best first", 3),
+    ("verb=top_k&k=2&by=country&share=5", "Top 2 artists by number of users in every country", "3 groups", 6),
+    ("k=2&by_weight=minutes&share=5", "Top 2 artists by minutes", "best first", 2),
+    ("k=2&measures=mean(minutes, 0, 100)&share=5", "with mean(minutes, 0, 100)", "best first", 2),
+    ("item=country+%2B+artist&k=2&share=5", "Top 2 pairs of country and artist", "best first", 2),
+    ("verb=union&share=5", "All artists that enough users share", "6 items that enough users share", 6),
+    ("verb=quantile&share=2", "Median of minutes", "[Mm]edian", 1),
+    ("verb=quantile&q=1/10, 9/10&by=country&share=4", "in every country", "3 groups", 6),
+    ("verb=users&share=2", "Number of users", r"\d+ users, with noise", 1),
+    ("verb=users&price=within&within=10", "Number of users", r"\d+ users, with noise", 1),
+    ("verb=histogram&item=country&share=2", "Number of users of each country", "all 3 items of the domain", 3),
+    ("verb=choose&item=country&share=2", "The country with most users", "Chosen", 1),
+    ("verb=top_k&k=2&price=within&within=10", "Top 2 artists", "best first", 2),
+    ("verb=top_k&k=2&price=epsilon&epsilon=7", "Top 2 artists", "best first", 2),
 ]  # fmt: skip
 
 
@@ -220,7 +224,7 @@ def test_every_wish_is_planned_asked_and_answered(ann: Browser, query: str, titl
 
 
 def test_a_second_click_is_no_second_question(ann: Browser) -> None:
-    ann.get("/ask?wish=top&k=5&share=1&fresh=yes")
+    ann.get("/ask?verb=top_k&k=5&share=1&fresh=yes")
     form = next(one for one in ann.page.iter("form") if one.get("id") == "asking")
     once = ann.page
     ann.submit("asking")
@@ -235,46 +239,64 @@ def test_a_second_click_is_no_second_question(ann: Browser) -> None:
 
 
 def test_a_mistake_is_told_beside_the_menus(ann: Browser) -> None:
-    assert "Say how many users" in ann.get("/ask?price=within").said
+    assert "within in its place" in ann.get("/ask?price=within").said
     assert "epsilon must" in ann.get("/ask?price=epsilon&epsilon=much").said
+    assert "where measures is given" in ann.get("/ask?by=country&measures=mean(minutes, 0, 100)").said
     assert ann.has("question")
     assert not ann.has("ask")
 
 
-@pytest.mark.parametrize("wish", ["top", "common", "median", "quartiles", "tenths", "users", "each", "best"])
-@pytest.mark.parametrize(
-    "more", ["price=within&within=9", "by=country&price=within&within=9", "by=country&score=minutes"]
-)
-def test_no_choice_of_the_menus_is_refused(ann: Browser, wish: str, more: str) -> None:
-    ann.get(f"/ask?data=plays&wish={wish}&also=mean:minutes&{more}")
-    assert not ann.has("problem"), ann.said
-    ann.submit("question")  # as the menus stand then
-    assert not ann.has("problem"), ann.said
-    assert ann.has("cost")
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_every_choice_is_priced_or_told(ann: Browser, verb: str) -> None:
+    """By itself none of the sentence is refused, but that of items which nobody listed."""
+    ann.get(f"/ask?data=plays&verb={verb}")
+    assert ann.has("cost"), ann.said
+    controls = [one for one in ann.one("question").iter() if one.tag in ("select", "input") and one.get("id")]
+    sentence = next(one for one in ann.page.iter("fieldset") if one.get("class") == "sentence")
+    typed = {"k": ["3"], "q": ["0.1, 0.9"], "share": ["3"]}
+    for control in controls:
+        name = str(control.get("id"))
+        if name.startswith(("data", "price", "column", "comparison", "value")):
+            continue
+        first = [one.get("value") or "" for one in control.iter("option")]
+        for choice in first or typed.get(name) or ["2", "a, 'b', 1.5", '\r\n"<']:
+            ann.get(f"/ask?{urlencode({'data': 'plays', 'verb': verb, name: choice})}")
+            assert ann.has("cost") is not ann.has("problem"), (name, choice)
+            fits = ann.has("cost") or "domain must be given" in ann.said
+            assert fits or control not in [*sentence.iter()], (name, choice, ann.said)
+            assert not ann.has("cost") or ann.submit("question").has("cost"), (name, choice)  # as the form stands then
+
+
+def test_what_is_typed_is_in_the_question(ann: Browser) -> None:
+    asked = ann.get("/ask?data=plays&verb=users&by=country&groups=Japan,Germany&share=2&max_groups_per_user=1")
+    sent = next(one.get("value") for one in asked.page.iter("input") if one.get("name") == "question")
+    body = {"groups": ["Japan", "Germany"], "by": ["country"], "max_groups_per_user": 1, "share": "2%"}
+    assert json.loads(str(sent)) == {"data": "plays", "verb": "users", **body}
+    assert len(answered(ann, "verb=users&by=country&share=3").rows("answer")) == 3  # of the groups that are declared
 
 
 def test_menus_offer_what_the_owner_declared_and_nothing_else(ann: Browser) -> None:
-    ann.get("/ask?data=plays&wish=each")
-    assert ann.choices("item") == ["country"]
-    ann.get("/ask?data=visits&wish=each&by=country&score=minutes&item=user&during=1999-01")
-    assert ann.choices("wish") == ["top", "common", "users"]
+    ann.get("/ask?data=plays&verb=histogram")
+    assert ann.choices("item")[0] == "country"  # whose items are listed
+    ann.get("/ask?data=visits&verb=quantile&by=country&by_weight=minutes&item=user&during=1999-01")
+    assert ann.choices("verb") == ["top_k", "union", "users", "histogram", "choose"]
     assert ann.choices("item") == ["artist"]
     assert ann.choices("during")[-1] == "2026-10"
-    assert not ann.has("by")
-    assert not ann.get("/ask?data=visits&wish=users&item=artist&by=country").has("item")
-    assert ann.get("/ask?data=visits&wish=common&price=within&within=50").has("cost")  # a union by how many users share
+    for name in ("by", "by_weight", "measures"):
+        assert not ann.has(name)
+    assert not ann.get("/ask?data=visits&verb=users&item=artist&by=country").has("item")
+    assert ann.get("/ask?data=visits&verb=union&price=threshold&threshold=50").has("cost")
 
 
 def test_what_rose_most_is_on_the_menu_where_there_is_a_period_before(ann: Browser) -> None:
-    asked = "/ask?data=visits&wish=top&k=2&score=%2Busers&share=2"
-    assert "+users" not in ann.get(f"{asked}&during=2026-10").choices("score")  # the first that is offered
+    asked = "/ask?data=visits&k=2&share=2&compared_with=2026-10"
+    assert not ann.get(f"{asked}&during=2026-10").has("compared_with")  # the first that is offered
     *_, second, first = ann.choices("during")
-    assert "+users" in ann.get(f"{asked}&during={second}").choices("score")
+    assert ann.get(f"{asked}&during={second}").choices("compared_with") == ["", first]
     assert ann.has("cost")
     ann.submit("asking")
     assert "Top 2 artists by users gained from October 2026 to" in "".join(ann.one("title").itertext())
-    assert first == "2026-10"
-    assert "+users" not in ann.get("/ask?data=plays&wish=top&score=%2Busers").choices("score")  # there are no periods
+    assert not ann.get("/ask?data=plays&compared_with=2026-10").has("compared_with")  # there are no periods
     assert ann.has("cost")
 
 
@@ -289,10 +311,7 @@ def test_filters_from_menus(ann: Browser) -> None:
 
 
 def test_python_and_curl_are_the_same_question(ann: Browser) -> None:
-    import json
-    import shlex
-
-    ann.get("/ask?wish=quartiles&column=country&comparison=is&value=Bra%27zil&share=3")
+    ann.get("/ask?verb=quantile&q=1/4,1/2,3/4&column=country&comparison=is&value=Bra%27zil&share=3")
     sent = next(one.get("value") for one in ann.page.iter("input") if one.get("name") == "question")
     code = ["".join(one.itertext()) for one in ann.page.iter("code")]
     words = shlex.split(next(one for one in code if one.startswith("curl")).replace("\\\n", " "))
@@ -304,7 +323,7 @@ def test_python_and_curl_are_the_same_question(ann: Browser) -> None:
 
 
 def test_labels_are_text_and_nothing_else(ann: Browser) -> None:
-    answered(ann, "wish=top&k=6&share=10")
+    answered(ann, "verb=top_k&k=6&share=10")
     labels = {row[1] for row in ann.rows("answer")}
     shown = {label.replace("\u202e", "\\u202e") for label in HOSTILE}
     assert labels == shown | {"Ritoha"}  # each has 100 users, at an epsilon of dozens
@@ -317,7 +336,7 @@ def test_labels_are_text_and_nothing_else(ann: Browser) -> None:
 
 
 def test_a_shared_address_is_for_all_who_may_use_the_data(ann: Browser, client: TestClient) -> None:
-    answered(ann, "wish=top&k=7&share=3")
+    answered(ann, "verb=top_k&k=7&share=3")
     address = ann.one("address").get("value") or ""
     assert address.startswith(f"{ORIGIN}/answers/")
     path = address.removeprefix(ORIGIN)

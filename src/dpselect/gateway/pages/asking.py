@@ -1,144 +1,109 @@
-"""From the menus of the ask page to a question, and back: every choice is one that the owner declared."""
+"""The form of the ask page: a control for each parameter of a question, whose menus have what the owner opened.
+
+Fields have the flat names of the parameters, as JSON has them, so an address of the page is a question to keep.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
-from enum import StrEnum
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass
 from typing import Any
 
+from dpselect._ground.keys import names
 from dpselect.gateway import filters
-from dpselect.gateway.pages import conditions
-from dpselect.gateway.pages.conditions import Condition
+from dpselect.gateway.asked import OF_TEXTS
+from dpselect.gateway.pages import conditions, words
+from dpselect.gateway.pages.conditions import Condition, typed
+from dpselect.queries.plan import kind
+from dpselect.questions.kinds import COLUMN, FLAG, SHARE, OneOf
+from dpselect.questions.parts import method_names
+from dpselect.questions.questions import QUESTIONS
+from dpselect.questions.value import Inner, param, plain
 
 Fields = Mapping[str, Sequence[str]]
-USERS, GAINED = "users", "+users"
-SHARE, WITHIN, EPSILON = "share", "within", "epsilon"
-PERCENT = Decimal(2)  # of the budget, before anybody has chosen
-LEAST, MOST, STEP = Decimal("0.5"), Decimal(20), Decimal("0.5")  # of the slider
-DELTAS = 1000  # questions that a promise's delta should be enough for
-MEASURES = {"mean": "the mean", "sum": "the sum"}
-NEARNESS = {"top_k": "within", "quantile": "within", "users": "within", "union": "threshold"}
-
-
-class Of(StrEnum):
-    """What a wish is about."""
-
-    USERS = "users"
-    ITEMS = "items"
-    LISTED = "listed"  # items that the owner has listed
-    VALUES = "values"  # a column of numbers
+Table = Mapping[str, Field[Any]]
+Menu = Mapping[str, str]  # what is said, and in which words
+VERBS = {
+    "top_k": "the top",
+    "union": "all common",
+    "quantile": "the quantiles",
+    "users": "how many users there are",
+    "histogram": "how many users of each",
+    "choose": "the one leading",
+}
+SENTENCE = ("verb", "k", "q", "item", "by_weight", "compared_with", "by", "during", "counts", "measures")
+BESIDE: Table = {  # of a form, and no parameters of a question
+    "verb": param(COLUMN, help="what to show"),
+    "item": param(COLUMN, help="of what"),
+    "during": param(COLUMN, help="in which period"),
+    "share": param(SHARE, help="percent of your budget", default=2),
+    "fresh": param(FLAG, help="draw a new answer, and pay again, where there is one already", default=False),
+}
+NOTHING = {  # the words for what is not chosen
+    "by": "in all groups together",
+    "by_weight": "by number of users",
+    "compared_with": "at that time",
+    "counts": "names alone",
+    "measures": "and nothing else",
+}
+USUAL = {"counts": "yes", "epsilon": "0.1"}  # what a page begins with, where a question does not
 
 
 @dataclass(frozen=True)
-class Wish:
-    """One entry of the first menu."""
+class Control:
+    """A menu where there are choices, else a text or a number to type."""
 
     name: str
-    label: str
-    verb: str
-    of: Of
-    q: Any = None
-    numbers: bool = False  # may numbers come with the items?
-    groups: bool = True  # may it be asked in every group?
+    help: str
+    shape: str
+    choices: Menu | None
+    value: str
 
-    def items(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """What the second menu offers, by the name of each choice. Nothing, where the owner declared nothing for it."""
-        match self.of:
-            case Of.USERS:
-                return {"": None}
-            case Of.VALUES:
-                return {column: column for column in data["values"]}
-            case Of.LISTED:
-                return {item: item for item in data["items"] if isinstance(item, str) and item in data["domains"]}
-            case _:
-                return {item if isinstance(item, str) else " + ".join(item): item for item in data["items"]}
-
-
-WISHES = (
-    Wish("top", "the top", "top_k", Of.ITEMS, numbers=True),
-    Wish("common", "all common", "union", Of.ITEMS, numbers=True),
-    Wish("median", "the median of", "quantile", Of.VALUES, "1/2"),
-    Wish("quartiles", "the quartiles of", "quantile", Of.VALUES, ["1/4", "1/2", "3/4"]),
-    Wish("tenths", "the lowest and highest tenth of", "quantile", Of.VALUES, ["1/10", "9/10"]),
-    Wish("users", "how many users there are", "users", Of.USERS, groups=False),
-    Wish("each", "how many users of each", "histogram", Of.LISTED, groups=False),
-    Wish("best", "the one leading", "choose", Of.LISTED),
-)
+    @property
+    def said(self) -> Any:
+        """What it says, as JSON; None where that is nothing."""
+        match self.shape:
+            case _ if not self.value:
+                return None
+            case "FLAG":
+                return True
+            case "WHOLE":
+                return _whole(self.value)
+            case "SHARE":
+                return f"{self.value}%"
+            case "COLUMNS" | "PERIODS":
+                return [self.value]
+            case "NUMBERS" | "PAIR":
+                return [one.strip() for one in self.value.split(",")]
+            case "ITEMS" | "DOMAIN" | "POPULAR":
+                lines = csv.reader(self.value.splitlines(), skipinitialspace=True)
+                return [_item(one) for line in lines for one in line]
+        return self.value
 
 
 @dataclass(frozen=True)
 class Form:
-    """Everything that the menus say, each with a value that it may have."""
+    """Everything that the form says."""
 
     data: Mapping[str, Any]
-    wish: Wish
-    wishes: Sequence[Wish]
-    item: str  # the name of its choice: columns joined
-    items: Mapping[str, Any]
-    k: int
-    by: str
-    score: str
-    also: str
-    numbers: bool
-    during: str
+    others: Sequence[Mapping[str, Any]]  # the data sets one can choose from
+    item: Any
+    controls: Mapping[str, Control]
     conditions: Sequence[Condition]
+    prices: Sequence[str]  # by what a price may be named
     price: str
-    percent: Decimal
-    within: str
-    epsilon: str
-    delta: str
-    fresh: bool = False
-    others: Sequence[Mapping[str, Any]] = field(default_factory=tuple)  # the data sets one can choose from
 
     @property
-    def nearness(self) -> str | None:
-        """What takes the place of an epsilon where somebody says how near the answer shall be."""
-        if self.score != USERS or (self.wish.verb == "union" and self.data["max_items_per_user"] is None):
-            return None
-        return NEARNESS.get(self.wish.verb) if self.wish.verb == "union" or not self.grouped else None
+    def sentence(self) -> list[Control]:
+        """The question in one sentence."""
+        return [self.controls[name] for name in SENTENCE if name in self.controls]
 
     @property
-    def grouped(self) -> bool:
-        """Is it asked in every group?"""
-        return bool(self.by) and self.wish.groups
-
-    @property
-    def earlier(self) -> str:
-        """The period before the one that is meant, where both are offered and may be compared."""
-        periods = list(self.data["periods"])  # newest first
-        later = periods.index(self.during) + 1 if self.during in periods else len(periods)
-        fits = self.wish.verb == "top_k" and not self.grouped and later < len(periods)
-        return str(periods[later]) if fits else ""
-
-    @property
-    def slider(self) -> tuple[Decimal, Decimal, Decimal]:
-        """The least, the most and the step of the slider; a percentage that was typed elsewhere is among them."""
-        fits = LEAST <= self.percent <= MOST and self.percent % STEP == 0
-        return (LEAST, MOST, STEP) if fits else (min(self.percent, Decimal("0.1")), Decimal(100), Decimal("0.1"))
-
-    @property
-    def also_menu(self) -> dict[str, str]:
-        """Measures that may come with the items."""
-        return {
-            f"{kind}:{column}": f"{said} of {column}"
-            for column in self.data["values"]
-            for kind, said in MEASURES.items()
-        }
-
-    @property
-    def measurable(self) -> bool:
-        """May measures come with the items?"""
-        plain = not self.grouped and self.score == USERS and self.price != WITHIN
-        return self.wish.verb == "top_k" and bool(self.data["values"]) and plain
-
-    @property
-    def missing(self) -> str | None:
-        """What must be said before there is a question."""
-        if self.price == WITHIN and self.nearness and not whole(self.within):
-            return "Say how many users: a whole number from 1 on."
-        return None
+    def more(self) -> list[Control]:
+        """All that has no place in it, and is no price."""
+        without = (*SENTENCE, *self.prices, "delta", "fresh")
+        return [one for name, one in self.controls.items() if name not in without]
 
     @property
     def where(self) -> str | None:
@@ -147,99 +112,113 @@ class Form:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The question as the gateway takes it."""
-        return {"data": self.data["name"], "verb": self.wish.verb, **dict(self._parameters()), **dict(self._price())}
-
-    def _parameters(self) -> Iterator[tuple[str, Any]]:
-        """Bounds, domains and the most that a user gives are the owner's, and the gateway knows them."""
-        if self.wish.of is not Of.USERS:
-            yield "item", self.items[self.item]
-        if self.wish.q is not None:
-            yield "q", self.wish.q
-        if self.wish.verb == "top_k":
-            yield "k", self.k
-        if self.wish.numbers and self.numbers:
-            yield "counts", True
-        if self.grouped:
-            yield "by", [self.by]
-        if self.wish.verb == "top_k" and self.score != USERS:
-            yield ("compared_with", self.earlier) if self.score == GAINED else ("by_weight", self.score)
-        if self.measurable and self.also:
-            kind, _, column = self.also.partition(":")
-            bounds = self.data["values"][column]
-            ends = plain(bounds["low"]), plain(bounds["high"])
-            yield "measures", [f"{kind}({filters.column(column)}, {ends[0]}, {ends[1]})"]
-        if self.where:
-            yield "where", self.where
-        if self.during:
-            yield "during", self.during
-
-    def _price(self) -> Iterator[tuple[str, Any]]:
-        if self.price == WITHIN and self.nearness:
-            yield self.nearness, whole(self.within) or 0
-        elif self.price == EPSILON:
-            yield "epsilon", self.epsilon
-        else:
-            yield "share", f"{self.percent.normalize():f}%"  # its delta is the same share
-        if self.price != SHARE and (self.wish.verb in ("top_k", "union") or self.grouped):
-            yield "delta", self.delta
-        if self.fresh:
-            yield "fresh", True
+        """The question as the gateway takes it. The delta of a share is the same share."""
+        others = {*self.prices, "delta"} - {self.price, *(() if self.price == "share" else ("delta",))}
+        said = {name: one.said for name, one in self.controls.items() if name not in others}
+        given = {"data": self.data["name"], **said, "item": self.item, "where": self.where}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 def form(fields: Fields, described: Sequence[Mapping[str, Any]]) -> Form:
-    """What the menus say; whatever does not fit the data is at its first choice. There is at least one data set."""
-    said = {name: values[-1].strip() for name, values in fields.items()}
-
-    def chosen(name: str, among: Iterable[str], usual: str | None = None) -> str:
-        """The one that was chosen; the usual one where it is none of these, or the first."""
-        found, choices = said.get(name, ""), list(among)
-        return found if found in choices else next(iter(choices), "") if usual is None else usual
-
-    by_name = {one["name"]: one for one in described}
-    data = by_name[chosen("data", by_name)]
-    wishes = {wish.name: wish for wish in WISHES if wish.items(data)}
-    wish = wishes[chosen("wish", wishes)]
-    items = wish.items(data)
-    found = Form(
+    """What a form says, of at least one data set. A menu is at its first choice where what is said is none of it."""
+    said = USUAL | {name: values[-1].strip() for name, values in fields.items()}
+    data = next((one for one in described if one["name"] == said.get("data")), described[0])
+    verb = str(said.get("verb") if said.get("verb") in _verbs(data) else next(iter(VERBS)))
+    if verb == "users":  # which counts groups that are listed alone
+        said = {"groups": ", ".join(map(_quoted, data["domains"].get(said.get("by"), ())))} | said
+    items = _items(verb, data)
+    menus = _menus(verb, data, items, said.get("during", ""))
+    controls: dict[str, Control] = {}
+    for name, one in {**BESIDE, **kind(verb).fields()}.items():
+        menu = _menu(name, one, menus)
+        if name not in OF_TEXTS and (menu is None or len(menu) > (name in NOTHING)):  # or the owner opened nothing
+            found = said.get(name, "" if one.default in (None, MISSING, False, True) else str(one.default))
+            value = found if menu is None or found in menu else next(iter(menu))
+            help, shape = plain(one.metadata["help"]), one.metadata["kind"].shape
+            controls[name] = Control(name, help, shape, menu, value)
+    whose, given = _parts(verb), {name for name, one in controls.items() if one.value}
+    prices = ("share", *kind(verb).accuracies, "epsilon")
+    return Form(
         data=data,
-        wish=wish,
-        wishes=[*wishes.values()],
-        item=chosen("item", items),
-        items=items,
-        k=min(max(1, whole(said.get("k", "")) or 10), data["max_k"]),
-        by=chosen("by", data["groups"], ""),
-        score=chosen("score", [GAINED, *data["weights"]], USERS),
-        also=chosen("also", [f"{kind}:{column}" for column in data["values"] for kind in MEASURES], ""),
-        numbers=said.get("numbers") != "no",
-        during=chosen("during", data["periods"]),
-        conditions=conditions.rows(fields, data["filters"]),
-        price=chosen("price", (SHARE, WITHIN, EPSILON)),
-        percent=_percent(said.get("share", "")),
-        within=said.get("within", ""),
-        epsilon=said.get("epsilon") or "0.1",
-        delta=said.get("delta") or f"{data['promise']['delta'] / DELTAS:.0e}".removesuffix("e+00"),
-        fresh=said.get("fresh") == "yes",
         others=described,
+        item=items[controls["item"].value] if items else None,
+        controls={name: one for name, one in controls.items() if whose.get(name, "verb") in given},
+        conditions=conditions.rows(fields, data["filters"]),
+        prices=prices,
+        price=said["price"] if said.get("price") in prices else "share",
     )
-    found = replace(found, score=USERS) if found.score == GAINED and not found.earlier else found
-    return replace(found, price=SHARE) if found.price == WITHIN and found.nearness is None else found
 
 
-def plain(number: Any) -> Any:
-    """A whole number without a point."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
+def _parts(verb: str) -> dict[str, str]:
+    """Parameters that mean something with another alone, by name: those of groups with the columns of groups."""
+    found: dict[str, str] = {}
+    for one in QUESTIONS[verb].parameters():
+        of = one.metadata["kind"]
+        for part in of.classes if isinstance(of, Inner) else ():
+            first, *rest = part.flat_names()
+            found |= dict.fromkeys(rest, first) if part.parameters()[0].default is MISSING else {}
+    return found
 
 
-def whole(text: str) -> int | None:
-    """A whole number that somebody typed, also with separators."""
-    digits = text.replace(",", "").replace(" ", "")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else None
+def _verbs(data: Mapping[str, Any]) -> Menu:
+    return {verb: label for verb, label in VERBS.items() if verb != "quantile" or data["values"]}
 
 
-def _percent(text: str) -> Decimal:
-    try:
-        said = Decimal(text.removesuffix("%").strip())
-    except InvalidOperation:
-        return PERCENT
-    return min(said, Decimal(100)) if said.is_finite() and said >= Decimal("0.01") else PERCENT
+def _items(verb: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that may be asked about; those first whose items the owner listed, where a question needs a list."""
+    keys = {"quantile": data["values"], "users": ()}.get(verb, data["items"])
+    listed = verb in ("histogram", "choose")
+    in_order = sorted(keys, key=lambda key: listed and (not isinstance(key, str) or key not in data["domains"]))
+    return {" + ".join(names(key)): key for key in in_order}
+
+
+def _menus(verb: str, data: Mapping[str, Any], items: Mapping[str, Any], during: str) -> dict[str, Menu]:
+    """What may be chosen, by the parameter."""
+    in_words = {"quantile": "of {}".format, "top_k": words.things, "union": words.things}.get(verb, words.key)
+    periods = data["periods"]  # newest first
+    earlier = periods[periods.index(during) + 1 :] if during in periods else periods[1:]
+    return {
+        "verb": _verbs(data),
+        "item": {name: in_words(key) for name, key in items.items()},
+        "during": {name: f"during {words.period(name)}" for name in periods},
+        "by": {column: f"in every {column}" for column in data["groups"]},
+        "by_weight": {column: f"by total {column}" for column in data["weights"]},
+        "compared_with": {name: f"gained since {words.period(name)}" for name in earlier},
+        "counts": {"yes": "with numbers"},
+        "measures": dict(_measures(data["values"])),
+        "method": dict.fromkeys(method_names(verb), ""),
+    }
+
+
+def _measures(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for column, ends in values.items():
+        for what in ("mean", "sum"):
+            said = f"{what}({filters.column(column)}, {ends['low']:.15g}, {ends['high']:.15g})"
+            yield said, f"and the {what} of each {column}"
+
+
+def _menu(name: str, one: Field[Any], menus: Mapping[str, Menu]) -> Menu | None:
+    """The choices of a parameter, first that of saying nothing; None of what is typed."""
+    of = one.metadata["kind"]
+    found = menus.get(name)
+    if isinstance(of, OneOf):
+        return {"": str(one.default), **{word: "" for word in of.words if word != one.default}}
+    if found is None and of.shape == "FLAG":
+        found = {"yes": ""}
+    if found is None or name in ("verb", "item", "during"):
+        return found
+    return {"": NOTHING.get(name, "as usual"), **found}
+
+
+def _whole(text: str) -> int | str:
+    """A whole number; what is none the question refuses."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else text
+
+
+def _quoted(item: object) -> str:
+    return '"' + str(item).replace('"', '""') + '"'
+
+
+def _item(text: str) -> str | float:
+    found = typed(text.strip())
+    return found if isinstance(found, str) else int(found) if found == int(found) else float(found)

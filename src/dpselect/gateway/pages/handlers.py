@@ -18,7 +18,6 @@ from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.jobs import FINAL
 from dpselect.gateway.pages import asking, snippets, words
-from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import (
     STATIC,
     content,
@@ -135,21 +134,20 @@ async def asking_page(request: Request) -> Response:
     described = await call(request, views.described)
     if not described:
         return page(request, "no_data.html")
-    form = asking.form(fields_of(request.url.query), described)
-    found = {"detail": form.missing} if form.missing else await _forecast(request, form.body)
-    wrong, rows, url = "detail" in found, [*form.conditions], origin(request)
-    if form.data["filters"] and all(row.complete for row in rows):
-        rows.append(Condition("", "is", ""))
+    form, url = asking.form(fields_of(request.url.query), described), origin(request)
+    body = form.body
+    found = await _forecast(request, body)
+    wrong = "detail" in found
     return page(
         request,
         "ask.html",
         form=form,
-        rows=rows,
+        body=body,
         forecast=None if wrong else found,
         problem=found if wrong else None,
-        question=json.dumps(form.body, ensure_ascii=False),
+        question=json.dumps(body, ensure_ascii=False),
         key=fresh_key().hex(),
-        python="" if wrong else snippets.python(url, form.body),
+        python="" if wrong else snippets.python(url, body),
         url=url,
         twin="/v1/data",
     )

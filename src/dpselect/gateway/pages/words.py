@@ -11,10 +11,12 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.parameters import rounded_up
 from dpselect.release import formatting
 
 SPACE = "\N{NO-BREAK SPACE}"
 TENTH = Decimal("0.1")
+HUGE = 700  # an epsilon that promises nothing
 QUANTILES = {
     Fraction(1, 2): "median",
     Fraction(1, 4): "lower quartile",
@@ -129,12 +131,10 @@ def percent(part: float | Fraction, *, up: bool = False) -> str:
 
 
 def number(value: object) -> str:
-    """With thousands separators."""
+    """With thousands separators; a text as it is."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction, Decimal)):
         return formatting.text(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{float(value):,.6g}"
+    return f"{value:,}" if isinstance(value, int) else f"{float(value):,.6g}"
 
 
 def amount(epsilon: object, delta: object) -> str:
@@ -175,25 +175,9 @@ def period(name: str) -> str:
     return f"{month_name[int(found[2])]} {found[1]}" if found else name
 
 
-def odds(promise: Mapping[str, float], unit: str = "user") -> str:
+def odds(promise: Mapping[str, float]) -> str:
     """The promise as odds: whoever reads learns little more of anybody than if that one were not in the data."""
-    epsilon, delta = (Fraction(str(promise[name])) for name in ("epsilon", "delta"))
-    if epsilon > 20:
-        return f"With so large an epsilon little is promised to any one {unit}."
-    times = math.exp(float(epsilon))
-    shown = f"{math.ceil(times * 100) / 100:,.2f}" if times < 10 else f"{math.ceil(times):,}"
-    said = (
-        f"Whether any one {unit} is in the data changes the chance of anything that this may show by a factor of at "
-        f"most {shown}"
-    )
-    if delta:
-        said += f", and by {_one_in(delta)} beside it"
-    return f"{said}."
-
-
-def _one_in(delta: Fraction) -> str:
-    many = math.floor(1 / delta)
-    if many < 2:
-        return formatting.price(delta)
-    digits = len(str(many)) - 2
-    return f"one in {many // 10**digits * 10**digits if digits > 0 else many:,}"
+    factor = rounded_up(Fraction(math.exp(min(promise["epsilon"], HUGE))))
+    delta = f", but for a probability of {decimal(promise['delta'])}" if promise["delta"] else ""
+    said = "Whether any one user is in the data changes the chance of anything that answers may show"
+    return f"{said} by a factor of at most {factor}{delta}."

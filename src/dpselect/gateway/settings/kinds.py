@@ -46,6 +46,11 @@ Key = str | tuple[str, ...]
 """A column, or several that say something together."""
 
 
+def plain(key: Key | None) -> Any:
+    """Several columns, or several paths, as the list that JSON and a Dataset take."""
+    return list(key) if isinstance(key, tuple) else key
+
+
 class Role(StrEnum):
     """What a person may do. Each person has one."""
 

@@ -16,6 +16,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import DpselectError, ParameterError
 from dpselect.flat import dataset_of
 from dpselect.gateway import filters
+from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings, Key, Settings
 
 _OF_ALL = ("source", "table", "user", "time")  # what is wrong with these is wrong whatever is asked
@@ -36,7 +37,7 @@ def _mistakes(data: DataSettings) -> list[str]:
 
 def _of_size(data: DataSettings) -> Iterator[str]:
     """Files that are larger than what is declared, by which answers leave."""
-    if sizes_of(list(data.source) if isinstance(data.source, tuple) else data.source) > data.sizes.all_bytes:
+    if sizes_of(plain(data.source)) > data.sizes.all_bytes:
         yield (
             f"[data.{data.name}] sizes.bytes must be at least the size of the files\n"
             "  hint: they decide when answers leave, so declare them with room to grow"
@@ -83,15 +84,10 @@ def _opened(
     data: DataSettings, item: Key, *asked: Any, check: Callable[[Engine], object] | None = None, **given: Any
 ) -> None:
     """Open an engine as a question about these items would, and check more of it."""
-    given = {"user": _column(data.user), "table": data.table, "split": data.split, **given}
+    given = {"user": plain(data.user), "table": data.table, "split": data.split, **given}
     if data.time is not None and data.period is not None:
         during = data.since or next(between(data.period, _SOME_DAY, _SOME_DAY)).name
         given |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}
-    source = list(data.source) if isinstance(data.source, tuple) else data.source
-    with dataset_of(source, item=_column(item), **given).engine(*asked) as engine:
+    with dataset_of(plain(data.source), item=plain(item), **given).engine(*asked) as engine:
         if check is not None:
             check(engine)
-
-
-def _column(key: Key | None) -> str | list[str] | None:
-    return list(key) if isinstance(key, tuple) else key

@@ -246,8 +246,8 @@ class DataSettings(Named):
     @classmethod
     def _is_not_who(cls, found: Any, info: ValidationInfo) -> Any:
         """No column that says who a user is can be asked about: each of its values would be of few users."""
-        whose = {name.lower() for name in _names(info.data.get("user"))}
-        for name in _names(found) if isinstance(found, str) else (name for key in found or () for name in names(key)):
+        whose = {name.lower() for name in names(info.data.get("user") or ())}
+        for name in names(found) if isinstance(found, str) else (name for key in found or () for name in names(key)):
             if name.lower() in whose:
                 raise WrongError(f"must not hold {name!r}, which says who a user is")
         return found
@@ -312,10 +312,6 @@ class DataSettings(Named):
         ):
             raise WrongError(f"must name one {info.data['period']}")
         return since
-
-
-def _names(key: Key | None) -> tuple[str, ...]:
-    return () if key is None else tuple(names(key))
 
 
 def _kind(source: str | tuple[str, ...]) -> str:

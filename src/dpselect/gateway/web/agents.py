@@ -7,13 +7,11 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool as threaded
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dpselect.gateway.agents import LOOK, here
-from dpselect.gateway.problems import Refused
-from dpselect.gateway.web.api import SIGN_IN, written
+from dpselect.gateway.web.api import looked, written
 from dpselect.gateway.web.desk import desk_of
 from dpselect.gateway.web.routes import ANALYST, Route
 from dpselect.mcp.desk import is_open
@@ -41,12 +39,9 @@ async def agents(request: Request) -> Response:
                 await asyncio.sleep(LOOK)
                 if await request.is_disconnected():  # the question goes on; asked again it is the same one
                     return Response(status_code=202)
-                person = await gateway.people.of(request)
-                if person is None:
-                    raise Refused("sign-in", SIGN_IN)
-                job = await threaded(gateway.job, person, found["id"])
+                job = await looked(request, found["id"])
         said = {name: found[name] for name in ("resultType",) if name in found}
-        reply["result"] = {**await thinking(AgentTools(here(gateway, person)).ended, job), **said}
+        reply["result"] = {**await thinking(AgentTools(here(gateway, request.state.person)).ended, job), **said}
     return written(reply)
 
 

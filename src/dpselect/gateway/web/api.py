@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool as threaded
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from dpselect._ground import json_text
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
@@ -84,36 +86,15 @@ async def body_of(request: Request) -> tuple[Json, bytes]:
 
 
 def parsed(raw: bytes) -> Json:
-    """JSON as it is defined: no NaN, no name twice, no half of a pair."""
+    """JSON with no half of a pair of surrogates, and not nested deep."""
     try:
-        found: Json = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_once, parse_float=_finite, parse_constant=_refuse
-        )
+        found: Json = json_text.read(raw)
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
         raise Refused("malformed", "The body is no JSON that can be read.") from None
     if _depth(found) > DEEPEST:
         raise Refused("malformed", "The body is nested too deep.")
     return found
-
-
-def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name twice")
-    return found
-
-
-def _finite(text: str) -> float:
-    """A number that a float can hold: 1e999 would be read as infinity."""
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(text)
-    return number
-
-
-def _refuse(name: str) -> Json:
-    raise ValueError(name)
 
 
 def _depth(value: Json) -> int:
@@ -201,18 +182,19 @@ async def question(request: Request) -> Response:
     """How far a question has come."""
     wait, number = _number(request, "wait", 0, 0, math.floor(LONGEST)), str(request.path_params["id"])
 
-    async def looked() -> dict[str, Json]:
-        """For whoever asks, if they may still sign in."""
-        request.state.person = await request.state.gateway.people.of(request)
-        if request.state.person is None:
-            raise Refused("sign-in", SIGN_IN)
-        job: dict[str, Json] = await call(request, Gateway.job, number)
-        return job
-
     if not wait:
-        return written(await looked())
+        return written(await looked(request, number))
     with desk_of(request).holding(request.state.person.name):
-        return written(await ended(request.app.state.bell, number, looked, wait))
+        return written(await ended(request.app.state.bell, number, partial(looked, request, number), wait))
+
+
+async def looked(request: Request, number: str) -> dict[str, Json]:
+    """A question, for whoever asks, if they may still sign in."""
+    request.state.person = await request.state.gateway.people.of(request)
+    if request.state.person is None:
+        raise Refused("sign-in", SIGN_IN)
+    job: dict[str, Json] = await call(request, Gateway.job, number)
+    return job
 
 
 @ROUTES.at("DELETE", "/v1/questions/{id}", ANALYST, replies.Job, refused=("state",))

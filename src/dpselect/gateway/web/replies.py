@@ -195,34 +195,6 @@ class Price(TypedDict):
     planted: Count | None
 
 
-class ForecastRow(TypedDict):
-    """What to expect of one method at one epsilon."""
-
-    method: str
-    epsilon: float
-    items: float
-    items_spread: float
-    smallest_count: Count | None
-    error: float
-    error_spread: float
-    threshold: float | None
-    within: Count | None
-    max_groups_per_user: Count | None
-    groups: float | None
-    width: Count | None
-
-
-class Forecast(TypedDict):
-    """What to expect, from parameters and declared sizes alone."""
-
-    question: str
-    data_read: Literal[False]
-    spent: Promise
-    assumed: Open
-    rows: list[ForecastRow]
-    notes: list[str]
-
-
 class Expected(TypedDict):
     """What to expect at one epsilon."""
 
@@ -238,7 +210,6 @@ class Expected(TypedDict):
 class Plan(TypedDict):
     """What would come back, how sure, and what it costs."""
 
-    forecast: Forecast | None
     sentences: list[str]
     price: Price
     rows: list[Expected]

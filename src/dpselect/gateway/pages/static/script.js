@@ -36,9 +36,7 @@ function replace(which, page) {
 }
 
 document.addEventListener("input", (event) => {
-  const field = event.target, shown = document.getElementById(field.dataset.shown);
-  if (shown) shown.textContent = field.value;
-  const choice = document.getElementById(field.dataset.chooses);
+  const field = event.target, choice = document.getElementById(field.dataset.chooses);
   if (choice) choice.checked = true;
   const ask = field.closest("[data-live]") && document.getElementById("ask");
   if (ask) ask.disabled = true;
