@@ -122,4 +122,4 @@ def test_dates_are_refused_by_their_type(tmp_path: Path, dpselect: Command) -> N
     polars.DataFrame({"id": [1, 2], "age": [datetime.date(2024, 1, 1)] * 2}).write_parquet(path)
     ended = dpselect(*ask(path))
     assert ended.status == 3
-    assert "a column of type DATE holds no numbers" in ended.err
+    assert "column 'age', of type DATE, holds no numbers" in ended.err

@@ -142,7 +142,7 @@ def test_what_looks_right_and_is_wrong_is_refused_from_the_schema(tmp_path):
     table = pa.table({"user": [1, 2], "item": ["7", "x"]})
     for source in (table, pl.DataFrame(table), table.to_pandas().astype("str")):
         data = dps.Dataset(source, user="user", item="item")
-        with pytest.raises(DataError, match=r"a column of type VARCHAR holds no numbers"):
+        with pytest.raises(DataError, match=r"column '\w+', of type VARCHAR, holds no numbers"):
             data.quantile(0.5, bounds=(0, 10), epsilon=1)
         with pytest.raises(ParameterError, match=r"domain must hold text, like the item column, got .* values"):
             data.choose(domain=[7, 8], epsilon=1)

@@ -201,7 +201,7 @@ def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
             must, got = "be columns whose values can be told apart", f"{name!r} of type {kind(types[name])}"
             raise ParameterError(parameter, must, got, error.hint) from None
     for name in rules.weight:
-        refuse_no_numbers(counted_type(types[name], untyped=scan.untyped))
+        refuse_no_numbers(counted_type(types[name], untyped=scan.untyped), name)
     found = replace(rules, types=types, untyped=scan.untyped)
     if rules.time is not None:
         found.times()

@@ -228,7 +228,7 @@ class SqlEngine(QuestionsByGroup):
         """Refuse an item column that holds no numbers, and text that was declared as such, which may hold some."""
         from dpselect.engines.sql.totals import refuse_no_numbers
 
-        refuse_no_numbers(self._item)
+        refuse_no_numbers(self._item, *self._names)
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""

@@ -15,16 +15,17 @@ from dpselect.errors import DataError
 def weight(database: Database, column: str) -> str:
     """A column of weights as a double, NULL where it is none; refused where it holds no numbers."""
     sql, sql_type = database.column(column), database.types[column]
-    refuse_no_numbers(sql_type)
+    refuse_no_numbers(sql_type, column)
     value = of(sql_type.number or "", of(sql_type.form, sql))
     return f"CASE WHEN {of(sql_type.present, sql)} THEN {value} END"
 
 
-def refuse_no_numbers(sql_type: SqlType) -> None:
-    """Refuse what holds no numbers, and text that was declared as such, which may hold some."""
+def refuse_no_numbers(sql_type: SqlType, *columns: str) -> None:
+    """Refuse columns that hold no numbers, and text that was declared as such, which may hold some."""
     if sql_type.number is None or (sql_type.is_text and not sql_type.loose):
         hint = "cast it to a number in the source, for example in a view or a data frame"
-        raise DataError(f"a column of type {sql_type.name} holds no numbers", hint)
+        whose = f"column {columns[0]!r}, of type {sql_type.name}," if len(columns) == 1 else f"an item of {columns}"
+        raise DataError(f"{whose} holds no numbers", hint)
 
 
 def of_users(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") -> str:
