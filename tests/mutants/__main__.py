@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> int:
             os.environ[postgres.NEW] = str(kept.enter_context(postgres.new_cluster()))
         end = time.monotonic() + 60 * given.minutes
         with ThreadPoolExecutor(given.jobs) as threads:
-            threads.map(lambda one: judging.judge(one, end), found)
+            list(threads.map(lambda one: judging.judge(one, end), found))  # whose errors are ours
         print(table(found, judging.results))
         if false := judging.mistrust():
             print("", "Fail without a mutant, too; run again for the mutants that they killed:", *false, sep="\n- ")
