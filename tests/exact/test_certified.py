@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from dpselect._ground.reals import Exp, Logistic, enclose, lower, upper
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights, fresh_key
 from dpselect.draws.binomial import _BinomialShare, _mode, _short
-from dpselect.draws.entropy import SystemBits
 from dpselect.draws.float_exp import ERROR, LIMIT, decay
 from dpselect.draws.near import nearest
 from dpselect.draws.peeling import FAR, FAR_BITS, Peel, Reach
@@ -294,18 +292,6 @@ def test_a_binomial_of_very_many_trials(n, p):
     """Within 10 standard deviations of the mean, which fails once in 10^22 times."""
     mean = float(n * p.ball(256))
     assert abs(SeededDraws(7).binomial(n, p) - mean) < 10 * mean**0.5
-
-
-def test_a_forked_child_draws_other_bits():
-    bits = SystemBits()
-    bits.word()
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(write, bits.word().to_bytes(8, "little"))
-        os._exit(0)
-    os.waitpid(child, 0)
-    assert int.from_bytes(os.read(read, 8), "little") != bits.word()
 
 
 def test_only_the_operating_system_is_called_secure():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 
 import pytest
@@ -136,16 +135,6 @@ def test_a_closed_ledger_says_so(where: str, ann: Account) -> None:
     for use in (ledger.balances, ledger.verify, lambda: ledger.head, lambda: grant(ledger, ann, 1, 0)):
         with pytest.raises(LedgerError, match=r"is closed\nhint: open it again"):
             use()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_is_refused(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Ledger.create(where) as ledger:
-        with monkeypatch.context() as elsewhere:
-            elsewhere.setattr("os.getpid", lambda: -1)
-            with pytest.raises(LedgerError, match="was opened in another process"):
-                ledger.balances()
-        assert ledger.balances() == []
 
 
 def test_a_clock_that_goes_back_changes_nothing(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:

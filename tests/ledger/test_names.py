@@ -83,8 +83,13 @@ def test_nobody_has_no_name() -> None:
     assert Account.kept("plays", EVERYBODY) == Account.everybody("plays")
     with pytest.raises(ValueError, match="no such name is given"):
         Account.kept("", "ann")
-    with pytest.raises(ParameterError, match="analyst must be a text of 1 to 200 characters"):
-        Account("plays", EVERYBODY)
+
+
+@pytest.mark.parametrize("name", [EVERYBODY, "x" * 201, "nul\0", 7, None])
+def test_names_that_are_none(name: str) -> None:
+    for field, given_ in (("analyst", ("plays", name)), ("dataset", (name, "ann"))):
+        with pytest.raises(ParameterError, match=f"{field} must be a text of 1 to 200 characters"):
+            Account(*given_)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in EntryKind if kind is not EntryKind.DATA])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import threading
 from fractions import Fraction
 
 import mpmath
@@ -263,33 +262,6 @@ def test_a_note_is_no_question(ledger: Ledger, budget: dps.Budget) -> None:
         with budget.spend(**PRICE):
             pass
     assert kinds(ledger) == DONE * 2
-
-
-def test_threads_take_what_there_is(where: str, ann: Account) -> None:
-    """Ten at once, of which four fit."""
-    with Ledger.create(where) as made:
-        made.data(ann.dataset, 4, 0)
-        made.grant(ann, 4, 0)
-    told: list[str] = []
-    together = threading.Barrier(10)
-
-    def spend() -> None:
-        together.wait(60)
-        try:
-            with dps.Budget.open(where, data=ann.dataset, analyst=ann.analyst).spend(epsilon=1, delta=0, **USER):
-                told.append("ran")
-        except dps.BudgetError:
-            told.append("refused")
-
-    threads = [threading.Thread(target=spend) for _ in range(10)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert sorted(told) == ["ran"] * 4 + ["refused"] * 6
-    with Ledger(where) as ledger:
-        assert ledger.balance(ann).spent.epsilon == 4
-        assert ledger.verify() == []
 
 
 def test_a_child_settles_nothing(tmp_path: object, ann: Account) -> None:
