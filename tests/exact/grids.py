@@ -43,3 +43,21 @@ def weighed(items: int, most: int, cap: int, touched: int | None = None) -> Iter
         for given in product(range(cap + 1), repeat=items):
             if 0 < sum(map(bool, given)) <= (touched or items):
                 yield counts, tuple(c + g for c, g in zip(counts, given, strict=True))
+
+
+Table = tuple[Counts, ...]  # the counts of every group
+
+
+def tables(
+    groups: int, items: int, largest: int, touched: int, *, most: int | None = None, cap: int = 1
+) -> Iterator[tuple[Table, Table]]:
+    """All pairs where one more user gives 1 .. cap units to at most `most` items of each of 1 .. `touched` groups."""
+    given = [g for g in product(range(cap + 1), repeat=items) if 0 < sum(map(bool, g)) <= (most or items)]
+    for table in product(product(range(largest + 1), repeat=items), repeat=groups):
+        for size in range(1, touched + 1):
+            for where in combinations(range(groups), size):
+                for units in product(given, repeat=size):
+                    other = list(table)
+                    for group, more in zip(where, units, strict=True):
+                        other[group] = tuple(map(sum, zip(table[group], more, strict=True)))
+                    yield table, tuple(other)

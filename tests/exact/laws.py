@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import permutations
@@ -83,7 +83,7 @@ def equals(value: arb, bound: Fraction) -> bool:
 
 def delta_between(left: Law, right: Law, epsilon: Fraction) -> arb:
     """The larger hockey-stick divergence of the two directions."""
-    return max(hockey_stick(left, right, epsilon), hockey_stick(right, left, epsilon), key=lambda d: float(d.mid()))
+    return largest((hockey_stick(left, right, epsilon), hockey_stick(right, left, epsilon)))
 
 
 def cached_laws(mechanism: Any) -> Callable[[tuple[int, ...]], Law]:
@@ -94,3 +94,35 @@ def cached_laws(mechanism: Any) -> Callable[[tuple[int, ...]], Law]:
         return law_of(mechanism, counts)
 
     return find
+
+
+def largest(balls: Iterable[arb]) -> arb:
+    """The ball whose middle is the largest."""
+    return max(balls, key=lambda ball: float(ball.mid()))
+
+
+Laws = Callable[[Any], Law]
+Pairs = Iterable[tuple[Any, Any]]
+
+
+def worst_delta(laws: Laws, pairs: Pairs, epsilon: Fraction) -> arb:
+    """The largest hockey-stick divergence of any pair, in either direction."""
+    return largest(delta_between(laws(a), laws(b), epsilon) for a, b in pairs)
+
+
+def private(laws: Laws, pairs: Pairs, epsilon: Fraction, delta: Fraction) -> bool:
+    """Is every pair within epsilon and delta, in both directions?"""
+    return all(at_most(delta_between(laws(a), laws(b), epsilon), delta) for a, b in pairs)
+
+
+def pure(laws: Laws, pairs: Pairs, epsilon: Fraction) -> bool:
+    """Is every pair within epsilon, in both directions?"""
+    ways = (way for pair in pairs for way in (pair, pair[::-1]))
+    return all(at_most(max_log_ratio(laws(a), laws(b)), epsilon) for a, b in ways)
+
+
+def uniform(answers: Iterable[Any]) -> Law:
+    """The law in which all of these are as likely."""
+    every = list(answers)
+    with ctx.workprec(BITS):
+        return {answer: arb(1) / len(every) for answer in every}

@@ -19,7 +19,18 @@ from dpselect.queries.choose import ChoosePlan, chosen_by_group
 from dpselect.queries.groups import SHARE
 from dpselect.testing import law
 from tests.by_names import plan_of
-from tests.exact.laws import BITS, at_most, delta_between, equals, log_range, max_log_ratio, same
+from tests.exact.grids import tables
+from tests.exact.laws import (
+    BITS,
+    at_most,
+    delta_between,
+    equals,
+    log_range,
+    max_log_ratio,
+    private,
+    same,
+    worst_delta,
+)
 from tests.twins import values_by_group as broken
 
 POINTS = range(3)
@@ -70,23 +81,6 @@ def of_values(groups: int, most: int, touched: int, points: Iterable[int] = POIN
                 yield table, tuple((*of, more[g]) if g in more else of for g, of in enumerate(table))
 
 
-def of_counts(groups: int, items: int, largest: int, touched: int) -> Iterator[tuple[Table, Table]]:
-    """Tables of counts, the second with one more user, who has any items of each group that they are in."""
-    one = list(product(range(largest + 1), repeat=items))
-    moves = [move for move in product((0, 1), repeat=items) if any(move)]
-    for table in product(one, repeat=groups):
-        for where in some(groups, touched):
-            for which in product(moves, repeat=len(where)):
-                more = dict(zip(where, which, strict=True))
-                yield (
-                    table,
-                    tuple(
-                        tuple(map(sum, zip(of, more[g], strict=True))) if g in more else of
-                        for g, of in enumerate(table)
-                    ),
-                )
-
-
 def some(groups: int, touched: int) -> Iterator[tuple[int, ...]]:
     for size in range(1, touched + 1):
         yield from combinations(range(groups), size)
@@ -103,12 +97,12 @@ CASES = {
         quantiles(q=(Fraction(1, 4), Fraction(3, 4)), bounds=(0, 1), max_groups_per_user=2, delta=Fraction(1, 4)),
         lambda: of_values(2, 1, 2, (0, 1)),
     ),
-    "choice": (choices(), lambda: of_counts(2, 2, 1, 1)),
-    "choices of two": (choices(max_groups_per_user=2), lambda: of_counts(2, 2, 1, 2)),
-    "flips of two": (choices(max_groups_per_user=2, method="permute-and-flip"), lambda: of_counts(2, 2, 1, 2)),
+    "choice": (choices(), lambda: tables(2, 2, 1, 1)),
+    "choices of two": (choices(max_groups_per_user=2), lambda: tables(2, 2, 1, 2)),
+    "flips of two": (choices(max_groups_per_user=2, method="permute-and-flip"), lambda: tables(2, 2, 1, 2)),
     "choices of two with a delta": (
         choices(max_groups_per_user=2, delta=Fraction(1, 4)),
-        lambda: of_counts(2, 2, 1, 2),
+        lambda: tables(2, 2, 1, 2),
     ),
 }
 
@@ -116,10 +110,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_the_price_is_kept_over_all_neighbours(case):
     mechanism, neighbours = CASES[case]
-    laws = laws_of(mechanism)
     assert mechanism.privacy.epsilon == 2
-    for a, b in neighbours():
-        assert at_most(delta_between(laws(a), laws(b), Fraction(2)), mechanism.privacy.delta)
+    assert private(laws_of(mechanism), neighbours(), Fraction(2), mechanism.privacy.delta)
 
 
 def test_the_law_is_the_product_of_those_of_the_groups():
@@ -155,19 +147,15 @@ def test_the_price_is_reached():
 # ---- what is refused --------------------------------------------------------------------------------------
 
 
-def refused(laws, pairs, epsilon, delta) -> bool:
-    return not all(at_most(delta_between(laws(a), laws(b), epsilon), delta) for a, b in pairs)
-
-
 @pytest.mark.parametrize("kind", ["median", "choice"])
 def test_the_price_of_one_group_for_a_user_in_two_is_refused(kind):
     """So is a bound of one item in each of any number of groups: that bounds nothing."""
     made, pairs = {
         "median": (quantiles(), list(of_values(2, 1, 2))),
-        "choice": (choices(), list(of_counts(2, 2, 1, 2))),
+        "choice": (choices(), list(tables(2, 2, 1, 2))),
     }[kind]
-    assert refused(laws_of(made), pairs, Fraction(2), Fraction(0))
-    assert not refused(laws_of(made), pairs, Fraction(4), Fraction(0))
+    assert not private(laws_of(made), pairs, Fraction(2), Fraction(0))
+    assert private(laws_of(made), pairs, Fraction(4), Fraction(0))
 
 
 @pytest.mark.parametrize(("kind", "exists"), [("median", bool), ("choice", lambda of: any(of.values()))])
@@ -232,11 +220,11 @@ def finding(**more) -> ChoosePlan:
 def test_finding_and_choosing_keep_one_promise():
     query = finding()
     laws = found_laws(query)
-    worst = [delta_between(laws(a), laws(b), query.price.epsilon) for a, b in one_more(3)]
+    worst = worst_delta(laws, one_more(3), query.price.epsilon)
     assert query.price.epsilon == 4
     assert query.price.delta == Fraction(1, 5)
-    assert all(at_most(one, Fraction(1, 5)) for one in worst)
-    assert max(float(one.mid()) for one in worst) > 0.19
+    assert at_most(worst, Fraction(1, 5))
+    assert float(worst.mid()) > 0.19
     shown = {groups for users in [(("p", "a"),) * 2] for groups in laws(users)}
     assert () in shown
     assert ((("p",), "a"),) in shown
@@ -249,8 +237,8 @@ def test_the_union_is_paid_for():
     assert twin.price.epsilon == 1 - SHARE
     laws, users = found_laws(query), tuple(("p", n) for n in range(30))
     pairs = [(users[:n], users[: n + 1]) for n in range(20, 30)]
-    assert refused(laws, pairs, twin.price.epsilon, twin.price.delta)
-    assert not refused(laws, pairs, query.price.epsilon, query.price.delta)
+    assert not private(laws, pairs, twin.price.epsilon, twin.price.delta)
+    assert private(laws, pairs, query.price.epsilon, query.price.delta)
 
 
 def test_unseen_items_of_a_group_are_chosen_by_name():
