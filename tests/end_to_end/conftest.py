@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import polars
 import pytest
 
+import dpselect as dps
+from dpselect._ground.parameters import Number
 from dpselect.command import progress
 from dpselect.command.main import main
 
@@ -72,6 +75,14 @@ def process(
         timeout=1200,
         check=False,
     )
+
+
+def ledger_of(path: Path, epsilon: Number, delta: Number = "1e-5", data: str = "default") -> list[object]:
+    """A ledger in which ann may use half of the delta of a promise; the words that name her account."""
+    with dps.Ledger.create(path) as made:
+        made.data(data, epsilon, 2 * Fraction(delta))
+        made.grant(dps.Account(data, "ann"), epsilon, delta)
+    return ["--budget", path, "--data", data, "--analyst", "ann"]
 
 
 def write_events(path: Path) -> None:

@@ -16,6 +16,7 @@ from dpselect.checking.finding import Verdict, worst
 from dpselect.ledger import Charge
 from dpselect.release.archive import archived
 from tests.by_names import by_names
+from tests.end_to_end.conftest import ledger_of
 from tests.judge.payment import paid
 
 ROWS = {"user": [u for u in range(300) for _ in range(2)], "item": [i for u in range(300) for i in ("a", f"b{u % 3}")]}
@@ -24,10 +25,7 @@ ROWS = {"user": [u for u in range(300) for _ in range(2)], "item": [i for u in r
 @pytest.fixture
 def ledger(tmp_path):
     """A ledger in which ann may use all of the promise about "plays"."""
-    path = tmp_path / "budget.sqlite"
-    with dps.Ledger.create(path) as made:
-        made.data("plays", epsilon=9, delta="1e-4")
-        made.grant(dps.Account("plays", "ann"), epsilon=9, delta="1e-5")
+    ledger_of(path := tmp_path / "budget.sqlite", 9, data="plays")
     return path
 
 
@@ -46,6 +44,14 @@ def written(tmp_path):
     return write
 
 
+def settled(ledger, release, charge, asked="1"):
+    """Whoever keeps the ledger writes it by its own rules."""
+    with dps.Ledger(ledger) as opened:
+        held = opened.reserve(dps.Account("plays", "ann"), charge, json.dumps({"asked": {"epsilon": asked}}))
+        opened.start(held)
+        opened.settle(held, charge, archived(release))
+
+
 def judged(release, ledger):
     """What the judge says of the payment."""
     with dps.Ledger(ledger) as opened:
@@ -60,8 +66,8 @@ def test_a_release_that_follows_and_was_paid(dpselect, ledger, paying, written):
     path = written(data(paying).top_k(2, epsilon=1, counts=True))
     found = dpselect("check", path)
     assert (found.status, found.err) == (0, "")
-    assert found.out.startswith("The promise (1, 1e-07) follows from the question, which was planned anew.\n  planned")
-    assert "top_k costs epsilon 1, delta 1e-07 by LimitedDomain" in found.out
+    assert found.out.startswith("The promise (1, 2e-08) follows from the question, which was planned anew.\n  planned")
+    assert "top_k costs epsilon 1, delta 2e-08 by LimitedDomain" in found.out
     paid = dpselect("check", path, "--budget", ledger)
     assert (paid.status, paid.err) == (0, "")
     assert "The ledger paid for it.\n" in paid.out
@@ -90,7 +96,7 @@ def test_as_json(dpselect, ledger, paying, written):
     path = written(data(paying).top_k(2, epsilon=1))
     found = dpselect("check", path, "--budget", ledger, "--format", "json")
     told = json.loads(found.out)
-    assert (told["promise"], told["verdict"], told["paid"]) == ("(1, 1e-07)", "follows", "follows")
+    assert (told["promise"], told["verdict"], told["paid"]) == ("(1, 2e-08)", "follows", "follows")
     assert [set(one) for one in told["findings"]] == [{"verdict", "sentence"}]
 
 
@@ -100,18 +106,14 @@ def test_a_lowered_epsilon_does_not_follow(dpselect, ledger, paying, written):
     for more in ((), ("--budget", ledger)):  # the promise is worse than a missing payment
         found = dpselect("check", path, *more)
         assert (found.status, found.err) == (7, "")
-        assert found.out.startswith("DOES NOT FOLLOW: the promise (0.5, 1e-07)")
+        assert found.out.startswith("DOES NOT FOLLOW: the promise (0.5, 2e-08)")
     assert "THE LEDGER DOES NOT BEAR IT OUT." in found.out
 
 
 def test_what_cannot_be_planned_has_a_status_of_its_own(dpselect, ledger, written):
     """A release that does not say what was asked, also where a ledger has it."""
     release = replace(by_names(data()).union(epsilon=1, max_items_per_user=2), question=None)
-    charge = Charge.up(Fraction(1), Fraction(1, 10**6))
-    with dps.Ledger(ledger) as opened:
-        held = opened.reserve(dps.Account("plays", "ann"), charge, '{"asked":{"epsilon":"1"}}')
-        opened.start(held)
-        opened.settle(held, charge, archived(release))
+    settled(ledger, release, Charge.up(Fraction(1), Fraction(1, 10**6)))
     path = written(release)
     for more in ((), ("--budget", ledger)):
         found = dpselect("check", path, *more)
@@ -154,21 +156,15 @@ def test_a_ledger_that_was_changed(dpselect, ledger, paying, written):
 )
 def test_what_was_charged_is_not_less_than_the_cost(dpselect, ledger, written, epsilon, delta, renyi, status):
     """Also in a ledger that is whole, because whoever wrote it did so by its own rules."""
-    release, charge = data().top_k(2, epsilon=1), Charge.up(Fraction(epsilon), Fraction(delta), Fraction(renyi))
-    with dps.Ledger(ledger) as opened:
-        held = opened.reserve(dps.Account("plays", "ann"), charge, '{"asked":{"epsilon":"1"}}')
-        opened.start(held)
-        opened.settle(held, charge, archived(release))
+    release = data().top_k(2, epsilon=1)
+    settled(ledger, release, Charge.up(Fraction(epsilon), Fraction(delta), Fraction(renyi)))
     assert dpselect("check", written(release), "--budget", ledger).status == status
     assert (judged(release, ledger) is Verdict.FAILS) is (status != 0)
 
 
 def test_an_epsilon_above_the_one_stated_was_asked_for(dpselect, ledger, written):
-    release, charge = data().choose(domain=["a", "b0"], epsilon=1), Charge.up(Fraction(2), Fraction(0))
-    with dps.Ledger(ledger) as opened:
-        held = opened.reserve(dps.Account("plays", "ann"), charge, '{"asked":{"epsilon":"2"}}')
-        opened.start(held)
-        opened.settle(held, charge, archived(release))
+    release = data().choose(domain=["a", "b0"], epsilon=1)
+    settled(ledger, release, Charge.up(Fraction(2), Fraction(0)), asked="2")
     found = dpselect("check", written(release), "--budget", ledger)
     assert found.status == 6
     assert "asked for epsilon 2" in found.out

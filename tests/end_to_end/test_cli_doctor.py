@@ -13,7 +13,8 @@ import pytest
 
 from dpselect.command import doctor as file
 from dpselect.command.main import main
-from dpselect.ledger import Account, Ledger
+from dpselect.ledger import Ledger
+from tests.end_to_end.conftest import ledger_of
 
 Found = dict[str, tuple[str, str]]
 Doctor = Callable[..., tuple[int, Found]]
@@ -34,10 +35,7 @@ def doctor(capsys: pytest.CaptureFixture[str]) -> Doctor:
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     """A ledger with a few entries."""
-    path = tmp_path / "budget.sqlite"
-    with Ledger.create(path) as made:
-        made.data("plays", epsilon=3, delta="1e-5")
-        made.grant(Account("plays", "ann"), epsilon=1, delta="1e-6")
+    ledger_of(path := tmp_path / "budget.sqlite", 3, data="plays")
     return path
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from tests.end_to_end.conftest import CANARY_ITEM, COUNTS, Command, process
+from tests.end_to_end.conftest import CANARY_ITEM, COUNTS, Command, ledger_of, process
 from tests.end_to_end.test_cli_refusals import shows_no_data
 
 ANIMALS = sorted(COUNTS)
@@ -198,11 +198,8 @@ def both(tmp_path_factory: pytest.TempPathFactory, events: Path) -> Path:
 @pytest.mark.parametrize("refused", REFUSED.values(), ids=list(REFUSED))
 def test_refused_before_anything_is_paid(refused: Refused, both: Path, tmp_path: Path, dpselect: Command) -> None:
     question, status, says = refused
-    book = tmp_path / "budget.sqlite"
-    dpselect("ledger", "init", book)
-    dpselect("ledger", "data", book, "default", "--epsilon", "100", "--delta", "0.5")
-    assert dpselect("ledger", "grant", book, "--analyst", "ann", "--epsilon", "100", "--delta", "0.25").status == 0
-    ended = dpselect(*question(both, tmp_path), "--budget", book, "--analyst", "ann")
+    account = ledger_of(book := tmp_path / "budget.sqlite", 100, "0.25")
+    ended = dpselect(*question(both, tmp_path), *account)
     assert ended.status == status, ended
     assert ended.out == ""
     assert ended.err.startswith("dpselect")
@@ -229,43 +226,17 @@ def test_no_rows_are_an_answer(tmp_path: Path, dpselect: Command) -> None:
 # ---- who pays ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def book(dpselect: Command, tmp_path: Path) -> Path:
-    path = tmp_path / "budget.sqlite"
-    dpselect("ledger", "init", path)
-    dpselect("ledger", "data", path, "default", "--epsilon", "130", "--delta", "2e-5")
-    assert dpselect("ledger", "grant", path, "--analyst", "ann", "--epsilon", "130", "--delta", "1e-5").status == 0
-    return path
-
-
-def test_a_ledger_pays_once(events: Path, notes: Path, book: Path, dpselect: Command) -> None:
-    account = ["--budget", book, "--analyst", "ann"]
-    first = dpselect(*union(events, "--counts", *account))
-    charged = "charged: 18.98 % of the budget of ann (epsilon 30); 81.02 % left; at least 4 more like it fit now"
-    assert charged in " ".join(first.out.split())
-    (paid,) = json.loads(dpselect("ledger", "show", book, "--format", "json").out)["analysts"]
-    assert (paid["spent_epsilon"], paid["spent_delta"], paid["reserved_epsilon"]) == (30, 1e-9, 0)
-    again = dpselect(*union(events, "--counts", *account))
-    assert "charged: nothing: this is the stored answer" in again.out
-    assert again.out.splitlines()[:4] == first.out.splitlines()[:4]
-    text = dpselect(*of_text(notes, "--ngrams", "1-2", "--format", "json", *account))
-    repeated = dpselect(*of_text(notes, "--ngrams", "1-2", "--format", "json", *account))
-    assert json.loads(repeated.out)["privacy"] == json.loads(text.out)["privacy"]
-    assert json.loads(repeated.out)["charged"]["repeated"] is True
-    lines = dpselect(*union(events, "--counts", "--format", "json", "--fresh", *account))
-    assert lines.status == 0
-    fit = json.loads(lines.out)["charged"]["questions_left"]
-    ends = [dpselect(*union(events, "--counts", "--fresh", *account)) for _ in range(10)]
-    answered = [ended.status for ended in ends].index(5)
-    assert answered >= fit
-    assert {(ended.status, ended.out) for ended in ends[answered:]} == {(5, "")}
+def test_a_ledger_pays_once(events: Path, notes: Path, tmp_path: Path, dpselect: Command) -> None:
+    account = ledger_of(book := tmp_path / "budget.sqlite", 130)
+    lines = dpselect(*union(events, "--format", "lines", "--quiet", *account))
+    assert "charged: 23.08 % of the budget of ann" in lines.err
+    text, repeated = (
+        json.loads(dpselect(*of_text(notes, "--ngrams", "1-2", "--format", "json", *account)).out) for _ in range(2)
+    )
+    assert repeated["privacy"] == text["privacy"]
+    assert repeated["charged"]["repeated"] is True
     history = dpselect("ledger", "history", book).out
     assert "union epsilon=60 delta=1e-09 from user=user text=note" in history
-
-
-def test_lines_say_who_paid(events: Path, book: Path, dpselect: Command) -> None:
-    ended = dpselect(*union(events, "--format", "lines", "--quiet", "--budget", book, "--analyst", "ann"))
-    assert "charged: 23.08 % of the budget of ann" in ended.err
 
 
 def test_a_public_list_says_what_people_give_to_first(tmp_path: Path, dpselect: Command) -> None:

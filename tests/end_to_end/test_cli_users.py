@@ -54,19 +54,6 @@ def test_the_price_of_an_accuracy_is_said_first(people: Path, dpselect: Command)
     assert "spent: epsilon 0.0594 per user" in ended.out
 
 
-def test_a_budget_pays_once_for_the_same_question(people: Path, tmp_path: Path, dpselect: Command) -> None:
-    ledger, total = tmp_path / "budget.sqlite", ["--epsilon", 1, "--delta", "1e-6"]
-    assert dpselect("ledger", "init", ledger).status == 0
-    assert dpselect("ledger", "data", ledger, "x", *total).status == 0
-    assert dpselect("ledger", "grant", ledger, "--data", "x", "--analyst", "ann", *total).status == 0
-    asked = ["users", people, "--user", "id", "--budget", ledger, "--data", "x", "--analyst", "ann", "--format", "json"]
-    first, again = (json.loads(dpselect(*asked, "--epsilon", "0.5").out) for _ in range(2))
-    assert first["items"] == again["items"]
-    assert (first["charged"]["epsilon"], again["charged"]["epsilon"]) == (0.5, 0)
-    assert dpselect(*asked, "--epsilon", "0.4").status == 0
-    assert dpselect(*asked, "--epsilon", "0.2").status == 5
-
-
 REFUSED = [
     (["--by", "country"], "groups must be listed for users, got nothing"),
     (["--by", "id", "--groups", "x"], "by must be another column than user, got 'id'"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.by_names import plan_of
-from tests.end_to_end.conftest import Command
+from tests.end_to_end.conftest import Command, ledger_of
 
 TOP = "--user user --item animal -k 2 --domain ant,bee,cat,dog --within 20".split()
 
@@ -30,12 +30,7 @@ def test_a_top_k_says_its_price_first(events: Path, dpselect: Command) -> None:
 
 
 def test_it_is_said_before_a_budget_refuses_and_with_its_delta(events: Path, tmp_path: Path, dpselect: Command) -> None:
-    ledger = tmp_path / "budget.sqlite"
-    assert dpselect("ledger", "init", ledger).status == 0
-    total = ["--epsilon", "0.3", "--delta", "1e-6"]
-    assert dpselect("ledger", "data", ledger, "x", *total).status == 0
-    assert dpselect("ledger", "grant", ledger, "--data", "x", "--analyst", "ann", *total).status == 0
-    budget = ["--budget", ledger, "--data", "x", "--analyst", "ann"]
+    budget = ledger_of(tmp_path / "budget.sqlite", "0.3", "1e-6")
     ended = dpselect("top", events, *TOP, *budget)
     price = shown(k=2, within=20, domain=4)
     assert ended.status == 5
