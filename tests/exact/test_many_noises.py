@@ -12,23 +12,11 @@ from dpselect._ground.reals import Exp, Logistic, Real
 from dpselect.draws import CertifiedDraws
 from dpselect.draws.many_noises import ALL, certain, coins, gaussians, geometrics, laplaces
 from dpselect.testing import SeededDraws
+from tests.exact.test_samplers import Script
 
 HALF, THIRD = Exp(Fraction(0), Fraction(1, 2)), Exp(Fraction(0), Fraction(1, 3))
 ODD = [HALF, THIRD, Exp(Fraction(-1)), Exp(Fraction(-60)), Logistic(Fraction(1, 7)), Exp(Fraction(0)),
        Exp(Fraction(0), Fraction(0)), Exp(Fraction(0), Fraction(1, ALL)), Exp(Fraction(-1, 10**30))]  # fmt: skip
-
-
-class Script:
-    """Bits that were written down: words for all coins, then words that refine them."""
-
-    def __init__(self, first: list[int], more: list[int]) -> None:
-        self.first, self.more = first, more
-
-    def words(self, n: int):
-        return np.array(self.first[:n], dtype=np.uint64)
-
-    def word(self) -> int:
-        return self.more.pop(0)
 
 
 @pytest.mark.parametrize("probability", ODD, ids=repr)
@@ -39,7 +27,7 @@ def test_words_next_to_the_probability_are_decided_as_it_demands(probability: Re
         centre = int(exact.mid().floor().unique_fmpz())
         words = sorted({min(max(centre + step, 0), ALL - 1) for step in range(-3, 4)} | {0, ALL - 1})
         for then in (0, ALL - 1):  # the next 64 bits
-            draws = CertifiedDraws(Script(words, [then] * 99), secure=False, slack_bits=slack_bits)
+            draws = CertifiedDraws(Script(words, then), secure=False, slack_bits=slack_bits)
             found = coins(draws, probability, len(words)).tolist()
             assert found == [bool(exact > word + arb(then) / ALL) for word in words]
 
@@ -60,7 +48,7 @@ def test_a_coin_that_only_its_first_bits_decide_is_found_out() -> None:
     """A twin that takes W < 2^64 p, rounded, for the answer: wrong for a third and the word at its place."""
     centre = ALL // 3
     for then, right in ((0, True), (ALL - 1, False)):
-        draws = CertifiedDraws(Script([centre], [then]), secure=False)
+        draws = CertifiedDraws(Script([centre], then), secure=False)
         assert coins(draws, THIRD, 1).tolist() == [right]
 
 

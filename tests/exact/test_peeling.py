@@ -15,14 +15,14 @@ from dpselect.testing import law
 from tests.exact.grids import pairs, replaced
 from tests.exact.laws import (
     BITS,
-    at_most,
     cached_laws,
-    delta_between,
     equals,
     law_of,
     log_range,
     max_log_ratio,
     peeled,
+    private,
+    pure,
     same,
 )
 from tests.twins import selection as broken
@@ -80,35 +80,28 @@ def test_privacy_of_the_whole_call_over_all_neighbours():
         Peeling(k=2, epsilon=1, delta=delta),
         Peeling(k=3, epsilon=2, delta=delta),
     ):
-        laws = cached_laws(mechanism)
-        for a, b in pairs(3, 2):
-            found = delta_between(laws(a), laws(b), mechanism.privacy.epsilon)
-            assert at_most(found, mechanism.privacy.delta)
+        assert private(cached_laws(mechanism), pairs(3, 2), mechanism.privacy.epsilon, mechanism.privacy.delta)
 
 
 def test_k_picks_stay_within_k_epsilons_and_one_pick_meets_its_range():
-    laws = cached_laws(Peeling(k=2, epsilon_per_pick=PICK))
-    assert all(at_most(max_log_ratio(laws(x), laws(y)), 2 * PICK) for a, b in pairs(3, 1) for x, y in ((a, b), (b, a)))
+    assert pure(cached_laws(Peeling(k=2, epsilon_per_pick=PICK)), pairs(3, 1), 2 * PICK)
     one = cached_laws(Peeling(k=1, epsilon_per_pick=PICK))
     assert any(equals(log_range(one(a), one(b)), PICK) for a, b in pairs(3, 1))
 
 
 def test_replace_one_keeps_the_two():
     mechanism = Peeling(k=2, epsilon=1, neighbors="replace-one")
-    laws = cached_laws(mechanism)
-    assert all(at_most(max_log_ratio(laws(a), laws(b)), Fraction(1)) for a, b in replaced(3, 1))
-    without = cached_laws(Peeling(k=2, epsilon=1))
-    assert not all(at_most(max_log_ratio(without(a), without(b)), Fraction(1)) for a, b in replaced(3, 1))
+    assert pure(cached_laws(mechanism), replaced(3, 1), Fraction(1))
+    assert not pure(cached_laws(Peeling(k=2, epsilon=1)), replaced(3, 1), Fraction(1))
 
 
 def test_a_forgotten_k_is_refused():
-    laws = cached_laws(broken.PeelingForgottenK(k=3, epsilon=Fraction(1)))
-    assert not all(at_most(max_log_ratio(laws(b), laws(a)), Fraction(1)) for a, b in pairs(4, 1))
+    assert not pure(cached_laws(broken.PeelingForgottenK(k=3, epsilon=Fraction(1))), pairs(4, 1), Fraction(1))
 
 
 def test_reused_noise_is_refused():
-    laws = cached_laws(broken.ReusedNoise(k=2, epsilon=Fraction(1)))
-    assert not all(at_most(delta_between(laws(a), laws(b), Fraction(1)), Fraction(1, 100)) for a, b in pairs(3, 2))
+    twin = cached_laws(broken.ReusedNoise(k=2, epsilon=Fraction(1)))
+    assert not private(twin, pairs(3, 2), Fraction(1), Fraction(1, 100))
 
 
 def test_the_steps_of_a_call_are_its_picks():

@@ -13,7 +13,7 @@ from flint import arb, ctx
 from dpselect.draws import SecureDraws
 from dpselect.draws import permutations as shuffles
 from dpselect.testing import ExactDraws, SeededBits, law
-from tests.exact.laws import BITS, same
+from tests.exact.laws import BITS, same, uniform
 
 
 class FewKeys:
@@ -30,12 +30,6 @@ class FewKeys:
             ways = list(permutations(range(n)))
             words = list(ways[self.draws.below(len(ways))])
         return np.array(words, dtype=np.uint64) << np.uint64(60)
-
-
-def uniform(answers):
-    answers = list(answers)
-    with ctx.workprec(BITS):
-        return {answer: arb(1) / len(answers) for answer in answers}
 
 
 def order_law(n, kinds):

@@ -13,7 +13,7 @@ from flint import arb, ctx
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.testing import Law
-from tests.exact.laws import BITS, at_most, delta_between
+from tests.exact.laws import BITS, at_most, worst_delta
 
 Database = tuple[tuple[int, ...], ...]  # the items of each user in their order, users in theirs
 
@@ -73,16 +73,8 @@ def neighbours(size: int, most: int, users: int) -> Iterator[tuple[Database, Dat
 
 def worst(mechanism: Any, size: int, most: int, users: int) -> arb:
     """The largest hockey-stick divergence over all neighbours and both directions."""
-    laws: dict[Database, Law] = {}
-
-    def law(database: Database) -> Law:
-        if database not in laws:
-            laws[database] = union_law(mechanism, database, size)
-        return laws[database]
-
-    epsilon = Fraction(mechanism.epsilon)
-    deltas = (delta_between(law(a), law(b), epsilon) for a, b in neighbours(size, most, users))
-    return max(deltas, key=lambda d: float(d.mid()))
+    law = cache(lambda database: union_law(mechanism, database, size))
+    return worst_delta(law, neighbours(size, most, users), Fraction(mechanism.epsilon))
 
 
 def private(mechanism: Any, size: int, most: int, users: int) -> bool:

@@ -18,7 +18,7 @@ from dpselect.queries.top.group_bound import ChosenGroups
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.testing import SeededDraws, law
 from tests.by_names import plan_of
-from tests.exact.laws import at_most, delta_between
+from tests.exact.laws import private
 from tests.twins import chosen_groups as broken
 
 GROUPS = ("p", "q")
@@ -71,13 +71,6 @@ def two_bounds(monkeypatch):
     monkeypatch.setattr(group_bound, "BOUNDS", (1, 2))
 
 
-def worst(laws, pairs, epsilon: Fraction):
-    return max(
-        (delta_between(laws(x), laws(y), epsilon) for a, b in pairs for x, y in ((a, b), (b, a))),
-        key=lambda one: float(one.mid()),
-    )
-
-
 @pytest.mark.parametrize("share", [Fraction(1, 20), Fraction(1, 2)])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)])
 def test_choosing_and_answering_keep_one_promise(monkeypatch, share, epsilon):
@@ -85,7 +78,7 @@ def test_choosing_and_answering_keep_one_promise(monkeypatch, share, epsilon):
     query = question(epsilon=epsilon)
     assert (query.price.epsilon, query.price.delta) == (epsilon, Fraction(1, 10))
     laws = laws_of(query)
-    assert at_most(worst(laws, one_more(3), epsilon), Fraction(1, 10))
+    assert private(laws, one_more(3), epsilon, Fraction(1, 10))
     assert {most for most, _ in laws((GROUPS,))} == {1, 2}
 
 
@@ -96,8 +89,8 @@ def test_the_price_of_the_bound_may_not_be_forgotten(monkeypatch):
     twin = broken.BoundForNothing(query.chosen.total, query.chosen.delta, None, query.chosen.ask)
     crowds = [(("p",),) * n + (("q",),) * n for n in (60, 70, 80)]
     pairs = [(crowd, (*crowd, GROUPS)) for crowd in crowds]
-    assert at_most(worst(laws_of(query), pairs, query.price.epsilon), query.price.delta)
-    assert not at_most(worst(laws_of(twin), pairs, query.price.epsilon), query.price.delta)
+    assert private(laws_of(query), pairs, query.price.epsilon, query.price.delta)
+    assert not private(laws_of(twin), pairs, query.price.epsilon, query.price.delta)
 
 
 @pytest.mark.parametrize("order", [None, 2, 8, 64])

@@ -19,7 +19,7 @@ from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped
 from dpselect.mechanisms.top_k.discover import UNION_SHARE, picks
 from dpselect.testing import SeededDraws, law
 from tests.by_names import plan_of
-from tests.exact.laws import BITS, at_most, delta_between, peeled, same
+from tests.exact.laws import BITS, at_most, delta_between, peeled, same, worst_delta
 from tests.exact.test_grouped import DATABASE, Kept
 from tests.exact.union_laws import sets_of
 from tests.twins import discovery as broken
@@ -45,12 +45,8 @@ def told(run, users):
 
 def worst(run, bases=BASES):
     """The largest hockey-stick divergence between databases and those with one user more."""
-    pairs = product(bases, ADDED)
-    laws = {
-        users: told(run, users.split()) for users in {*bases, *(f"{b} {added}" for b, added in product(bases, ADDED))}
-    }
-    deltas = [delta_between(laws[b], laws[f"{b} {added}"], EPSILON) for b, added in pairs]
-    return max(deltas, key=lambda d: float(d.mid()))
+    pairs = ((base, f"{base} {added}") for base, added in product(bases, ADDED))
+    return worst_delta(cache(lambda users: told(run, users.split())), pairs, EPSILON)
 
 
 @pytest.mark.parametrize(("k", "most"), [(2, 1), (3, 3)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from dpselect.mechanisms.recursive_quantiles import better_for, levels
 from dpselect.mechanisms.spread_users import Blocks, CellRange, Spread
 from dpselect.release.accuracy import BETA
 from dpselect.testing import Law, SeededDraws, law
-from tests.exact.laws import BITS, at_most, delta_between, log_range, max_log_ratio, same
+from tests.exact.laws import BITS, at_most, largest, log_range, max_log_ratio, private, same
+from tests.slow.exact.test_quantile import neighbours as on_points
 from tests.twins import recursion as broken
 
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
@@ -57,11 +58,8 @@ def laws_of(mechanism: Any, take: Callable[[Values], Any] = counted) -> Callable
     return cache(lambda values: law(lambda draws: tuple(mechanism.cut(take(values), draws))))
 
 
-def neighbours(most: int, points: int = 3) -> Iterator[tuple[Values, Values]]:
-    for n in range(most + 1):
-        for values in combinations_with_replacement(range(points), n):
-            for v in range(points):
-                yield values, tuple(sorted((*values, v)))
+def neighbours(most: int, points: Sequence[int] = range(3)) -> Iterator[tuple[Values, Values]]:
+    return on_points(most, points)
 
 
 # ---- the law ----------------------------------------------------------------------------------------------
@@ -148,10 +146,7 @@ def test_numbers_beyond_64_bits_keep_the_law(monkeypatch: pytest.MonkeyPatch) ->
 
 def worst(laws: Callable[[Values], Law], pairs: Iterator[tuple[Values, Values]]) -> arb:
     """The largest loss of any pair, in either direction."""
-    return max(
-        (max_log_ratio(*two) for a, b in pairs for two in ((laws(a), laws(b)), (laws(b), laws(a)))),
-        key=lambda loss: float(loss.mid()),
-    )
+    return largest(max_log_ratio(*two) for a, b in pairs for two in ((laws(a), laws(b)), (laws(b), laws(a))))
 
 
 @pytest.mark.parametrize("q", [QUARTILES, UNEVEN], ids=["quartiles", "uneven"])
@@ -202,9 +197,7 @@ def test_more_levels_and_a_delta(monkeypatch: pytest.MonkeyPatch) -> None:
     four = [Fraction(i, 5) for i in range(1, 5)]
     made = small(four, bounds=(0, 1)), small(four, bounds=(0, 1), delta=Fraction(1, 5))
     for mechanism in made:
-        laws = laws_of(mechanism)
-        for a, b in neighbours(3, points=2):
-            assert at_most(delta_between(laws(a), laws(b), EPSILON), mechanism.privacy.delta)
+        assert private(laws_of(mechanism), neighbours(3, range(2)), EPSILON, mechanism.privacy.delta)
     assert made[0].privacy.steps == (Steps(BoundedRange(EPSILON / 3), 3),)
     assert made[1].epsilon_per_pick >= made[0].epsilon_per_pick
 

@@ -21,7 +21,7 @@ from dpselect.mechanisms.set_union import renyi_curve
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, check, power, steepest
 from dpselect.mechanisms.set_union.renyi_shaped import given
 from dpselect.testing import SeededDraws
-from tests.exact.laws import BITS, at_most, delta_between, same
+from tests.exact.laws import BITS, at_most, delta_between, same, worst_delta
 from tests.exact.renyi_laws import (
     audit,
     audited,
@@ -314,9 +314,8 @@ def test_of_first_shares_no_chance_is_larger():
 def worst_call(mechanism, bases, size, most):
     """The largest hockey-stick divergence over these data sets and one user more with any items."""
     find = cache(lambda database: call_law(mechanism, database, size))
-    epsilon = Fraction(mechanism.epsilon)
     pairs = [(base, (*base, added)) for base in bases for added in subsets(size, most)]
-    return max((delta_between(find(a), find(b), epsilon) for a, b in pairs), key=lambda d: float(d.mid()))
+    return worst_delta(find, pairs, Fraction(mechanism.epsilon))
 
 
 def tiny(size, most, users):

@@ -11,24 +11,16 @@ from typing import Any
 import pytest
 from flint import arb, ctx
 
-from dpselect import mechanisms
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.mechanisms import GreedyGeometric, PolicyGaussian, TruncatedGeometric
 from dpselect.testing import Law, law
-from tests.exact.laws import BITS, at_most, delta_between, same
+from tests.exact.laws import BITS, private, same
+from tests.exact.test_set_union import ONE_ROUND, made
 from tests.exact.union_laws import union_law
 
 TERMS = {"epsilon": 1, "delta": "0.1"}
-NAMES = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian
-    GreedyGeometric""".split()
-POLICIES = "PolicyLaplace PolicyGaussian GreedyGeometric".split()
 BASES = ["", "ab", "a", "ab ab", "ab bc", "a bc"]
-
-
-def made(name: str, most: int) -> Any:
-    more = {"alpha": 0} if name in POLICIES else {}
-    return getattr(mechanisms, name)(max_items_per_user=most, **TERMS, **more)
 
 
 @cache
@@ -58,30 +50,29 @@ def averaged(mechanism: Any, users: Sequence[str], most: int) -> Law:
 
 # The floats of l2-descent depend on the order of three items or more by some 10^-16, which its slack pays for.
 @pytest.mark.parametrize(
-    ("name", "most"), [(name, most) for name in NAMES for most in (1, 2, 3) if (name, most) != ("PolicyGaussian", 3)]
+    ("name", "most"),
+    [(name, most) for name in ONE_ROUND for most in (1, 2, 3) if (name, most) != ("PolicyGaussian", 3)],
 )
 def test_a_call_is_the_average_over_orders_and_samples(name, most):
     for users in (["ab", "bc"], ["abc", "b"]):
-        mechanism = made(name, most)
+        mechanism = made(name, 1, "0.1", most)
         assert same(law_of(mechanism, tuple(users)), averaged(mechanism, users, most))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONE_ROUND)
 @pytest.mark.parametrize("most", [1, 2])
 def test_calls_are_private(name, most):
-    mechanism = made(name, most)
-    for base in BASES:
-        for added in ("c", "bc"):
-            laws = [law_of(mechanism, tuple(users)) for users in (base.split(), [*base.split(), added])]
-            assert at_most(delta_between(*laws, Fraction(1)), Fraction(1, 10)), (base, added)
+    assert_private(made(name, 1, "0.1", most))
 
 
 def test_calls_of_truncated_geometric_selection_are_private():
-    mechanism = TruncatedGeometric(**TERMS)
-    for base in BASES:
-        for added in ("c", "bc"):
-            laws = [law_of(mechanism, tuple(users)) for users in (base.split(), [*base.split(), added])]
-            assert at_most(delta_between(*laws, Fraction(1)), Fraction(1, 10)), (base, added)
+    assert_private(TruncatedGeometric(**TERMS))
+
+
+def assert_private(mechanism: Any) -> None:
+    bases = [tuple(base.split()) for base in BASES]
+    pairs = [(base, (*base, added)) for base in bases for added in ("c", "bc")]
+    assert private(lambda users: law_of(mechanism, users), pairs, Fraction(1), Fraction(1, 10))
 
 
 def test_nobody_s_place_in_the_data_matters():

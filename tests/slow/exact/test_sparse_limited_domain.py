@@ -13,7 +13,7 @@ from dpselect.mechanisms import LimitedDomainSparse
 from dpselect.mechanisms.top_k.sparse_limited_domain import height_for, passing
 from dpselect.testing import law
 from tests.exact.grids import pairs, weighed
-from tests.exact.laws import cached_laws, delta_between, law_of
+from tests.exact.laws import cached_laws, law_of, worst_delta
 from tests.twins.selection import histogram
 from tests.twins.sparse import Sparse
 
@@ -106,8 +106,7 @@ def neighbours(m, items=3, most=1):
 
 def worst(mechanism, m, near=None):
     """The largest delta that epsilon needs, over neighbours and both directions."""
-    find = cached_laws(mechanism)
-    return max(float(delta_between(find(a), find(b), m.epsilon)) for a, b in near or neighbours(m))
+    return float(worst_delta(cached_laws(mechanism), near or neighbours(m), m.epsilon))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
