@@ -61,9 +61,11 @@ class Clock:
         return self.now
 
 
-def told(stream: io.StringIO, moments: list[tuple[float, float | None]], *, quiet: bool = False) -> str:
+def told(
+    stream: io.StringIO, moments: list[tuple[float, float | None]], *, quiet: bool = False, estimate: bool = False
+) -> str:
     clock = Clock()
-    with Progress("counting", quiet=quiet, stream=stream, clock=clock) as progress:
+    with Progress("counting", quiet=quiet, estimate=estimate, stream=stream, clock=clock) as progress:
         for clock.now, done in moments:
             progress(done)
     return stream.getvalue()
@@ -85,6 +87,12 @@ def test_a_terminal_sees_one_line_that_is_wiped() -> None:
         "counting [========================] 100% 3 s",
         "",
     ]
+
+
+@pytest.mark.parametrize(("estimate", "left"), [(True, ", about 1 s left"), (False, "")])
+def test_only_who_asks_for_an_estimate_gets_one(estimate: bool, left: str) -> None:
+    text = told(Terminal(), [(0.5, 0.9), (3.0, 0.75)], estimate=estimate)
+    assert text == f"\r\x1b[Kcounting [==================      ]  75% 3 s{left}\r\x1b[K"
 
 
 def test_a_log_gets_one_line() -> None:

@@ -180,16 +180,15 @@ def test_interrupted_while_writing(
     assert list(tmp_path.iterdir()) == []
 
 
+def asked_into(out: int, events: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dpselect", *map(str, ask(events, "--quiet"))]
+    return subprocess.run(command, stdout=out, stderr=subprocess.PIPE, encoding="utf-8", check=False)
+
+
 @unix
 def test_standard_output_on_a_full_disk(events: Path) -> None:
     with open("/dev/full", "wb") as full:
-        ended = subprocess.run(
-            [sys.executable, "-m", "dpselect", *map(str, ask(events, "--quiet"))],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            check=False,
-        )
+        ended = asked_into(full.fileno(), events)
     assert ended.returncode == 4
     assert items(ended.stderr[: ended.stderr.rindex("dpselect:")]) == ANIMALS
     assert "Traceback" not in ended.stderr
@@ -200,15 +199,10 @@ def test_standard_output_on_a_full_disk(events: Path) -> None:
 def test_a_closed_pipe_ends_quietly(events: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    ended = subprocess.run(
-        [sys.executable, "-m", "dpselect", *map(str, ask(events, "--quiet"))],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
+    ended = asked_into(writer, events)
     os.close(writer)
     assert ended.returncode == 4
-    assert ended.stderr == b""
+    assert ended.stderr == ""
 
 
 def test_a_terminal_of_another_encoding(tmp_path: Path) -> None:

@@ -149,6 +149,22 @@ def test_domain_size_can_answer_with_an_unseen_item(events: Path, dpselect: Comm
     assert found["privacy"]["delta"] == 0
 
 
+def test_items_that_must_not_come_back(events: Path, tmp_path: Path, dpselect: Command) -> None:
+    (tmp_path / "list.csv").write_text("name\nant\nbee\n", "utf-8")
+    for more, left in (
+        (("--exclude", 'ant,"no, such"'), ["bee", "cat"]),
+        (("--exclude-from", f"{tmp_path / 'list.csv'}:name"), ["cat"]),
+    ):
+        found = json.loads(dpselect(*ask(events, *more, "--format", "json")).out)
+        assert [item["item"] for item in found["items"]] == left
+    for more, message in (
+        (("--exclude-from", "list.csv"), "--exclude-from must be FILE:COLUMN"),
+        (("--exclude", "a", "--exclude-from", "list.csv:x"), "not allowed with"),
+    ):
+        ended = dpselect(*ask(events, *more))
+        assert (ended.status, message in ended.err) == (2, True)
+
+
 # ---- outcomes that are no errors --------------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 import os
 import re
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.command.progress import Progress, about_left
+from dpselect.command.progress import about_left
 from dpselect.engines import waiting
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.flat import prepare
@@ -36,21 +35,6 @@ from tests.end_to_end.prepared_rows import asked, right, write
 )
 def test_the_rest_takes_as_long_as_what_is_done_did(done: float | None, seconds: float, said: str) -> None:
     assert about_left(done, seconds) == said
-
-
-@pytest.mark.parametrize("estimate", [True, False])
-def test_only_who_asks_for_an_estimate_gets_one(estimate: bool) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    moments = iter([0.0, 0.5, 3.0])
-    stream = Terminal()
-    with Progress("preparing", quiet=False, estimate=estimate, stream=stream, clock=lambda: next(moments)) as progress:
-        progress(0.9)
-        progress(0.75)
-    left = ", about 1 s left" if estimate else ""
-    assert stream.getvalue() == f"\r\x1b[Kpreparing [==================      ]  75% 3 s{left}\r\x1b[K"
 
 
 SOON = """

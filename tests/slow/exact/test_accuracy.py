@@ -41,6 +41,7 @@ from dpselect.testing import law as law_of_run
 from tests.exact.joint_laws import canonical_loss, joint_loss, sequence_loss, sorted_grid
 from tests.exact.laws import law_of
 from tests.exact.noisy_domain import NoisyDomain, laplace
+from tests.slow.exact.test_quantile import missed
 
 Counts = tuple[int, ...]
 Answer = tuple[int, ...]
@@ -166,18 +167,13 @@ def test_domains_and_prices_beyond_floats() -> None:
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
-def misses(values: Sequence[int], q: Fraction, x: int) -> Fraction:
-    n = len(values)
-    return max(Fraction(0), sum(v < x for v in values) - q * n, sum(v > x for v in values) - (1 - q) * n)
-
-
 @pytest.mark.parametrize("q", [(Fraction(1, 2),), (Fraction(9, 10),), (Fraction(1, 4), Fraction(1, 2))], ids=str)
 def test_quantiles(q: tuple[Fraction, ...]) -> None:
     mechanism = Quantile(q=q, bounds=(0, 5), step=1, epsilon=5)
 
     def beyond(values: Sequence[int], bound: float) -> float:
         found = law_of_run(lambda draws: tuple(mechanism(list(values), draws=draws)))
-        far = [p for a, p in found.items() if max(misses(values, s, x) for s, x in zip(q, a, strict=True)) > bound]  # type: ignore[arg-type]
+        far = [p for a, p in found.items() if max(missed(values, s, x) for s, x in zip(q, a, strict=True)) > bound]  # type: ignore[arg-type]
         return float(sum(map(float, (p.mid() for p in far))))
 
     data = [*combinations_with_replacement(range(6), 4), *([place] * n for place in (0, 2) for n in range(1, 16))]
@@ -189,32 +185,22 @@ def test_quantiles(q: tuple[Fraction, ...]) -> None:
 # ---- counts -----------------------------------------------------------------------------------------------
 
 
+WIDTHS = [(laplace_width, rate) for rate in (Fraction(1, 20), Fraction(1, 2), Fraction(3))]
+WIDTHS += [(gaussian_width, variance) for variance in (Fraction(1, 10), Fraction(3), Fraction(1600))]
+
+
 @pytest.mark.parametrize("times", [1, 7, 1001])
-@pytest.mark.parametrize("rate", [Fraction(1, 20), Fraction(1, 2), Fraction(3)])
-def test_laplace_widths_are_the_least(rate: Fraction, times: int) -> None:
+@pytest.mark.parametrize(("width_of", "spread"), WIDTHS, ids=str)
+def test_widths_are_the_least(width_of: Callable[..., int], spread: Fraction, times: int) -> None:
     far = 4000
-    density = np.exp(-float(rate) * np.abs(np.arange(-far, far + 1)))
+    z = np.abs(np.arange(-far, far + 1))
+    density = np.exp(-float(spread) * z if width_of is laplace_width else -(z**2) / (2 * float(spread)))
     density /= density.sum()
 
     def within(width: int) -> float:
         return float(density[far - width : far + width + 1].sum()) ** times
 
-    width = laplace_width(rate, BETA, times)
-    assert within(width) >= 1 - BETA
-    assert width == 0 or within(width - 1) < 1 - BETA
-
-
-@pytest.mark.parametrize("times", [1, 7, 1001])
-@pytest.mark.parametrize("variance", [Fraction(1, 10), Fraction(3), Fraction(1600)])
-def test_gaussian_widths_are_the_least(variance: Fraction, times: int) -> None:
-    far = 1000
-    density = np.exp(-(np.arange(-far, far + 1) ** 2) / (2 * float(variance)))
-    density /= density.sum()
-
-    def within(width: int) -> float:
-        return float(density[far - width : far + width + 1].sum()) ** times
-
-    width = gaussian_width(variance, BETA, times)
+    width = width_of(spread, BETA, times)
     assert within(width) >= 1 - BETA
     assert width == 0 or within(width - 1) < 1 - BETA
 

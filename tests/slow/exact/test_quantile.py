@@ -37,15 +37,16 @@ def small(q, **more):
     return Quantile(q=q, bounds=(0, 5), step=1, **({"epsilon": EPSILON} | more))
 
 
+def missed(values, q, x):
+    """By how many users a point misses the rank."""
+    n = len(values)
+    return max(Fraction(0), sum(v < x for v in values) - q * n, sum(v > x for v in values) - (1 - q) * n)
+
+
 def direct(values, q, epsilon, points=POINTS):
     """The formula on the page, point by point."""
-    n = len(values)
     with ctx.workprec(BITS):
-        weights = []
-        for x in points:
-            below, above = sum(v < x for v in values), sum(v > x for v in values)
-            miss = max(Fraction(0), below - q * n, above - (1 - q) * n)
-            weights.append(enclose(-epsilon * miss / (2 * max(q, 1 - q))).exp())
+        weights = [enclose(-epsilon * missed(values, q, x) / (2 * max(q, 1 - q))).exp() for x in points]
         return {(x,): w / sum(weights) for x, w in zip(points, weights, strict=True)}
 
 

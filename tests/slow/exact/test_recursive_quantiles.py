@@ -22,6 +22,7 @@ from dpselect.mechanisms.spread_users import Blocks, CellRange, Spread
 from dpselect.release.accuracy import BETA
 from dpselect.testing import Law, SeededDraws, law
 from tests.exact.laws import BITS, at_most, largest, log_range, max_log_ratio, private, same
+from tests.slow.exact.test_quantile import missed
 from tests.slow.exact.test_quantile import neighbours as on_points
 from tests.twins import recursion as broken
 
@@ -258,12 +259,11 @@ def test_no_rank_is_missed_by_more_than_the_gap(monkeypatch: pytest.MonkeyPatch)
     gap = mechanism.gap(BETA)
 
     def beyond(of: RecursiveQuantiles, values: Values) -> float:
-        n, found = len(values), law(lambda draws: tuple(of(list(values), draws=draws)))
+        found = law(lambda draws: tuple(of(list(values), draws=draws)))
 
-        def miss(q: Fraction, x: int) -> Fraction:
-            return max(Fraction(0), sum(v < x for v in values) - q * n, sum(v > x for v in values) - (1 - q) * n)
-
-        far = [p for a, p in found.items() if any(miss(q, x) > gap for q, x in zip(QUARTILES, a, strict=True))]
+        far = [
+            p for a, p in found.items() if any(missed(values, q, x) > gap for q, x in zip(QUARTILES, a, strict=True))
+        ]
         return float(sum(float(p.mid()) for p in far))
 
     data = [(0,) * a + (1,) * (8 - a - b) + (2,) * b for a in (0, 2, 5) for b in (0, 1, 3)]

@@ -25,6 +25,7 @@ from dpselect.testing import law as law_of_run
 from tests.by_names import plan_of
 from tests.exact.joint_laws import sorted_grid
 from tests.exact.laws import law_of
+from tests.slow.exact.test_quantile import missed
 
 Counts = tuple[int, ...]
 Histograms = Callable[[], Iterable[Counts]]
@@ -172,11 +173,6 @@ def test_all_counts_are_as_near_as_asked_for_at_once(k: int) -> None:
 
 
 # ---- quantiles --------------------------------------------------------------------------------------------
-
-
-def missed(values: Sequence[int], q: Fraction, x: int) -> Fraction:
-    n = len(values)
-    return max(Fraction(0), sum(v < x for v in values) - q * n, sum(v > x for v in values) - (1 - q) * n)
 
 
 def far(mechanism: Quantile, values: Sequence[int], within: int) -> float:
