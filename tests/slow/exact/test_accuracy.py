@@ -190,7 +190,7 @@ WIDTHS += [(gaussian_width, variance) for variance in (Fraction(1, 10), Fraction
 
 
 @pytest.mark.parametrize("times", [1, 7, 1001])
-@pytest.mark.parametrize(("width_of", "spread"), WIDTHS, ids=str)
+@pytest.mark.parametrize(("width_of", "spread"), WIDTHS, ids=lambda one: getattr(one, "__name__", str(one)))
 def test_widths_are_the_least(width_of: Callable[..., int], spread: Fraction, times: int) -> None:
     far = 4000
     z = np.abs(np.arange(-far, far + 1))
