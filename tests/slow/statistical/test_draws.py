@@ -37,67 +37,59 @@ def answers(question):
     return floats(law(question))
 
 
+def judged(question, draws, right, *wrong):
+    """Of a question by its rate: the draws against the exact distribution, which is not that of any wrong rate."""
+    asked = question(right)
+    judge(lambda: asked(draws), answers(asked), [answers(question(rate)) for rate in wrong])
+
+
+HALF = Fraction(1, 2)
 COUNTS = (5, 3, 4, 0, 5)
 
 
 @pytest.mark.parametrize("make", [ExponentialMechanism, PermuteAndFlip, ReportNoisyMax])
 def test_choosing_one(make, draws):
-    def law_at(epsilon):
-        return answers(lambda d: int(make(epsilon=epsilon)(COUNTS, draws=d)[0]))
+    def question(epsilon):
+        chooser = make(epsilon=epsilon)
+        return lambda d: int(chooser(COUNTS, draws=d)[0])
 
-    chooser = make(epsilon=1)
-    judge(
-        lambda: int(chooser(COUNTS, draws=draws)[0]),
-        law_at(1),
-        [law_at(2), law_at(Fraction(11, 10) * 2), law_at("0.5")],
-    )
+    judged(question, draws, 1, 2, Fraction(11, 10) * 2, "0.5")
 
 
 def test_peeling_in_order(draws):
-    def law_at(pick):
-        return answers(lambda d: tuple(Peeling(k=2, epsilon_per_pick=pick)((4, 2, 0), draws=d).tolist()))
+    def question(pick):
+        peeling = Peeling(k=2, epsilon_per_pick=pick)
+        return lambda d: tuple(peeling((4, 2, 0), draws=d).tolist())
 
-    peeling = Peeling(k=2, epsilon_per_pick="0.5")
-    judge(lambda: tuple(peeling((4, 2, 0), draws=draws).tolist()), law_at("0.5"), [law_at(1), law_at("0.25")])
+    judged(question, draws, "0.5", 1, "0.25")
 
 
 def test_grouped_peeling_with_a_long_way_down(draws):
     """Groups, a candidate far beyond the window and one that dominates: the table is rebuilt after every pick."""
-    weights = Weights(np.array([1000, 4, 3, 1]), Fraction(1, 2), np.array([1, 2, 3, 2]))
 
-    def law_at(rate):
-        shifted = Weights(weights.scores, rate, weights.sizes)
-        return answers(lambda d: d.peel(shifted, 2)[1])
+    def question(rate):
+        weights = Weights(np.array([1000, 4, 3, 1]), rate, np.array([1, 2, 3, 2]))
+        return lambda d: d.peel(weights, 2)[1]
 
-    judge(lambda: draws.peel(weights, 2)[1], law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 10))])
+    judged(question, draws, HALF, Fraction(1), Fraction(1, 10))
 
 
 def test_limited_domain(draws):
-    def law_at(pick, delta):
+    def question(terms):
+        pick, delta = terms
         mechanism = LimitedDomain(k=2, k_bar=3, epsilon_per_pick=pick, delta=delta, delta_threshold=delta)
-        return answers(lambda d: tuple(mechanism((9, 7, 7, 1, 0), draws=d).tolist()))
+        return lambda d: tuple(mechanism((9, 7, 7, 1, 0), draws=d).tolist())
 
-    mechanism = LimitedDomain(k=2, k_bar=3, epsilon_per_pick="0.5", delta="0.1", delta_threshold="0.1")
-    judge(
-        lambda: tuple(mechanism((9, 7, 7, 1, 0), draws=draws).tolist()),
-        law_at("0.5", "0.1"),
-        [law_at(1, "0.1"), law_at("0.5", "0.2")],
-    )
+    judged(question, draws, ("0.5", "0.1"), (1, "0.1"), ("0.5", "0.2"))
 
 
 @pytest.mark.parametrize("noise", list(Noise))
 def test_noisy_max_of_groups(noise, draws):
-    def weights(rate):
-        return Weights(np.array([3, 1, 0]), rate, np.array([1, 4, 9]))
+    def question(rate):
+        weights = Weights(np.array([3, 1, 0]), rate, np.array([1, 4, 9]))
+        return lambda d: d.noisy_max(weights, noise)[0]
 
-    def law_at(rate):
-        return answers(lambda d: d.noisy_max(weights(rate), noise)[0])
-
-    judge(
-        lambda: draws.noisy_max(weights(Fraction(1, 2)), noise)[0],
-        law_at(Fraction(1, 2)),
-        [law_at(Fraction(1)), law_at(Fraction(1, 4))],
-    )
+    judged(question, draws, HALF, Fraction(1), Fraction(1, 4))
 
 
 def test_binomial(draws):
@@ -124,40 +116,36 @@ def test_geometric(draws):
 def test_successes_beyond_the_window_keep_their_probability(monkeypatch, draws):
     """With the window narrowed to exponent 1, most successes come from beyond it by thinning: the same distribution."""
     monkeypatch.setattr("dpselect.draws.peeling.FAR", 1)
-    weights = Weights(np.array([6, 3, 1, 0]), Fraction(1, 2), np.array([1, 1, 3, 1]))
 
-    def law_at(rate):
-        return answers(lambda d: tuple(sorted(d.group_bernoullis(Weights(weights.scores, rate, weights.sizes)))))
+    def question(rate):
+        weights = Weights(np.array([6, 3, 1, 0]), rate, np.array([1, 1, 3, 1]))
+        return lambda d: tuple(sorted(d.group_bernoullis(weights)))
 
-    judge(
-        lambda: tuple(sorted(draws.group_bernoullis(weights))),
-        law_at(Fraction(1, 2)),
-        [law_at(Fraction(1)), law_at(Fraction(1, 4))],
-    )
+    judged(question, draws, HALF, Fraction(1), Fraction(1, 4))
 
 
 def test_picks_beyond_the_window_keep_their_probability(monkeypatch, draws):
     """The same for peeling: a window that ends at exponent 1 with the bound 2^-1 > e^-1."""
     monkeypatch.setattr("dpselect.draws.peeling.FAR", 1)
     monkeypatch.setattr("dpselect.draws.peeling.FAR_BITS", 1)
-    weights = Weights(np.array([6, 0, 1, 2, 1]), Fraction(1, 2))
 
-    def law_at(rate):
-        return answers(lambda d: d.categorical(Weights(weights.scores, rate))[0])
+    def question(rate):
+        weights = Weights(np.array([6, 0, 1, 2, 1]), rate)
+        return lambda d: d.categorical(weights)[0]
 
-    judge(lambda: draws.categorical(weights)[0], law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 4))])
+    judged(question, draws, HALF, Fraction(1), Fraction(1, 4))
 
 
 def test_a_window_that_reaches_further_for_more_keeps_the_distribution(monkeypatch, draws):
     """Narrowed as above, and growing from two candidates on: three groups inside, two beyond."""
     for name, value in (("FAR", 1), ("FAR_BITS", 1), ("MANY_BITS", 2)):
         monkeypatch.setattr(f"dpselect.draws.peeling.{name}", value)
-    weights = Weights(np.array([6, 0, 1, 2, 4]), Fraction(1, 2), np.array([1, 9, 3, 3, 2]))
 
-    def law_at(rate):
-        return answers(lambda d: d.categorical(Weights(weights.scores, rate, weights.sizes))[0])
+    def question(rate):
+        weights = Weights(np.array([6, 0, 1, 2, 4]), rate, np.array([1, 9, 3, 3, 2]))
+        return lambda d: d.categorical(weights)[0]
 
-    judge(lambda: draws.categorical(weights)[0], law_at(Fraction(1, 2)), [law_at(Fraction(1)), law_at(Fraction(1, 4))])
+    judged(question, draws, HALF, Fraction(1), Fraction(1, 4))
 
 
 def test_one_candidate_against_very_many(draws):
@@ -196,25 +184,21 @@ def _narrow(monkeypatch):
 def test_picks_among_equal_scores(draws):
     """Of several, so that a group loses members, and the window moves down to what had no place in it."""
 
-    def law_at(rate):
-        return answers(lambda d: tuple(g for g, _ in d.peel(Weights(ALIKE[:6], rate), 3)))
+    def question(rate):
+        weights = Weights(ALIKE[:6], rate)
+        assert nearest(weights, 3, 1).counts is not None
+        return lambda d: tuple(g for g, _ in d.peel(weights, 3))
 
-    weights = Weights(ALIKE[:6], Fraction(1, 2))
-    assert nearest(weights, 3, 1).counts is not None
-    judge(
-        lambda: tuple(g for g, _ in draws.peel(weights, 3)),
-        law_at(Fraction(1, 2)),
-        [law_at(Fraction(1)), law_at(Fraction(1, 4))],
-    )
+    judged(question, draws, HALF, Fraction(1), Fraction(1, 4))
 
 
 @pytest.mark.usefixtures("_narrow")
 def test_permute_and_flip_among_equal_scores(draws):
-    def law_at(epsilon):
-        return answers(lambda d: int(PermuteAndFlip(epsilon=epsilon)(ALIKE, draws=d)[0]))
+    def question(epsilon):
+        chooser = PermuteAndFlip(epsilon=epsilon)
+        return lambda d: int(chooser(ALIKE, draws=d)[0])
 
-    chooser = PermuteAndFlip(epsilon=1)
-    judge(lambda: int(chooser(ALIKE, draws=draws)[0]), law_at(1), [law_at(2), law_at("0.5")])
+    judged(question, draws, 1, 2, "0.5")
 
 
 @pytest.mark.usefixtures("_narrow")
@@ -226,17 +210,13 @@ def test_permute_and_flip_among_equal_scores(draws):
 def test_noisy_max_with_most_candidates_beyond_the_window(noise, sizes, draws):
     scores = ALIKE[[1, 0, 3, 5, 6, 2]]
 
-    def law_at(rate):
-        return answers(lambda d: d.noisy_max(Weights(scores, rate, sizes), noise)[0])
+    def question(rate):
+        weights = Weights(scores, rate, sizes)
+        return lambda d: d.noisy_max(weights, noise)[0]
 
-    weights = Weights(scores, Fraction(1, 2), sizes)
-    near = nearest(weights, 1, 1)
+    near = nearest(Weights(scores, HALF, sizes), 1, 1)
     assert len(near.beyond(len(near))) == 3
-    judge(
-        lambda: draws.noisy_max(weights, noise)[0],
-        law_at(Fraction(1, 2)),
-        [law_at(Fraction(1)), law_at(Fraction(1, 4))],
-    )
+    judged(question, draws, HALF, Fraction(1), Fraction(1, 4))
 
 
 @pytest.mark.usefixtures("_narrow")
