@@ -125,6 +125,14 @@ def test_whole_numbers_that_fill_their_range_are_codes_as_they_are(kind, span):
         assert all(type(label) is int for label in sets.labels(sets.codes))
 
 
+@pytest.mark.parametrize("least", [-(2**63), -(2**40), 2**40, 2**63 - 3])
+def test_whole_numbers_far_from_0_are_codes_as_they_are_whoever_else_is_there(least):
+    """A code is small, however large the number is, and so its pair fits beside the largest code of a user."""
+    users = [*range(40), 2**31 - 2]
+    rows = {"user": np.array(users), "item": np.array([least + user % 3 for user in users])}
+    assert sets_of(rows) == [[least + user % 3] for user in users]
+
+
 def test_groups_that_are_codes_as_they_are_can_be_asked_for():
     groups = np.arange(40) % 2 * 2 + 7
     rows = {"user": np.arange(40), "group": groups.astype(np.int16), "item": groups // 2}

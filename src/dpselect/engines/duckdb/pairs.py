@@ -82,7 +82,7 @@ def _numbered(workspace: Workspace, kept: str, column: str, most: int) -> _Codes
 
 def _pairs(workspace: Workspace, kept: str, number: int, users: _Codes, items: _Codes) -> Int64 | SortedNumbers:
     """The pairs of all rows: on disk where they are many. The engine keeps none."""
-    pair, table = f"({users.code}) * {LOW} + {items.code}", kept
+    pair, table = f"({users.code}) * {LOW} + ({items.code})", kept
     if users.joined or items.joined:
         table = workspace.fresh()
         joined = f"{kept}{users.joined}{items.joined}"
