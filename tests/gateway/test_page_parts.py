@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 from fractions import Fraction
 from typing import Any
@@ -94,6 +95,11 @@ OPEN: dict[str, Any] = {
 }
 CLOSED = OPEN | {"groups": [], "weights": {}, "values": {}, "periods": []}
 FIRST = {"by": ["country"], "by_weight": ["minutes"], "compared_with": ["2026-10"]}
+
+
+def test_a_list_too_long_to_be_read_is_left_to_the_question_to_refuse() -> None:
+    text = "x" * (csv.field_size_limit() + 1)
+    assert asking.form({"verb": ["union"], "popular": [text]}, [OPEN]).body["popular"] == text
 
 
 @pytest.mark.parametrize("verb", list(asking.VERBS))
