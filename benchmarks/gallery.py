@@ -32,13 +32,10 @@ Every picture that dpselect draws, with its call, of the data of `dpselect demo`
 
 `plot` returns a picture and needs no other package.
 
-- A notebook shows it in the colours of its page.
-- `picture.save("top.svg")` writes an SVG that loads nothing and follows the reader's light or dark theme;
-  `theme="dark"` fixes it.
+- `picture.save("top.svg")` writes an SVG that follows the reader's theme; `theme="dark"` fixes it.
 - `picture.alt` describes it in words.
 
 A picture shows only what was released, so it costs nothing and may be published.
-Whiskers are the interval from `low` to `high` ([accuracy](accuracy.md)).
 
 For a PNG or PDF, pass Matplotlib's axes (`pip install 'dpselect[plots]'`), one for each panel:
 
