@@ -308,3 +308,12 @@ def test_home_is_where_it_should_be(folder, monkeypatch):
     monkeypatch.setenv("USERPROFILE", str(folder))
     with engine("~/events.parquet") as opened:
         assert pairs(opened.top(3)) == [("a", 1)]
+
+
+def test_json_in_parquet_is_refused_before_a_row_is_read(tmp_path):
+    """DuckDB looks at each value, and fails for everybody where one is no JSON."""
+    duckdb.sql(f"COPY (SELECT 'u' AS user, 'x' AS item, '1'::JSON AS other) TO '{tmp_path}/rows.parquet'")
+    with engine(tmp_path / "rows.parquet") as one:
+        assert pairs(one.top(1)) == [("x", 1)]
+    with pytest.raises(DataError, match="column 'other' is JSON in parquet"):
+        DuckDBEngine(tmp_path / "rows.parquet", user="user", item="other", key=b"k")

@@ -180,7 +180,7 @@ def test_shares_are_those_of_the_mechanism(most):
     users = UserSets.of([[(t, i) for i in range(t)] for t in range(1, most + 1)])
     for one, of_round in zip(rounds_of(renyi), renyi.shares, strict=True):
         for shares, (terms, _) in zip(one.shares, of_round, strict=True):
-            assert given(users, terms.steps).tolist() == np.repeat(shares, np.arange(1, most + 1)).tolist()
+            assert given(users, [terms.steps])[0].tolist() == np.repeat(shares, np.arange(1, most + 1)).tolist()
     even = WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=most)
     (one,) = rounds_of(even)
     assert [Fraction(int(s), one.unit) for s in one.shares] == [even.share(t) for t in range(1, most + 1)]

@@ -17,7 +17,7 @@ import pytest
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.gateway import work
 from dpselect.gateway.gateway import Gateway
-from dpselect.gateway.jobs import Job, JobState
+from dpselect.gateway.jobs import FINAL, Job, JobState
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import TooLateError
 from dpselect.gateway.settings.reading import read
@@ -247,7 +247,7 @@ def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
                 thread.join()
         now = found.jobs.find(job.id)
         assert now is not None
-        if now.over:
+        if now.state in FINAL:
             ends.append((clock.at, str(now.state), str((now.problem or {})["type"])))
     assert found.jobs.late("plays") == 2 == turn.missed
     assert ends[0] == (4.0, "failed", "/problems/late")

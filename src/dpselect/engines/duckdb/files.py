@@ -59,11 +59,15 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
         shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
         raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or of another kind")
     forms = _forms(types, files)
-    return SqlScan(
-        tuple(forms),
-        lambda columns: f"(SELECT {', '.join(f'{forms[c]} AS {quoted(c)}' for c in columns)} FROM {rows})",
-        fixed=True,
-    )
+
+    def selected(columns: Sequence[str]) -> str:
+        for column in columns:
+            if types.get(column) == "JSON":  # the reader looks at every value, and fails for one
+                hint = "write it again with that column as text"
+                raise DataError(f"column {column!r} is JSON in parquet, of which one bad value stops all reading", hint)
+        return f"(SELECT {', '.join(f'{forms[c]} AS {quoted(c)}' for c in columns)} FROM {rows})"
+
+    return SqlScan(tuple(forms), selected, fixed=True)
 
 
 def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:

@@ -56,6 +56,7 @@ _MOMENT = (
     "CASE WHEN {} = '-infinity'::TIMESTAMPTZ OR {} >= '290309-12-22 (BC) 00:00:00+00'::TIMESTAMPTZ "
     "THEN ({}) AT TIME ZONE 'UTC' END"
 )
+_NESTED = frozenset({"LIST", "STRUCT", "MAP", "UNION", "VARIANT"})
 _LENGTHS = {"VARCHAR": "strlen", "JSON": "strlen", "BLOB": "octet_length", "BIT": "octet_length"}
 _ENDS = {INFINITY: "'inf'", LESS_INFINITY: "'-inf'"}
 
@@ -142,8 +143,11 @@ def sound_form(expression: str, sql_type: str) -> str:
 
 
 def user_form(expression: str, sql_type: str) -> str:
-    """The SQL of a user; anything that DuckDB can group will do, for a user is never named."""
+    """The SQL of a user, who is never named: more types will do than for an item, but none with a text inside."""
     name = kind(sql_type)
+    if name in _NESTED:
+        hint = "name its parts as several columns, or make one text of them, in a view or a data frame"
+        raise DataError(f"a column of type {name} cannot say who a user is", hint)
     if name in TEXTS or name in ("ENUM", OBJECT):
         return item_form(expression, sql_type)
     return expression
