@@ -263,8 +263,8 @@ def test_where_rows_stood_changes_nothing():
 
 def test_users_of_odd_types_are_told_apart():
     relation = duckdb.connect().sql(
-        "SELECT u AS user, t AS item FROM (VALUES ({'a': 1, 'b': NULL}, 'x y'), ({'a': 1, 'b': 2}, 'y'), "
-        "({'a': 1, 'b': NULL}, 'z')) AS rows(u, t)"
+        "SELECT u AS user, t AS item FROM (VALUES (INTERVAL 1 DAY, 'x y'), (INTERVAL 2 DAY, 'y'), "
+        "(INTERVAL 1 DAY, 'z')) AS rows(u, t)"
     )
     assert everything(relation)[0] == Counter([frozenset("xyz"), frozenset("y")])
     source = {"user": np.array([0.0, -0.0, 1.5, np.nan]), "item": ["x", "y", "z", "q"]}
