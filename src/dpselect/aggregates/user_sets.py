@@ -22,7 +22,7 @@ class Blocks(Protocol):
 
     @property
     def size(self) -> int:
-        """Codes of items are 0 .. size - 1; nobody may have the item of a code."""
+        """Codes of items are 0 .. size - 1; some may be of items that nobody has."""
         ...
 
     def blocks(self) -> Iterator[UserSets]:
@@ -75,7 +75,7 @@ class UserSets:
 
     `labels(codes)` names many at once; an engine that can do so in one go gives `label_many`.
 
-    Codes are 0 .. size - 1, and nobody may have the item of a code. A user is one whole person, however many rows,
+    Codes are 0 .. size - 1, of which some may be of items that nobody has. A user is one whole person, however many rows,
     files or partitions they came from.
     Neither the order of users nor the numbering of items may decide anything: both depend on the data. The repr shows
     nothing: all of this is private.
