@@ -75,8 +75,8 @@ class UserSets:
 
     `labels(codes)` names many at once; an engine that can do so in one go gives `label_many`.
 
-    Codes are 0 .. size - 1, of which some may be of items that nobody has. A user is one whole person, however many rows,
-    files or partitions they came from.
+    Codes are 0 .. size - 1, of which some may be of items that nobody has. A user is one whole person, however many
+    rows, files or partitions they came from.
     Neither the order of users nor the numbering of items may decide anything: both depend on the data. The repr shows
     nothing: all of this is private.
     """
