@@ -21,6 +21,7 @@ from tests.house.trusted import BASE, MAY_NAME
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 MOST_TESTS = 3
+PROOFS = ("exact-draws.md", "accounting.md", "composing.md")  # they name the files that they are about
 
 
 def rooms(_page: str, _argument: str) -> str:
@@ -75,9 +76,12 @@ def _row(file: str) -> list[str]:
 
 
 def _proof(file: str, text: str) -> str:
-    """A link to the page that the file names for its proof, or on which a mechanism of it has more than a link."""
-    for page in re.findall(r"[Pp]roofs?: docs/([\w/-]+\.md)", text):
+    """A link to the first page that the file names at its top, or to the one that names it or a mechanism of it."""
+    for page in re.findall(r"docs/([\w/-]+\.md)", ast.get_docstring(ast.parse(text)) or ""):
         return f" ([proof](../{page}))"
+    for page in PROOFS:
+        if f"`{file}`" in (DOCS / page).read_text("utf-8"):
+            return f" ([proof](../{page}))"
     for name in re.findall(r"^class (\w+)", text, re.MULTILINE) if file.startswith("mechanisms/") else ():
         for path in sorted((DOCS / "mechanisms").glob("*.md")):
             if re.search(rf"(?<!\[)`{name}`", path.read_text("utf-8")):

@@ -1,4 +1,7 @@
-"""Calibration: the largest epsilon of one pick that fits a requested total, and the price of k picks."""
+"""Calibration: the largest epsilon of one pick that fits a requested total, and the price of k picks.
+
+Bounds: docs/accounting.md.
+"""
 
 from __future__ import annotations
 

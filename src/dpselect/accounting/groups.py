@@ -1,4 +1,7 @@
-"""Groups: what a promise for one unit is worth to several of them together."""
+"""Groups: what a promise for one unit is worth to several of them together.
+
+Proof: docs/mechanisms/contributions.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Limits of what questions may take together, what they have taken of them, and what a share of them is."""
+"""Limits of what questions may take together, what they have taken of them, and what a share of them is.
+
+Proof: docs/composing.md.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 The worst such step has two outcomes with ratios P / P' of e^t and e^(t - e), where P' of the first is
 p = (e^-t - e^-e) / (1 - e^-e). With i of k steps at the second point the loss is k t - i e; the worst t, the same in
 all steps, is one of k + 1 values. **It does not hold for peeling**, where a pick depends on earlier ones: adaptive
-steps reach a larger delta (`tests/slow/exact/test_composition.py` shows one), so `compose` uses it only on request.
+steps reach a larger delta (`tests/slow/exact/test_composition.py` shows one), so `compose` uses it only on request
+(docs/accounting.md).
 """
 
 from __future__ import annotations

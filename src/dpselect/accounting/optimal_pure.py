@@ -4,6 +4,7 @@ Every epsilon-DP pair of distributions is a post-processing of randomised respon
 probability e^epsilon / (1 + e^epsilon). So the product of these is the worst sequence of steps, adaptive or not, as
 long as the epsilons are fixed beforehand (Murtagh and Vadhan 2016). With l_i lies in n_i steps of epsilon e_i the loss
 is sum (n_i - 2 l_i) e_i, and the least delta at a total x is the sum of P - e^x P' over all larger losses.
+docs/accounting.md says where it is the smallest bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A promise that composes: (epsilon, delta) for everything an account ever pays, by adding or by one Rényi order."""
+"""A promise that composes: (epsilon, delta) for everything an account ever pays, by adding or by one Rényi order.
+
+Proof: docs/composing.md.
+"""
 
 from __future__ import annotations
 

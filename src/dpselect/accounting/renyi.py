@@ -9,7 +9,7 @@ under P'. Its a-th power is convex, so at a given x the moment is largest for tw
     x^(a-1) ((1 - s^a) - x (s - s^a)) / (1 - s).
 
 As a function of x this rises and then falls, and it is 1 at both ends, so its maximum, at
-x = (a - 1)(1 - s^a) / (a (s - s^a)), lies inside.
+x = (a - 1)(1 - s^a) / (a (s - s^a)), lies inside (docs/accounting.md).
 """
 
 from __future__ import annotations

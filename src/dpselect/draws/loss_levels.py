@@ -2,7 +2,8 @@
 
 For integer losses, e^(-rate L) is the sum of (1 - e^-rate) e^(-rate m) over all m >= L. So an answer
 with probability in proportion to e^(-rate L) is a uniform one among those of loss at most m, after drawing m with
-mass e^(-rate m) N(m): only positive terms, however large the numbers.
+mass e^(-rate m) N(m): only positive terms, however large the numbers. Proof:
+docs/mechanisms/joint.md.
 """
 
 from __future__ import annotations

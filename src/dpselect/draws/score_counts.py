@@ -1,4 +1,7 @@
-"""Equal scores counted by value within a window, and found again: in as many passes whatever the scores are."""
+"""Equal scores counted by value within a window, and found again: in as many passes whatever the scores are.
+
+Why that matters: docs/exact-draws.md.
+"""
 
 from __future__ import annotations
 

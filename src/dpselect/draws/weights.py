@@ -1,4 +1,7 @@
-"""Weights: groups of candidates, each of weight factor * exp(rate * score), all three rational and exact."""
+"""Weights: groups of candidates, each of weight factor * exp(rate * score), all three rational and exact.
+
+How they are drawn from: docs/exact-draws.md.
+"""
 
 from __future__ import annotations
 

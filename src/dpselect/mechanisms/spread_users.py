@@ -1,7 +1,8 @@
 """Users spread evenly over the cells of their point, and one cut of a segment near a share of the users in it.
 
 A point is cut into `cells` equal cells, and a user at it has the part 1 / cells of themselves in each. All masses are
-whole numbers of such parts, all ranks whole numbers of parts of those: nothing is rounded.
+whole numbers of such parts, all ranks whole numbers of parts of those: nothing is rounded. Proof:
+docs/mechanisms/quantile.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What every mechanism that chooses one candidate is: one step, by scores that one user moves by a bounded amount."""
+"""What every mechanism that chooses one candidate is: one step, by scores that one user moves by a bounded amount.
+
+Proofs: docs/mechanisms/exponential-mechanism.md.
+"""
 
 from __future__ import annotations
 

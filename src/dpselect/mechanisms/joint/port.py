@@ -1,4 +1,7 @@
-"""What every mechanism over sets or sequences is: one step, by a loss that one user moves by a bounded amount."""
+"""What every mechanism over sets or sequences is: one step, by a loss that one user moves by a bounded amount.
+
+Proof: docs/mechanisms/joint.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Counts in descending order: what the joint mechanisms look at, with the way back from ranks to names."""
+"""Counts in descending order: what the joint mechanisms look at, with the way back from ranks to names.
+
+Proof: docs/mechanisms/joint.md.
+"""
 
 from __future__ import annotations
 

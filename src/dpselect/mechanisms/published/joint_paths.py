@@ -7,7 +7,8 @@ recursion of positive terms only, which a draw walks back:
 
     P_j(s) = sum over r of P_(j-1)(s - r) x C(b_j, r) for must_j <= s <= k.
 
-The first look at these numbers is in floats between proved bounds (walk.py), the next at any precision (here).
+The first look at these numbers is in floats between proved bounds (walk.py), the next at any precision (here). Proof:
+docs/mechanisms/joint.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What every set union of one round is: a weighting and the probability of release at each weight."""
+"""What every set union of one round is: a weighting and the probability of release at each weight.
+
+Proof: docs/mechanisms/set-union.md.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 How large noise and threshold must be is guessed in floats and certified by balls: what is returned is proved, rounded
 up. An item that only the added user has must be released with so small a probability that t of them together fail with
-at most delta: each with at most q(t) = 1 - (1 - delta)^(1/t). Docs: set-union.md.
+at most delta: each with at most q(t) = 1 - (1 - delta)^(1/t). Proof:
+docs/mechanisms/set-union.md.
 """
 
 from __future__ import annotations

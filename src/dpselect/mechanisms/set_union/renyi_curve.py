@@ -1,8 +1,8 @@
 """The steepest release curve: the largest probability at each weight that a Renyi budget of one order allows.
 
 Floats only propose the curve. `check` then proves that it keeps its conditions, with a bound on the rounding of every
-operation, so nothing about privacy rests on how the curve was found. Conditions and proof: docs/mechanisms/
-renyi-shaped.md.
+operation, so nothing about privacy rests on how the curve was found. Conditions and proof:
+docs/mechanisms/renyi-shaped.md.
 """
 
 from __future__ import annotations

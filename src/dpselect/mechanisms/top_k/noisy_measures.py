@@ -1,4 +1,7 @@
-"""Noisy sums and means of items that were selected, and between which numbers the true ones lie."""
+"""Noisy sums and means of items that were selected, and between which numbers the true ones lie.
+
+Proof: docs/mechanisms/contributions.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The k_bar + 1 items with most users: all that limited domain ever looks at."""
+"""The k_bar + 1 items with most users: all that limited domain ever looks at.
+
+Proof: docs/mechanisms/limited-domain.md.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Without `fastmath` no operation is reordered or fused, so integers and floats are those of the interpreter. Machine
 code is kept on disk, beside this package or, where nobody may write there, in the user's folder for caches: each
-loop is compiled once on a machine, in about a second.
+loop is compiled once on a machine, in about a second. The loops: docs/mechanisms/set-union-policies.md.
 """
 
 from __future__ import annotations

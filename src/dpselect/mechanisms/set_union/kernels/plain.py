@@ -1,4 +1,7 @@
-"""The loops run by the interpreter, on lists: for small data, and the judge of the compiled ones."""
+"""The loops run by the interpreter, on lists: for small data, and the judge of the compiled ones.
+
+The loops: docs/mechanisms/set-union-policies.md.
+"""
 
 from __future__ import annotations
 
