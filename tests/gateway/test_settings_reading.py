@@ -98,8 +98,6 @@ max_k = 50
 max_items_per_user = 4
 tick = 0.5
 approve = true
-prepare = true
-refresh = 5
 time = "at"
 period = "month"
 timezone = "Europe/Berlin"
@@ -189,8 +187,6 @@ def test_everything() -> None:
         max_items_per_user=4,
         tick=Fraction(1, 2),
         approve=True,
-        prepare=True,
-        refresh=5,
     )
     base = found.data["base"]
     assert (base.source, base.table) == ("postgresql://reader:secret@db/rows", "public.rows")

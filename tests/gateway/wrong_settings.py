@@ -110,7 +110,6 @@ OF_DATA = {  # lines put into [data.plays]
     "split of nothing": ('split = ""', "split must be the text that stands between items"),
     "a table of a file": ('table = "x"', "table must be left out where the source is files"),
     "a snapshot of a file": ('snapshot = "x"', "snapshot must be left out where the source is files"),
-    "refresh what is not prepared": ("refresh = 5", "refresh must be left out without prepare"),
 }
 
 OF_PERSON = {  # lines put into [people.ann]
@@ -219,11 +218,6 @@ REPLACED: dict[str, tuple[str, str, str]] = {  # by something else
         '[data.plays]\nsource = "plays.parquet"',
         '[data.plays]\nsource = "rows.duckdb"',
         "[data.plays] table must be given: which of the database is meant?",
-    ),
-    "prepare a database": (
-        '"plays.parquet"\nuser = "user"',
-        '"postgresql://h/d"\ntable = "t"\nprepare = true\nuser = "user"',
-        "[data.plays] prepare must be left out where the source is a database",
     ),
     "a name that cannot be seen": (
         "[people.ann]",

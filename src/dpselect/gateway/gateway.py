@@ -79,7 +79,7 @@ class Gateway:
         for data in settings.data.values():
             self.jobs.declare(data.name, data.tick)
         self.people: People = People(settings.people, self.jobs.secret, self.jobs, server)
-        self.sources: Sources = Sources(settings, self.log)
+        self.sources: Sources = Sources()
         self._watchers: set[Callable[[str], None]] = set()
         self.runner: Runner = Runner(
             self.jobs, self.books, self.sources, self._again, self.log, self.metrics, self._changed, server.workers
@@ -93,7 +93,6 @@ class Gateway:
 
         sys.setswitchinterval(SWITCH)
         self.runner.recover()
-        self.sources.start()
         self.runner.start()
         self.books.start()
 
@@ -101,7 +100,6 @@ class Gateway:
         """Let running questions end, and give everything back."""
         if self._renewal is not None:
             self._renewal.stop()
-        self.sources.stop()
         self.runner.stop(PATIENCE)
         self.jobs.close()
         self.books.close()

@@ -203,12 +203,6 @@ class DataSettings(Named):
     """Seconds: a question whose answer would leave later is refused."""
     approve: bool = False
     """An owner must approve each question."""
-    prepare: bool = False
-    """Ask a prepared copy of the files, which is kept fresh."""
-    max_rows_per_user: int | None = Field(default=None, ge=1, le=MOST_ROWS)
-    """With `prepare`: how many rows of a user are [kept](prepared.md)."""
-    refresh: int = Field(default=60, ge=1, le=7 * 24 * 60)
-    """With `prepare`: minutes between checks whether the source changed."""
     snapshot: kinds.Text | None = None
     """A name for the state of a database; without it every question is paid anew, since databases do not report
     changes."""
@@ -262,7 +256,7 @@ class DataSettings(Named):
                 raise WrongError(f"must be of columns of items or of groups, got {column!r}", near(column, asked))
         return found
 
-    @field_validator("table", "snapshot", "prepare")
+    @field_validator("table", "snapshot")
     @classmethod
     def _goes_with_source(cls, found: Any, info: ValidationInfo) -> Any:
         """What goes only with files, or only with what is none."""
@@ -276,8 +270,6 @@ class DataSettings(Named):
         if info.field_name == "snapshot" and found and not database and kind is not None:
             hint = "files say themselves when they were written"
             raise WrongError("must be left out where the source is files", hint)
-        if info.field_name == "prepare" and found and (kind == "address" or prepared_path(source) is not None):
-            raise WrongError("must be left out where the source is a database, or prepared data")
         return found
 
     @field_validator("split")
@@ -294,12 +286,11 @@ class DataSettings(Named):
             raise WrongError("must be given with time, and time with period")
         return period
 
-    @field_validator("timezone", "since", "refresh", "max_rows_per_user")
+    @field_validator("timezone", "since")
     @classmethod
-    def _goes_with_another(cls, found: Any, info: ValidationInfo) -> Any:
-        other = "period" if info.field_name in ("timezone", "since") else "prepare"
-        if found is not None and not info.data.get(other, True):
-            raise WrongError(f"must be left out without {other}")
+    def _goes_with_period(cls, found: Any, info: ValidationInfo) -> Any:
+        if found is not None and not info.data.get("period", True):
+            raise WrongError("must be left out without period")
         return found
 
     @field_validator("since")
@@ -396,7 +387,7 @@ class ServerSettings(Table):
     ledger: kinds.Ledger = Field(repr=False)
     """The [ledger](budgets.md): a file or a `postgresql://` address."""
     folder: kinds.Folder
-    """Questions, prepared copies and the secret of sign-ins; only the gateway's own user may read it."""
+    """Questions and the secret of sign-ins; only the gateway's own user may read it."""
     jobs: kinds.Postgres | None = Field(default=None, repr=False)
     """A `postgresql://` address for questions, so that several processes can serve."""
     host: kinds.Host = "127.0.0.1"

@@ -1,25 +1,27 @@
-"""Prepared copies that are kept fresh, and data with periods."""
+"""Data that change while the gateway runs, and data with periods."""
 
 from __future__ import annotations
 
 import datetime
-import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
-from dpselect.gateway import sources
-from tests.gateway.served import Served, rows, serving
+from dpselect import Dataset
+from dpselect.gateway.settings.reading import read
+from tests.gateway.served import Served, rows, running, serving, settings_in
 
+PREPARED = "plays.prepared"
 MONTHS = ("2026-09", "2026-10")
 COUNT = {"verb": "histogram", "data": "plays", "item": "country", "epsilon": 0.5, "max_items_per_user": 1}
 
 
-def test_a_prepared_copy_answers_and_is_made_anew_when_the_source_changes(tmp_path: Path) -> None:
-    with serving(tmp_path, data="prepare = true\nrefresh = 1") as served:
-        _until_prepared(served)
+def test_rows_that_are_prepared_anew_are_asked_anew(tmp_path: Path) -> None:
+    path = settings_in(tmp_path)
+    path.write_text(path.read_text().replace('source = "plays.parquet"\nuser = "user"', f'source = "{PREPARED}"', 1))
+    _prepare(tmp_path)
+    with running(read(path), tmp_path) as served:
         first = _counts(served)
         assert abs(first["Germany"] - 100) < 45
         assert served.ann.post("/v1/price", COUNT).json()["free"] is True
@@ -27,26 +29,12 @@ def test_a_prepared_copy_answers_and_is_made_anew_when_the_source_changes(tmp_pa
         twice = {name: [*column, *column] for name, column in more.items()}
         twice["user"] = [*more["user"], *(user + 1000 for user in more["user"])]
         pq.write_table(pa.table(twice), tmp_path / "plays.parquet")
-        data = served.gateway.settings.data["plays"]
-        assert served.gateway.sources.refresh(data) is True
-        assert served.gateway.sources.refresh(data) is False
-        time.sleep(0.2)
-        assert served.ann.post("/v1/price", COUNT).json()["free"] is False
+        _prepare(tmp_path)
+        served.until(lambda: served.ann.post("/v1/price", COUNT).json()["free"] is False)
         assert abs(_counts(served)["Germany"] - 200) < 45
         by = served.ann.ask({"verb": "top_k", "data": "plays", "k": 1, "epsilon": 0.5, "by": ["country"],
                              "where": "country = 'Germany'", "by_weight": "minutes"})  # fmt: skip
         assert by["state"] == "answered"
-
-
-def test_a_copy_that_could_not_be_made_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "AGAIN", 0.1)
-    in_the_way = tmp_path / "state" / "prepared"
-    in_the_way.parent.mkdir()
-    in_the_way.touch()
-    with serving(tmp_path, data="prepare = true") as served:
-        assert served.ann.post("/v1/price", COUNT).status_code == 503
-        in_the_way.unlink()
-        _until_prepared(served)
 
 
 def test_each_period_has_a_budget_of_its_own(tmp_path: Path) -> None:
@@ -99,5 +87,7 @@ def _counts(served: Served) -> dict[str, int]:
     return {row["item"]: row["count"] for row in release["items"]}
 
 
-def _until_prepared(served: Served) -> None:
-    served.until(lambda: served.ann.post("/v1/price", COUNT).status_code != 503)
+def _prepare(folder: Path) -> None:
+    """As the owner's clock does it, while the gateway runs."""
+    rows = Dataset(folder / "plays.parquet", user="user", item="artist")
+    rows.prepare(folder / PREPARED, keep="country", weights="minutes")
