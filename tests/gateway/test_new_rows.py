@@ -89,5 +89,5 @@ def _counts(served: Served) -> dict[str, int]:
 
 def _prepare(folder: Path) -> None:
     """As the owner's clock does it, while the gateway runs."""
-    rows = Dataset(folder / "plays.parquet", user="user", item="artist")
+    rows = Dataset(str(folder / "plays.parquet"), user="user", item="artist")
     rows.prepare(folder / PREPARED, keep="country", weights="minutes")

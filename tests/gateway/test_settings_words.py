@@ -64,7 +64,7 @@ def test_the_example_has_no_mistakes_with_or_without_what_is_behind_a_sign() -> 
     settings = read_text(example(), BASE)
     assert [one.role.value for one in settings.people.values()] == ["owner", "analyst", "auditor"]
     without_defaults = re.sub(
-        r"^# (table|snapshot|refresh|max_rows_per_user|split) = .*\n", "", example(), flags=re.MULTILINE
+        r"^# (table|snapshot|split) = .*\n", "", example(), flags=re.MULTILINE
     )
     whole = read_text(re.sub(r"^# (\w+ = )", r"\1", without_defaults, flags=re.MULTILINE), BASE)
     assert whole.data["listening"].period == "month"

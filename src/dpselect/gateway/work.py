@@ -62,7 +62,7 @@ class Bound:
 
 def bound(plan: Plan, where: str | None, item: Key, data: DataSettings, periods: int = 1) -> Bound:
     """What a question takes at most; a user has rows in each of the periods."""
-    engine, sizes, most = _engine(data), data.sizes, (data.max_rows_per_user or ONE_USER) * periods
+    engine, sizes, most = _engine(data), data.sizes, ONE_USER * periods
     cost = RowCost() if where is None else row_filter.parse(where).cost
     of_row = engine.row * _passes(plan, item) + engine.operator * cost.operators
     looked_at = engine.letter * cost.readings
