@@ -347,8 +347,7 @@ class Dataset(Verbs):
     def _opened(self, plan: Plan) -> Engine:
         """An engine for what is planned."""
         if plan.items is None:
-            groups, of_pairs = self._groups(plan), plan.of_pairs
-            return self.engine(groups, plan.totals, measures=plan.measuring, of_pairs=of_pairs)
+            return self.engine(self._groups(plan), plan.totals, measures=plan.measuring)
         with naming("by", "item"):
             return self.engine()
 
@@ -402,13 +401,11 @@ class Dataset(Verbs):
         totals: Totals | None = None,
         *,
         measures: Sequence[Measure] = (),
-        of_pairs: bool = False,
     ) -> Engine:
         """An engine for one question, with a key of its own. Opening it reads the schema, never a row.
 
-        `by` are the columns of groups, where the question is asked in each of them; `of_pairs` puts them at the head of
-        those of items, so that an item is a group and an item. `totals` are the weights that are added up, `measures`
-        what can be asked of items that came back.
+        `by` are the columns of groups, where the question is asked in each of them. `totals` are the weights that are
+        added up, `measures` what can be asked of items that came back.
         """
         for name, numbers in (("by_weight", totals), ("measures", measures)):
             if numbers and self.split is not None:
@@ -417,7 +414,7 @@ class Dataset(Verbs):
         return open_engine(
             self._source,
             user=self.whose,
-            item=(*by, *names(self.column)) if of_pairs else self.column,
+            item=self.column,
             where=self._condition,
             max_items_per_user=self.max_items_per_user,
             split=self.split,

@@ -88,7 +88,7 @@ def test_groups_of_other_types(hold, sort):
 
 def test_pairs_of_group_and_item_in_the_groups_that_are_kept(hold):
     held = hold(pa.table(many(users=60)))
-    with held.engine(by=("group",), item=["group", "item"]) as engine:
+    with held.engine(by=("group",)) as engine:
         sets = engine.contributions_by(2)
         labels = sets.labels(np.arange(sets.size))
     with held.engine(by=("group",)) as engine:
@@ -97,10 +97,30 @@ def test_pairs_of_group_and_item_in_the_groups_that_are_kept(hold):
     assert (np.diff(sets.offsets) == 2 * 5).all()
     counts = dict(zip(labels, np.bincount(sets.codes, minlength=sets.size).tolist(), strict=True))
     assert counts == {(group, item): count for group, rows in found.items() for item, count in rows}
-    with held.engine(by=("group",), item=["group", "item"]) as engine:
+    with held.engine(by=("group",)) as engine:
         assert engine.group_names(Listed((5, 3, 9))) == [3, 5, 9]
         sets = engine.contributions_by(6, Listed((5, 3, 9)))
         assert {group for group, _ in sets.labels(np.arange(sets.size))} == {3, 5}
+
+
+def test_parts_of_a_text_are_items_of_a_group(hold):
+    rows = {
+        "user": [1, 1, 2, 3],
+        "item": ["b a", "a", " a\x01 b", None],
+        "group": ["g", "h", "g", "g"],
+        "more": [7, 8, 7, 7],
+    }
+    right = {("g", "a"): 1, ("g", "a\x01"): 1, ("g", "b"): 2, ("h", "a"): 1}
+    held = hold(pa.table(rows))
+    for by, of in (
+        (("group",), right),
+        (("more", "group"), {(7 + (g == "h"), g, i): n for (g, i), n in right.items()}),
+    ):
+        with held.engine(by=by, split=" ") as engine:
+            engine.check_pairs()
+            for sets in (engine.contributions_by(2), engine.contributions()):
+                counts = np.bincount(sets.codes, minlength=sets.size).tolist()
+                assert dict(zip(sets.labels(np.arange(sets.size)), counts, strict=True)) == of
 
 
 def test_listed_groups_have_the_labels_of_those_of_rows(hold):
@@ -109,7 +129,7 @@ def test_listed_groups_have_the_labels_of_those_of_rows(hold):
     rows = {"user": ["a", "b"], "item": ["x", "y"], "moment": pa.array(moments, zoned), "number": [0.5, 2.0]}
     held = hold(pa.table(rows))
     for by, listed in ((("moment",), moments), (("moment", "number"), [(moments[0], 0.5), (moments[1], 2.0)])):
-        with held.engine(by=by, item=[*by, "item"]) as engine:
+        with held.engine(by=by) as engine:
             sets = engine.contributions_by(2, Listed(tuple(listed)))
             found = sets.labels(np.arange(sets.size))
             names = engine.group_names(Listed(tuple(listed)))
@@ -117,11 +137,10 @@ def test_listed_groups_have_the_labels_of_those_of_rows(hold):
         assert [label[:-1] for label in found] == [one if isinstance(one, tuple) else (one,) for one in names]
 
 
-def in_groups(held: Held, listed: Listed | None = None, **more: object) -> dict[int, int]:
+def in_groups(held: Held, listed: Listed | None = None, *, pairs: bool = False, **more: object) -> dict[int, int]:
     """How many users have how many groups; what is asked next is of the same rows, and has the same answer as alone."""
     with held.engine(**({"by": ("group",)} | more)) as engine:
         lengths, users = engine.groups_of_users(listed)
-        pairs = len(more.get("item", "")) == 2  # type: ignore[arg-type]
         after = engine.contributions_by(2, listed).size if pairs else told(engine.top_by(100, MOST, listed))
     with held.engine(**({"by": ("group",)} | more)) as engine:
         assert after == (engine.contributions_by(2, listed).size if pairs else told(engine.top_by(100, MOST, listed)))
@@ -131,11 +150,11 @@ def in_groups(held: Held, listed: Listed | None = None, **more: object) -> dict[
 LISTS = [(None, {1: 4, 2: 1}), (Listed((2.5, 7.0)), {1: 2}), (Listed((7.0,)), {})]  # b is in two; e and g have none
 
 
-@pytest.mark.parametrize("item", ["item", ["group", "item"]], ids=str)
+@pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize(("listed", "right"), LISTS, ids=str)
-def test_in_how_many_groups_users_are(hold, listed, right, item):
+def test_in_how_many_groups_users_are(hold, listed, right, pairs):
     """Of listed groups where some are listed."""
-    assert in_groups(hold(pa.table(ROWS)), listed, item=item) == right
+    assert in_groups(hold(pa.table(ROWS)), listed, pairs=pairs) == right
 
 
 def test_in_how_many_groups_users_give_a_unit(hold):
@@ -151,7 +170,7 @@ def test_no_rows_are_no_groups(hold):
         held = hold(pa.table(rows))
         assert top(held, users=True) == ({}, [])
         assert top(held, users=True, listed=Listed(("p", "q"))) == ({"p": [], "q": []}, [0, 0])
-        with held.engine(by=("group",), item=["group", "item"]) as engine:
+        with held.engine(by=("group",)) as engine:
             assert engine.contributions_by(1).size == 0
         assert in_groups(held) == {}
 

@@ -241,15 +241,17 @@ def test_other_listed_groups_are_another_question_also_where_a_frame_lists_them(
 
 
 def test_parts_of_a_text_by_group():
-    given = {"user": np.arange(600), "item": ["a b", "b c"] * 300, "g": ["x"] * 600}
-    data = dps.Dataset(given, user="user", item=dps.Split("item", " "))
-    for method in ("auto", "limited-domain"):  # of pairs, auto would discover them
-        found = data.top_k(30, epsilon=8, by="g", method=method)
-        assert found.labels[:1] == ["b"]
-        assert found.privacy.mechanism == "LimitedDomainByGroup"
-    for ask in (lambda: data.top_k(30, epsilon=1, by="g", method="discover"), lambda: data.union(epsilon=1, by="g")):
-        with pytest.raises(ParameterError, match="split must be left out"):
-            ask()
+    user = np.arange(1200)
+    rows = {"user": user, "item": ["a b", "b c"] * 600, "g": np.array(["x", "y"])[user // 600]}
+    data = dps.Dataset(rows | {"h": user // 600}, user="user", item=dps.Split("item", " "), max_items_per_user=2)
+    for by in ("g", ["g", "h"]):
+        groups = [("x",), ("y",)] if by == "g" else [("x", 0), ("y", 1)]
+        best = data.top_k(1, epsilon=8, by=by, method="limited-domain")
+        assert [(item.group, item.item) for item in best] == [(group, "b") for group in groups]
+        found = data.top_k(3, epsilon=8, by=by, method="discover")
+        assert [item.item for item in found if item.rank == 1] == ["b", "b"]
+        for answer in (found, data.union(epsilon=8, by=by)):
+            assert {(item.group, item.item) for item in answer} == {(g, part) for g in groups for part in "abc"}
 
 
 def test_columns_that_a_table_by_group_has_itself():

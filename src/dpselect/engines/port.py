@@ -125,8 +125,14 @@ class Engine(Protocol):
     ) -> Sets:
         """The distinct items of every user, as `contributions` has them, in the groups that `top_by` would keep.
 
-        The engine must have been opened with the columns `by` at the head of those of items, so that an item is a group
-        and an item. No other bound is applied.
+        An item is here the values of a group and then those of an item. No other bound is applied.
+        """
+        ...
+
+    def check_pairs(self) -> None:
+        """Refuse a group and an item that cannot be one value together. No row is read.
+
+        Opened with `by`, `contributions` and `pairs` have a group and an item in the place of an item, too.
         """
         ...
 

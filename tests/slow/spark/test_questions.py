@@ -13,6 +13,7 @@ from tests.engines.test_by_group import (  # noqa: F401 - tests run here too
     test_no_rows_are_no_groups,
     test_no_user_changes_what_another_keeps,
     test_pairs_of_group_and_item_in_the_groups_that_are_kept,
+    test_parts_of_a_text_are_items_of_a_group,
 )
 from tests.engines.test_by_group_weights import (  # noqa: F401
     test_listed_groups_come_before_the_bound,

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.dialect import DUCKDB, counted_type, secret
-from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey
+from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey, together
 from dpselect.engines.duckdb.scans import Counting, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, filter_form, filter_type, item_form, plain_type
@@ -99,6 +99,12 @@ class DuckDBDatabase(Database):
         """Columns by their values; `plain` where those without a declared type are read as text."""
         key = self._key(columns, plain=plain)
         return _key(key.item, key, untyped=self._scan.untyped)
+
+    def pair(self, by: Sequence[str], items: Sequence[str], *, plain: bool = False) -> tuple[str, SqlType]:
+        """A group g and an item i as one struct, and its type."""
+        group, item = self._key(by), self._key(items, plain=plain)
+        both = DuckDBKey((*group.fields("g"), *item.fields("i")), (*group.types, *item.types))
+        return together(both.columns), _key("", both, untyped=False).type
 
     def _key(self, columns: Sequence[str], *, plain: bool = False) -> DuckDBKey:
         types = tuple(self._types[name] for name in columns)

@@ -57,6 +57,10 @@ class DuckDBKey:
         fields = value.values() if isinstance(value, dict) else ()
         return tuple(label(one, sql_type) for one, sql_type in zip(fields, self.types, strict=True))
 
+    def fields(self, key: str) -> list[str]:
+        """Each column, of the SQL of a value that has all of them."""
+        return [key] if len(self.types) == 1 else [f"{key}.k{place}" for place in range(len(self.types))]
+
     @property
     def _each(self) -> list[tuple[str, str]]:
         return list(zip(self.columns, self.types, strict=True))

@@ -102,6 +102,12 @@ class Database(ABC):
 
         return key_of([(self.column(name), self.types[name]) for name in columns], self.dialect)
 
+    def pair(self, by: Sequence[str], items: Sequence[str], *, plain: bool = False) -> tuple[str, SqlType]:  # noqa: ARG002
+        """The SQL of a group g and an item i together, and its type: that of their columns as one key."""
+        from dpselect.engines.sql.keys import pair_of
+
+        return pair_of([self.types[name] for name in by], [self.types[name] for name in items], self.dialect)
+
     def time(self, periods: Periods) -> RowPeriods:
         """The periods over the column of times."""
         from dpselect.engines.filters.engines import SPELLINGS

@@ -6,7 +6,7 @@ Every database counts the same, to the bit; only which items a bounded user keep
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -71,7 +71,7 @@ class SqlEngine(QuestionsByGroup):
         try:
             self._dialect, self._key, self._most = database.dialect, key, max_items_per_user
             self._condition, self._totals, self._measures = condition, totals, tuple(measures)
-            self._names, self._by_names = asked.items, asked.by
+            self._names, self._by_names, self._parts = asked.items, asked.by, split is not None
             self._gains = periods is not None and bool(periods.compared)
             whose, what = database.user(asked.users), database.item(asked.items, plain=split is not None)
             self._item, self._types = what.type, what.types
@@ -92,11 +92,8 @@ class SqlEngine(QuestionsByGroup):
             if split is not None and not what.type.has_text:
                 raise SourceError("split", "go with an item column of text", f"a column of {what.type.name}")
             time = None if periods is None else database.time(periods)
-            self._rows_with = partial(
-                questions.rows, database.source, whose, what, kept, time, database.dialect, group, measures=values
-            )
             beside = (["g"] if by else []) + self._beside
-            rows = self._rows_with(weight)
+            rows = questions.rows(database.source, whose, what, kept, time, database.dialect, group, weight, values)
             self._rows = rows if split is None else questions.parts(rows, split, database.dialect, beside)
             self._every = split is None and bool(asked.items)  # are items those of rows, each of them?
         except BaseException:
@@ -147,16 +144,11 @@ class SqlEngine(QuestionsByGroup):
             refuse_many(self._domains[domain][1], most)
 
     def leave_out(self, items: Listed | Column) -> None:
-        """From now on the rows of these items do not exist; groups at the head of an item are no part of it."""
-        groups = len(self._by) if self._by_names == self._names[: len(self._by)] else 0
+        """From now on the rows of these items do not exist."""
         with naming("exclude"):
-            refuse_width(items, len(self._types) - groups)
-            listed, _ = self._database.listed(items, self._types[groups:])
-        if groups:  # the rest of the item goes with the rows, where a weight would
-            with_rest = self._rows_with(self._database.item(self._names[groups:]).form)
-            self._rows = questions.without(with_rest, listed, "u, i, g", own="w")
-        else:
-            self._rows = questions.without(self._rows, listed, "u, i" + (", g" if self._by else "") + self._numbers)
+            refuse_width(items, len(self._types))
+            listed, _ = self._database.listed(items, self._types)
+        self._rows = questions.without(self._rows, listed, "u, i" + (", g" if self._by else "") + self._numbers)
         self._every = False
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
@@ -243,13 +235,15 @@ class SqlEngine(QuestionsByGroup):
 
     def contributions(self, *, progress: Progress | None = None) -> Sets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
-        return self._database.sets(self._rows, self._item, every=self._every, progress=progress)
+        rows, kind = self._with_groups(self._rows)
+        return self._database.sets(rows, kind, every=self._every and not self._by, progress=progress)
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
         """The distinct items of every user, kept in the database: weights are added up there."""
         from dpselect.engines.sql.pairs import SqlPairs
 
-        return SqlPairs(self._database, self._rows, self._item, progress, gains=self._gains)
+        rows, kind = self._with_groups(self._rows, self._numbers)
+        return SqlPairs(self._database, rows, kind, progress, gains=self._gains)
 
     def check_text(self, tokenizer: Tokenizer) -> None:
         """Refuse an item column that holds no text, and a pattern that cannot be read."""

@@ -38,9 +38,18 @@ def key_of(columns: Sequence[Column], dialect: Dialect) -> Key:
 
 def together(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
     """The SQL of several values in their one form as one text."""
-    texts = [_text(form, one, dialect) for form, one in zip(forms, types, strict=True)]
+    return _joined([_text(form, one, dialect) for form, one in zip(forms, types, strict=True)], dialect)
+
+
+def _joined(texts: Sequence[str], dialect: Dialect) -> str:
     border = dialect.literal(BORDER)
     return dialect.binary.replace("{}", f"concat({f', {border}, '.join(texts)})")
+
+
+def pair_of(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
+    """The SQL of two keys g and i, each in its one form, as that of all of their columns; and its type."""
+    texts = [_text(name, of[0], dialect) if len(of) == 1 else name for name, of in (("g", group), ("i", item))]
+    return _joined(texts, dialect), type_of([*group, *item], dialect)
 
 
 def type_of(types: Sequence[SqlType], dialect: Dialect) -> SqlType:

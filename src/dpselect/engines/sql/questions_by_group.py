@@ -38,6 +38,9 @@ class QuestionsByGroup(ABC):
     _by: tuple[SqlType, ...]
     _group: SqlType | None
     _item: SqlType
+    _names: tuple[str, ...]
+    _by_names: tuple[str, ...]
+    _parts: bool
     _rows: str
     _most: int | None
     _totals: Totals | None
@@ -103,8 +106,8 @@ class QuestionsByGroup(ABC):
     ) -> Sets:
         """The distinct pairs of group and item of every user, in the groups that they keep."""
         listed = None if groups is None else self._listed(groups)
-        kept = self._kept(max_groups_per_user, listed, None, progress)
-        return self._database.sets(kept, self._item, every=False, progress=progress)
+        rows, kind = self._with_groups(self._kept(max_groups_per_user, listed, None, progress))
+        return self._database.sets(rows, kind, every=False, progress=progress)
 
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
         """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
@@ -178,6 +181,17 @@ class QuestionsByGroup(ABC):
             return numbers_of(domain, text=self._item.is_text)
         named = f"SELECT {self._item.named} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
         return [self._item.label(row[0]) for row in self._database.rows(named)]
+
+    def check_pairs(self) -> None:
+        """Refuse a group and an item that cannot be one value together."""
+        self._database.pair(self._by_names, self._names, plain=self._parts)
+
+    def _with_groups(self, rows: str, more: str = "") -> tuple[str, SqlType]:
+        """The rows with a group and an item together in the place of the item, where there are groups; its type."""
+        if self._group is None:
+            return rows, self._item
+        pair, kind = self._database.pair(self._by_names, self._names, plain=self._parts)
+        return f"(SELECT u, {pair} AS i{more} FROM {rows} AS p)", kind
 
     def _listed(self, groups: Domain | FoundGroups) -> str:
         """The groups that are asked for, as SQL."""

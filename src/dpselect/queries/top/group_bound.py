@@ -13,7 +13,7 @@ from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
 from dpselect.queries.plan import Plan, Ready
 from dpselect.queries.union.bound import BOUND_SHARE, bound_at, bound_chooser, one_of, placed
-from dpselect.release.release import Item, Release
+from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect._ground.parameters import Progress
@@ -106,16 +106,13 @@ class ChosenGroups(Generic[Asking]):
 
     def ready(self, engine: Engine) -> Ready:
         """First in how many groups users are, then the question; what cannot be asked is refused now."""
-        for most in self.bounds:
-            self.given(most)
-        if self.listed is not None:
-            engine.check_groups(self.listed)
+        asked = {most: self.given(most).ready(engine) for most in self.bounds}
         chooser = bound_chooser(self.epsilon, self.bounds)
 
         def answer(draws: Draws, progress: Progress | None) -> Release:
             found = placed(*engine.groups_of_users(self.listed, progress=progress), self.bounds)
-            query = self.given(bound_at(found, chooser, draws, self.bounds))
-            return self._told(query.ready(engine)(draws, progress), query)
+            most = bound_at(found, chooser, draws, self.bounds)
+            return self._said(asked[most](draws, progress))
 
         return answer
 
@@ -123,13 +120,6 @@ class ChosenGroups(Generic[Asking]):
         """An answer with what is planned of it: the bound is a part of it."""
         most = one_of(self.bounds, release.privacy.parameters.get("max_groups_per_user"))
         return self._said(self.given(most).like(release))
-
-    def _told(self, release: Release, query: Asking) -> Release:
-        """The answer of the question with the bound, as one to the question without it."""
-        items = release.items
-        if self.of_pairs and not query.of_pairs:
-            items = tuple(_alone(item) for item in items)
-        return replace(self._said(release), items=items)
 
     def _said(self, release: Release) -> Release:
         """The answer, which says what chose its bound."""
@@ -148,9 +138,3 @@ class ChosenGroups(Generic[Asking]):
 def _added(price: Price) -> Fraction:
     """The epsilons of the steps added up; of a union and a ranking, which share a divergence, the whole."""
     return price.epsilon if price.added is None else price.added
-
-
-def _alone(item: Item) -> Item:
-    """An item that the engine has as a pair of group and item: without the values of the group."""
-    label = item.item[len(item.group) :]
-    return replace(item, item=label[0] if len(label) == 1 else label)

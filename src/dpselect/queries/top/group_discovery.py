@@ -57,6 +57,7 @@ class FoundTopByGroup(FoundTop):
     def asked_of(self, engine: Engine) -> Ready:
         """How an engine answers it: by the pairs of every user, in the groups that they keep."""
         listed = self.asked.listed
+        engine.check_pairs()
         if listed is not None:
             engine.check_groups(listed)
 

@@ -15,7 +15,7 @@ from dpselect.accounting.prices import Price
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import settle
-from dpselect.queries.facts import Rows, cut_by
+from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import Plan, Ready
 from dpselect.queries.top.method import DISCOVER, best_by_group, selected
 from dpselect.queries.top.picks import LIMITED, PEELING
@@ -141,19 +141,6 @@ class TopKPlan(Plan):
         question = replace(self.question, by=replace(by, max_groups_per_user=most))
         payment = Payment(epsilon=epsilon, delta=self.delta)
         return replace(self, question=question, payment=payment, facts=replace(self.facts, exclude=None))
-
-    def of(self, rows: Rows, beside: Any = ()) -> Self:
-        """The plan for a data set."""
-        found = super().of(rows, beside)
-        return found.of_parts() if rows.split is not None and found.of_pairs else found
-
-    def of_parts(self) -> Self:
-        """Where the items are parts of texts nothing is discovered by group: parts are no pairs."""
-        if self.named == AUTO:
-            return replace(self, question=replace(self.question, method=replace(self.how, name=LIMITED)))
-        raise ParameterError(
-            "split", f"be left out for {DISCOVER} where by is given", "a text that stands between items"
-        )
 
     @property
     def of_pairs(self) -> bool:

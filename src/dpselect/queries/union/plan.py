@@ -95,6 +95,8 @@ class UnionPlan(UnionTerms):
             return lambda draws, progress: vocabulary_of(
                 engine.tokens(cutter, progress=progress), self, draws, progress
             )
+        if self.by:
+            engine.check_pairs()
         if self.in_engine:
             return lambda draws, progress: union_of_pairs(engine.pairs(progress=progress), self, draws, progress)
         return lambda draws, progress: union_of(engine.contributions(progress=progress), self, draws, progress)

@@ -20,13 +20,12 @@ from dpselect.ledger.question import named
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
-from dpselect.queries.facts import Facts, Rows
 from dpselect.queries.plan import Plan
 from dpselect.queries.price import AskedAccuracy, price_for, times
 from dpselect.queries.union.accuracy import looks_at_others, users_for
 from dpselect.queries.union.bound import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser
 from dpselect.questions.payment import Payment
-from dpselect.questions.questions import Question, Union
+from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES, said_items, said_users
 from dpselect.texts.text import Words, level_shares
 
@@ -174,13 +173,6 @@ class UnionTerms(Plan):
             **({"by": self.by} if self.by else {}),
             **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
         }
-
-    @classmethod
-    def facts_of(cls, rows: Rows, question: Question) -> Facts:
-        """What it must know of a data set."""
-        if rows.split is not None and getattr(question, "by", None) is not None:
-            raise ParameterError("split", "be left out where by is given", came(rows.split))
-        return super().facts_of(rows, question)
 
     # ---- parts of the price ---------------------------------------------------------------------------------
 
