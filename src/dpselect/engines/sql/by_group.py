@@ -32,10 +32,11 @@ class GroupBounds:
     item_key: str
     dialect: Dialect
 
-    def kept(self, had: str, columns: str) -> str:
+    def kept(self, had: str, columns: str, pairs: str = "") -> str:
         """The distinct u, g and i (and more columns) of `had` that are kept. The key and a user's own rows tell.
 
-        Of a table the few groups that are not kept are found, and left out: few rows are sorted.
+        Of a table, whose distinct u and g are `pairs`, the few groups that are not kept are found, and left out: few
+        rows are sorted.
         """
         order = f"{self.dialect.keyed(self.key, 'u', 'g')}, g"
         if had.startswith("("):
@@ -44,7 +45,7 @@ class GroupBounds:
             kept = f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
         else:
             place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
-            placed = f"SELECT u, g, {place} FROM (SELECT DISTINCT u, g FROM {had}) AS d"
+            placed = f"SELECT u, g, {place} FROM {pairs} AS d"
             dropped = f"SELECT 1 FROM ({placed}) AS e WHERE place > {self.groups} AND e.u = h.u AND e.g = h.g"
             kept = f"(SELECT {columns} FROM {had} AS h WHERE NOT EXISTS ({dropped}))"
         if self.items is None:
@@ -60,9 +61,9 @@ def had_of(rows: str, given: Callable[[str], str] | None) -> str:
     return f"(SELECT DISTINCT u, g, i FROM {rows} AS t)" if given is None else given(rows)
 
 
-def groups_of_users(had: str) -> str:
-    """Numbers of groups, and how many users have so many."""
-    each = f"SELECT u, count(DISTINCT g) AS n FROM {had} AS d GROUP BY u"
+def groups_of_users(pairs: str) -> str:
+    """Numbers of groups, and how many users have so many, of the distinct u and g."""
+    each = f"SELECT u, count(*) AS n FROM {pairs} AS d GROUP BY u"
     return f"SELECT n, count(*) AS users FROM ({each}) AS e GROUP BY n"
 
 

@@ -79,7 +79,7 @@ class SqlEngine(QuestionsByGroup):
             self._group, self._by = (None, ()) if group is None else (group.type, group.types)
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
             self._group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
-            self._had: dict[str | None, str] = {}  # what users have in groups, by the list of these
+            self._had: dict[str | None, tuple[str, str]] = {}  # what users have in groups, by the list of these
             self._numbered: tuple[Sets, Callable[[Any], str]] | None = None  # groups, where they are to be found
             weight, values = None, list[str]()
             if numbers:

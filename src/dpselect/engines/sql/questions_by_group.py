@@ -34,7 +34,7 @@ class QuestionsByGroup(ABC):
     _dialect: Dialect
     _domains: dict[Domain, tuple[str, int]]
     _group_lists: dict[Domain, str]
-    _had: dict[str | None, str]
+    _had: dict[str | None, tuple[str, str]]
     _by: tuple[SqlType, ...]
     _group: SqlType | None
     _item: SqlType
@@ -97,8 +97,8 @@ class QuestionsByGroup(ABC):
         from dpselect.engines.sql.by_group import groups_of_users
 
         listed = None if groups is None else self._listed(groups)
-        had = self._had[listed] = self._had_in(listed, progress)
-        found = self._database.columns(groups_of_users(had), ("n", "users"), progress=progress)
+        _, pairs = self._had[listed] = self._had_in(listed, progress)
+        found = self._database.columns(groups_of_users(pairs), ("n", "users"), progress=progress)
         return int64(found["n"]), int64(found["users"])
 
     def contributions_by(
@@ -210,13 +210,13 @@ class QuestionsByGroup(ABC):
 
     def _kept(self, most: int, listed: str | None, items: int | None, progress: Progress | None) -> str:
         """u, g and i, and the units s where there are weights, in the groups that users keep."""
-        had = self._had.get(listed) or self._had_in(listed, progress)
-        return self._bounds(most, items).kept(had, "u, g, i" if self._totals is None else "u, g, i, s")
+        had, pairs = self._had.get(listed) or self._had_in(listed, progress)
+        return self._bounds(most, items).kept(had, "u, g, i" if self._totals is None else "u, g, i, s", pairs)
 
-    def _had_in(self, listed: str | None, progress: Progress | None) -> str:
+    def _had_in(self, listed: str | None, progress: Progress | None) -> tuple[str, str]:
         """What users have in groups, or in those that are listed, and the units that they give where they have weights.
 
-        Whatever is asked of it is asked of the same rows.
+        The second are the distinct users and groups of it. Whatever is asked of it is asked of the same rows.
         """
         from dpselect.engines.sql.by_group import had_of, of_groups
 
@@ -226,7 +226,8 @@ class QuestionsByGroup(ABC):
 
             given = partial(totals.of_groups, self._totals, self._dialect)
         rows = self._rows if listed is None else of_groups(self._rows, listed, self._numbers)
-        return self._database.once(had_of(rows, given), progress=progress)
+        had = self._database.once(had_of(rows, given), progress=progress)
+        return had, self._database.once(f"(SELECT DISTINCT u, g FROM {had} AS d)", progress=progress)
 
 
 def value_key(key: bytes) -> bytes:
