@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 
 import pyarrow as pa
 import pytest
 
+from dpselect import Budget, Dataset
 from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError
 from tests.engines.every_engine import KEY
@@ -36,3 +38,9 @@ def test_decimals_that_spark_cannot_write_exactly_are_refused(spark: object) -> 
     frame = spark.createDataFrame(rows)  # type: ignore[attr-defined]
     with pytest.raises(DataError, match="cannot be one of several"):
         open_engine(frame, user="who", item=("n", "t"), key=KEY)
+    budget = Budget(epsilon=2, delta=1e-6)
+    data = Dataset(frame, user="who", item="t", budget=budget)
+    for ask in (data.union, partial(data.top_k, 3, method="discover")):
+        with pytest.raises(DataError, match="cannot be one of several"):
+            ask(epsilon=1, by="n")
+    assert budget.left == 1
