@@ -186,3 +186,10 @@ def test_who_forgets_a_column_is_told_which_there_are(
         assert (ended.status, ended.out) == (2, "")
         assert ended.err.splitlines()[0].startswith(f"dpselect: {missing} must be the name of a column")
         assert ended.err.splitlines()[1].startswith(f"hint: {hint}")
+
+
+def test_who_forgets_a_column_of_no_file_is_told_that_first(events: Path, dpselect: Command) -> None:
+    ended = dpselect("top", events.with_name("evnts.csv"), "--epsilon", 1)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith("dpselect: source must be a file that exists")
+    assert "\nhint: did you mean events." in ended.err

@@ -66,6 +66,8 @@ def _columns(args: argparse.Namespace) -> str | None:
     try:
         open_engine(source_of(args), user=NO_COLUMN, item=NO_COLUMN, key=b"", **source).close()
     except ParameterError as error:
+        if error.parameter not in ("user", "item"):
+            raise  # there is no such source
         return error.hint
     return None
 
