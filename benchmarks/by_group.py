@@ -98,7 +98,8 @@ WAYS = {
     "(SELECT country, page, count(DISTINCT v.user) AS n "
     "FROM '{file}' AS v GROUP BY ALL) QUALIFY row_number() OVER "
     '(PARTITION BY country ORDER BY n DESC, page) <= 101").fetchall()',
-    "top": "{data}.top_k(10, epsilon=1, by='country', counts=True)",
+    "top, bound given": "{data}.top_k(10, epsilon=1, by=dpselect.By('country', max_groups_per_user=1), counts=True)",
+    "top, bound chosen": "{data}.top_k(10, epsilon=1, by='country', counts=True)",
     "top of 50, discover": "{data}.top_k(50, epsilon=1, by='country', counts=True)",
     "union": "{few}.union(epsilon=1, by='country', counts=True)",
 }
