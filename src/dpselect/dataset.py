@@ -43,37 +43,36 @@ if TYPE_CHECKING:
 class Dataset(Verbs):
     """Rows of users and items, wherever they are.
 
-    `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such
-    files, a DuckDB relation, a pandas or polars frame, a PyArrow table, what narwhals wraps or reads, an object that
-    streams Arrow data, a dict of arrays, a Spark frame, or a `Table` of DuckDB, PostgreSQL or Spark. A file that
-    `prepare` made is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the
-    column that says whose row it is: the guarantee is for all rows of one user. `item` names the column that is
-    counted, or whose quantiles are asked. Rows without a user or an item do not count; `users` needs no item and counts
-    users of rows without one. Each may be a list of columns
-    that say it together: items are then tuples, and with `user=["user", "day"]` the guarantee is for one user on one
-    day (docs/keys.md). `item` may be a `Split`, which makes the parts of a text the items, or, for `union`, a `Text`,
-    of which the tokens are.
+    `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such files, a
+    DuckDB relation, a pandas or polars frame, a PyArrow table, what narwhals wraps or reads, an object that streams
+    Arrow data, a dict of arrays, a Spark frame, or a `Table` of DuckDB, PostgreSQL or Spark. A file that `prepare` made
+    is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the column that
+    identifies the user of a row: the guarantee is for all rows of one user. `item` names the column that is counted, or
+    whose quantiles are asked. Rows without a user or an item do not count; `users` needs no item and counts users of
+    rows without one. Each may be a list of columns: items are then tuples, and with `user=["user", "day"]` the
+    guarantee is for one user on one day (docs/keys.md). `item` may be a `Split`, which makes the parts of a text the
+    items, or, for `union`, a `Text`, of which the tokens are.
 
     `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
-    which looks at one row at a time and fails for none (docs/filters.md). `max_items_per_user` keeps that many
-    distinct items of each user, chosen at random anew for every question; of prepared data, where there is no `where`,
-    once for all.
+    which looks at one row at a time and cannot fail on any row (docs/filters.md). `max_items_per_user` keeps that many
+    distinct items of each user, chosen at random anew for every question; of prepared data without `where`,
+    once and for all.
 
     `time` is a `Time`: the column with the time of a row, and a sort of period. The guarantee is then for one user in
-    one period, and `during` names the periods that are asked about: where they are several, a user in a period is the
-    user in every bound and number (docs/periods.md).
+    one period, and `during` names the periods that are asked about: with several of them, each user in each
+    period counts as a user of their own in all bounds and numbers (docs/periods.md).
 
-    Text files are read as text: `where="age::INT > 30"` makes a number. One line is one record, and a line that does
-    not fit is left out; `CSV` says of files that a value in quotes may run over several lines.
-    Nothing is opened here. When a question is asked, its source is opened anew: the schema is checked before anything
-    is paid, and rows are read after. `where`, `during` and `exclude` give the same data with fewer rows, and leave
-    these as they are.
+    Text files are read as text: cast to compare numbers, as in `where="age::INT > 30"`. One line is one record, and a
+    line that does not fit is left out; `CSV` says of files that a value in quotes may run over several lines. Nothing
+    is opened here. When a question is asked, its source is opened anew: the schema is checked before anything is paid,
+    and rows are read after. `where`, `during` and `exclude` give the same data with fewer rows, and leave these as they
+    are.
 
     With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
-    budget for the data called "default". What does not fit is refused before a row is read. The same question of the
-    same files or Arrow table is answered again for nothing. A budget has its own delta for questions that name none.
-    `share="1%"` in place of epsilon asks for as much of the budget: with the largest epsilon, of three digits, whose
-    ceiling takes no more of it.
+    budget for the data called "default". What does not fit is refused before a row is read. The same question about
+    the same files or Arrow table is answered again free of charge. A budget has its own delta for questions that name
+    none. `share="1%"` in place of epsilon takes at most that share of the budget, with the largest epsilon of three
+    digits whose ceiling fits into it.
     """
 
     def __init__(
@@ -204,7 +203,7 @@ class Dataset(Verbs):
         memory: str | None = None,
         progress: Progress | None = None,
     ) -> Dataset:
-        """Put the rows in order once, in the file `to`; the data that come back answer as these do, and are quick.
+        """Put the rows in order once, in the file `to`; the data that come back give the same answers, faster.
 
         For the owner of the data: what is written is as private as the rows. The name of the file ends in `.prepared`.
         Only this user may open it, and a place in which others may write is refused.
@@ -213,8 +212,8 @@ class Dataset(Verbs):
         items; `weights` are columns of numbers to add up or to take means of. Of the time the period of each row is
         kept; `keep` its column too where whole times are asked for. Columns that are not named are not there.
 
-        Of a user with more than `max_rows_per_user` rows (in a period, where there are periods) so many are kept, which
-        are drawn among the distinct ones. So the work that one user makes is bounded; sums and means count what was
+        For a user with more than `max_rows_per_user` rows (in a period, where there are periods) only that many are
+        kept, drawn among the distinct ones. So the work that one user makes is bounded; sums and means count what was
         kept.
 
         With `add` rows are added to those in the file, by the rules that were given when it was made, and without
@@ -361,7 +360,7 @@ class Dataset(Verbs):
     def question(
         self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None, before: object = None
     ) -> Fingerprint:
-        """What is asked of which rows, as a budget knows it again; the engine is open for it.
+        """The question and its rows, in the form by which a budget recognises a repeat; the engine is open for it.
 
         `before` is what the source was before it was opened: which files are read is found then, and an answer about
         those is not kept under the name of others.

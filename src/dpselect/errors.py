@@ -147,11 +147,11 @@ class BudgetError(DpselectError):
 
 
 class LedgerError(DpselectError):
-    """A ledger cannot be read or written, or is not what it was when it was written."""
+    """A ledger cannot be read or written, or was changed after it was written."""
 
 
 class GatewayError(DpselectError):
-    """A gateway gives no answer: it is not reached, does not let us in, or what was asked of it came to nothing.
+    """A gateway gives no answer: it cannot be reached, refuses access, or could not answer the question.
 
     `kind` says which in a word, for programs: "connection", "sign-in", "state", "busy" (docs/connect.md has all).
     """

@@ -41,25 +41,25 @@ NOTHING = ApproxDP(Fraction(0), Fraction(0))
 
 
 class Budget:
-    """What questions are paid from: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
+    """A privacy budget: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 
-    `Budget(epsilon=3)` has a delta of 1e-6 and lives as long as the object; give it to every Dataset whose questions it
-    shall pay. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file,
-    promises something about the data, and grants what ann may use of it. A question that does not fit raises
+    `Budget(epsilon=3)` has a delta of 1e-6 and lives as long as the object; pass it to every Dataset whose questions it
+    should pay for. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the
+    file, promises something about the data, and grants what ann may use of it. A question that does not fit raises
     BudgetError before a row is read, and costs nothing.
 
-    Guarantee: all answers that a budget paid for are together (epsilon, delta)-DP, for one user coming or going with
+    Guarantee: all answers that a budget paid for are together (epsilon, delta)-DP, for adding or removing one user with
         all of their rows in all data sets asked, however the questions depend on earlier answers.
     Neighbors: add-remove.
-    Source: it counts in two currencies, epsilons and Rényi divergences of one order, and a question is paid while
-        either fits (docs/composing.md has the theorem and its proof). Half of its delta is set aside for that, or less
-        where the first question names more than the other half. In a ledger the promise is the account's, for all
-        analysts of the data together (docs/budgets.md).
+    Source: it keeps two totals, the sum of epsilons and the sum of Rényi divergences of one order, and allows a
+        question while either total is within the budget (docs/composing.md has the theorem and its proof). Half of its
+        delta is set aside for that, or less where the first question names more than the other half. In a ledger the
+        promise is the account's, for all analysts of the data together (docs/budgets.md).
 
-    A delta that a question needs and leaves out is a thousandth of the budget's, at most 1e-6. `delta=0` makes a budget
-    that only adds up. The same question of the same files is answered again for nothing. It may be shared by threads,
-    and belongs to the process that made it. Nothing is lost or half charged where a question fails: it costs its
-    ceiling then.
+    A question that needs a delta and names none takes a thousandth of the budget's, at most 1e-6. With `delta=0` the
+    budget only adds up epsilons. The same question about the same files is answered again free of charge. Threads may
+    share a budget; it belongs to the process that made it. A question that fails after rows may have been read costs
+    its ceiling.
 
         >>> budget = Budget(epsilon=1)
         >>> budget
@@ -89,7 +89,7 @@ class Budget:
         """The quota of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
 
         `data` is what the ledger calls the data; `analyst` is this computer's name for the user unless it is given.
-        `snapshot` names the state of data that are no files, so that the answer to the same question can be found
+        `snapshot` names the version of data that are not files, so that the answer to the same question can be found
         again, by all analysts of the data: agree on the names. Nothing is opened yet; LedgerError where the ledger
         cannot be used, when a question is asked.
         """
@@ -113,7 +113,7 @@ class Budget:
         return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
 
     def share_of(self, plan: Priced) -> float:
-        """Which part of the budget a question costs at most, from 0 to 1: 0.012 are 1.2 percent."""
+        """Which part of the budget a question costs at most, from 0 to 1: 0.012 means 1.2 percent."""
         plan = priced(plan)
         self.check(plan.price.neighbors)
         promise = self._promise_for(plan)
@@ -138,7 +138,7 @@ class Budget:
         return f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {percent(self.left)} left)"
 
     def check(self, neighbors: Neighbors) -> None:
-        """A budget is about one user coming or going; a promise about replacing one says nothing of that."""
+        """A budget is about adding or removing one user; a promise about replacing one does not cover that."""
         if neighbors is not Neighbors.ADD_REMOVE:
             raise ParameterError("neighbors", "be add-remove where a budget pays", came(neighbors))
 
@@ -149,11 +149,11 @@ class Budget:
 
     @property
     def usual_delta(self) -> Fraction:
-        """Of a question that needs a delta and names none."""
+        """The delta of a question that needs one and names none."""
         return min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
 
     def pay(self, asked: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool) -> Release:
-        """The answer, paid. What ends it once it is being asked leaves the ceiling taken: never too little."""
+        """The answer, paid. If it is interrupted once it has begun, the whole ceiling stays charged."""
         self._check_process()
         check_one_period(question.periods)
         self._unit.check(question.user)
@@ -173,7 +173,7 @@ class Budget:
         """Pay a stated price for what another library does in the block of a `with`.
 
         Guarantee: that of the budget, if what the block releases is (epsilon, delta)-DP for the unit and neighbors
-            that are stated. The budget takes your word for it.
+            that are stated. The budget cannot check this.
         Neighbors: add-remove; `unit` is that of the budget, "one user" unless its data say more.
         Source: docs/composing.md, "A price that is stated". All of delta counts as a failure. A price in rho must be
             converted first.

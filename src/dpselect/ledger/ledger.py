@@ -38,9 +38,9 @@ _FOR_RIGHTS = "ask its owner for the right to write to it"
 class Ledger:
     """Budgets, charges and releases, kept for good in a SQLite file or in PostgreSQL (postgresql://...).
 
-    Entries are only ever appended, each bound to all before it. A question reserves its highest price, says that it
-    now reads rows, and settles what it really cost. What dies before it reads can be given back; what dies later stays
-    reserved. Usable from several threads; a forked process must open the ledger anew.
+    Entries are only ever appended, each bound to all before it. A question reserves its highest price, records that it
+    now reads rows, and settles what it really cost. If it is interrupted before it reads rows, its reservation can be
+    given back; after that it stays reserved. Usable from several threads; a forked process must open the ledger anew.
     """
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
@@ -52,7 +52,7 @@ class Ledger:
 
     @staticmethod
     def create(where: Where) -> Ledger:
-        """Make a new ledger; one that is there is never overwritten."""
+        """Make a new ledger; an existing one is never overwritten."""
         ledger = Ledger.__new__(Ledger)
         ledger._start(create_store(where), build)
         return ledger
@@ -113,7 +113,7 @@ class Ledger:
     ) -> Balance:
         """Add to what the analyst may use of the data's account; with `total`, set the sum.
 
-        A quota is a cap: so much epsilon by adding, or the same share of what the account composes; and so much delta.
+        A quota is a cap on the sum of epsilons, or on the same share of the account's divergence, and a cap on delta.
         Quotas may add up to more than the account, which refuses what does not fit. Of data with periods it is a quota
         in each of them, and never a refill of one; `every` may say so, and must then be their period.
         """
@@ -154,7 +154,7 @@ class Ledger:
         `price` is one at the `order` of that account; an amount is one at every order. `user` is the column of users;
         `unit` is whom a stated price is about, which must be whom the account is about.
 
-        No row may be read before `start`. So this entry need not be on the disk yet: it is, when `start` returns.
+        No row may be read before `start`. So this entry may not be on the disk yet; it is when `start` returns.
         """
         check_text("question", question)
         offered, entry = Ceiling.of(price), None
@@ -190,7 +190,7 @@ class Ledger:
         raise refusal
 
     def start(self, reservation: Reservation) -> None:
-        """Record that rows may be read from now on, so that the ceiling can no longer be given back. Twice is once."""
+        """Record that rows may be read from now on, so that the ceiling stays reserved; a second call does nothing."""
         self._check_home(reservation)
         with self._writing() as (journal, end):
             entry, may_have_read = self._open_entry(journal, reservation)
@@ -200,7 +200,7 @@ class Ledger:
     def settle(self, reservation: Reservation, spent: Price | Charge, release: str | None) -> Standing:
         """Record what the question cost and what was released; the rest of the reservation is free again.
 
-        Of the two prices of the answer it is the one whose ceiling was held.
+        The answer has two prices; the one whose ceiling was reserved is charged.
         """
         self._check_home(reservation)
         costs = {period: Ceiling.of(spent).held_as(held) for period, held in reservation.parts.items()}
@@ -296,7 +296,7 @@ class Ledger:
             return journal.entry(number)
 
     def outcome(self, hold: int) -> Outcome | None:
-        """What became of a reservation, by its number; None where there is none of that number."""
+        """The outcome of a reservation, by its number; None if there is no such reservation."""
         with self._moment() as journal:
             entry = journal.entry(hold)
             if entry is None or entry.kind is not EntryKind.HOLD:
@@ -307,7 +307,7 @@ class Ledger:
     def told(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
         """Record that analysts were given stored releases again, for free: question, and the settle that holds it.
 
-        It need not be on the disk at once: nothing is charged by it. Nothing is said of who has no quota of the data.
+        It need not be on the disk at once: it charges nothing. Analysts without a quota of the data are not recorded.
         """
         with self._writing(durable=False) as (journal, end):
             last = end
@@ -320,14 +320,14 @@ class Ledger:
     # ---- looking ------------------------------------------------------------------------------------------
 
     def standing(self, account: Account, period: str = ALWAYS) -> Standing:
-        """How the analyst stands in one period."""
+        """What the analyst may use, has used and has left in one period."""
         with self._moment() as journal:
             return journal.standings(account, lambda _: [period])[period]
 
     def standings(self, account: Account, during: Periods | None = None) -> dict[str, Standing]:
-        """How the analyst stands, and the data that are asked: in the periods that a question is about.
+        """The same in each of the periods that a question is about.
 
-        Without any, of data that have periods, in those in which anything was asked, or in one that nobody asked of.
+        Without any, of data that have periods, in those in which anything was asked, or else in one that is still new.
         """
         with self._moment() as journal:
 

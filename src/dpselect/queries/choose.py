@@ -239,8 +239,8 @@ def choose(
     Guarantee: epsilon-DP for one user against `neighbors`. `sensitivity` is how far one user can move any score;
     `monotonic=True` says that one more user moves all scores the same way (add-remove only) and halves the price.
     `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index is
-    chosen), or count groups. `method` is "exponential" or "permute-and-flip" (never worse in expectation at this
-    epsilon, dearer in composition). With `budget` it is paid, as for a Dataset, also by `share`; scores have no
+    chosen), or count groups. `method` is "exponential" or "permute-and-flip" (never less accurate on average at this
+    epsilon, but it costs more of a budget). With `budget` it is paid, as for a Dataset, also by `share`; scores have no
     fingerprint, so a stored answer is found again only where the budget's `snapshot` names their state. Raises
     ParameterError before any score is looked at.
 

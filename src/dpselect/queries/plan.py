@@ -54,7 +54,7 @@ PLANS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
-    """A question at a price, for data of which no more than some facts is known; no row is read to make one.
+    """A question at a price, for data about which only a few facts are known; no row is read to make one.
 
     `epsilon` and `delta` are what any answer costs at most, `method` is what answers. ParameterError where question,
     price and facts do not go together.
@@ -123,7 +123,7 @@ class Plan(ABC):
     @property
     @abstractmethod
     def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are, as far as it is known before there is one."""
+        """The accuracy that holds for any data, as far as it is known in advance."""
 
     @property
     def reason(self) -> str:

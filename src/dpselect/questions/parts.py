@@ -37,10 +37,10 @@ LIMITED = ("limited-domain", "limited-domain-sparse", "limited-domain-laplace")
 class By(Value):
     """The same in every group, such as every country, at the price of the groups that one user counts in.
 
-    `groups` lists those that count and are shown in any case; left out, they are found. A user who is in more than
-    `max_groups_per_user` counts in so many, chosen at random; left out, a top k chooses the number privately for a
-    twentieth of epsilon, and other questions take 1. `sizes=True` shows a noisy number of users of each group, of a
-    top k only.
+    `groups` lists those that count and are shown in any case; left out, they are found. A user in more than
+    `max_groups_per_user` groups counts in only that many, chosen at random; left out, a top k chooses the number
+    privately for a twentieth of epsilon, and other questions take 1. `sizes=True` shows a noisy number of users of each
+    group, of a top k only.
     """
 
     said_as: ClassVar[str] = "groups"
@@ -151,7 +151,7 @@ POPULAR = Kind(_popular, "POPULAR", several_written, items_read, lambda value: r
 
 @frozen
 class Method(Value):
-    """How a question is answered, where that shall not be left to dpselect. A name alone may be given as it is.
+    """The method that answers a question, if dpselect should not choose it. A name alone may be given as it is.
 
     `name` is that of a method, or "set" for the best of those that choose a top k in no order. `k_bar` is how many
     items with most users limited domain looks at. `in_engine=True` leaves users and their items in the engine, for data
@@ -164,7 +164,7 @@ class Method(Value):
     name: str | None = param(
         Kind(_name, "TEXT"),
         default=None,
-        help="how, where that shall not be left to dpselect",
+        help="the method, if dpselect should not choose it",
         flat="method",
         rare=True,
     )

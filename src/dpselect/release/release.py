@@ -43,12 +43,12 @@ Place = str | os.PathLike[str]
 class Release(Tabular, Generic[Label_co]):
     """The items that were selected, best first, how good they are, and the privacy statement.
 
-    `kind` says what the items are to each other, `counted` whether noisy counts were asked for (also where no item was
-    found), and `ended` why there are no more. `secure` is False where the draws were made for tests. `charged` is the
-    receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has those that are
-    shown, and the items come group after group. `question` is what was asked, from which the price and all that is
-    said of the answer can be planned anew (`check`). A release is a sequence of its items. A print is short;
-    `explain()` has all that is to be said.
+    `kind` says how the items are related (ranked, or a set), `counted` whether noisy counts were asked for (also where
+    no item was found), and `ended` why there are no more. `secure` is False where the draws were made for tests.
+    `charged` is the receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has
+    those that are shown, and the items come group after group. `question` is what was asked, from which the price and
+    all that is said of the answer can be planned anew (`check`). A release is a sequence of its items. A print is
+    short; `explain()` shows everything.
     """
 
     items: tuple[Item[Label_co], ...]

@@ -29,7 +29,7 @@ TOKEN = "DPSELECT_TOKEN"
 
 
 def connect(url: str, *, token: str | None = None, insecure: bool = False, patience: float = PATIENCE) -> Remote:
-    """A gateway from afar; nothing is sent before something is asked.
+    """Connect to a gateway; nothing is sent before something is asked.
 
     `token` says who asks, and is taken from DPSELECT_TOKEN where it is left out. It is sent to this address alone, and
     over http:// only where that does not leave this computer, unless `insecure=True`. For `patience` seconds a lost
@@ -58,8 +58,8 @@ def _token(given: object) -> str:
 class Remote:
     """A gateway: what it keeps, and what was asked of it. `connect` makes it.
 
-    What comes back as dicts is documented in docs/connect.md. Its words are the gateway's, with escapes for what would
-    steer a terminal. Threads may share it.
+    What comes back as dicts is documented in docs/connect.md. Texts in it are the gateway's, with
+    control characters escaped. Threads may share it.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -111,7 +111,7 @@ class Remote:
         return _rows(self._wire.get("/v1/questions"), "questions")
 
     def question(self, question: str) -> dict[str, Json]:
-        """How it stands with a question, by its id."""
+        """The state of a question, by its id."""
         return _object(self._wire.get(f"/v1/questions/{identifier('question', question)}"))
 
     def wait(self, question: str, *, progress: Progress | None = None) -> Release:
