@@ -75,7 +75,7 @@ PICTURES = (
     Picture(
         "top",
         "The top k, with counts",
-        "Best first; each whisker holds the true number of users of its item 95 times of 100.",
+        "Best first; each whisker holds the true number of users of its item with 95 % confidence.",
         "artists.top_k(10, epsilon=1, counts=True).plot()",
     ),
     Picture(
@@ -164,6 +164,7 @@ def names(folder: Path) -> Iterator[dict[str, Any]]:
             budget = dps.Budget.open(folder / "ledger.sqlite", analyst="bob" if day % 3 == 2 else "ann", data="plays")
             asked = dps.Dataset(events, user="user", item="artist", where=f"minutes > {day}", budget=budget)
             asked.top_k(5, epsilon="0.2", delta="1e-8")
+        found["three"] = dps.Dataset(events, user="user", item="artist", max_items_per_user=3)
         yield {**found, "dps": dps, "COUNTRIES": COUNTRIES, "ledger": ledger}
 
 
@@ -171,8 +172,10 @@ def draw() -> None:
     """All pictures."""
     with tempfile.TemporaryDirectory() as folder, names(Path(folder)) as known:
         for picture in PICTURES:
-            shown = eval(picture.call.removesuffix(".plot()"), dict(known))
-            shown.plot().save(picture.file)
+            before, _, call = picture.call.rpartition("\n")
+            here = dict(known)
+            exec(before, here)
+            eval(call, here).save(picture.file)
 
 
 # ---- the page ---------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 Views of pages by users in one country each, of whom each counts for at most 10 pages. By hand: zCDP, its usual
 conversion to (epsilon, delta), and the split of delta between noise and threshold that makes the threshold lowest; and
-the same with the exact law of Gaussian noise. A count's precision is how far from the true one it is, 95 times of 100.
+the same with the exact law of Gaussian noise. A count's precision is its distance from the true one, with
+95 % confidence.
 """
 
 from __future__ import annotations

@@ -128,8 +128,8 @@ class Verbs(ABC):
         Nothing is paid for choosing items. `domain` is a list, a range or a `Column` of a public source, and items that
         nobody has are counted too. A user counts for `max_items_per_user` items of it, or for all of them: so many
         counts share epsilon. With delta > 0 noise that grows with the root of that number is taken where it is nearer,
-        and no delta is spent where it is not. What was counted lies within all intervals at once, 95 times of 100. A
-        count may lie below 0 (docs/counts.md).
+        and no delta is spent where it is not. With 95 % confidence what was counted lies within all intervals at once.
+        A count may lie below 0 (docs/counts.md).
         """
         from dpselect.questions.questions import Histogram
 
@@ -148,7 +148,7 @@ class Verbs(ABC):
         A user counts by any row that is kept, also by one without an item; bounds on items play no part. `by` asks for
         the number in each of some listed groups, such as `By("country", groups=["DE", "FR"])`, in
         `max_groups_per_user` of which a user counts: so many numbers share epsilon. No number is below 0, and the true
-        ones lie within all intervals at once, 95 times of 100 (docs/counts.md).
+        ones lie within all intervals at once, with 95 % confidence (docs/counts.md).
         """
         from dpselect.questions.questions import Users
 

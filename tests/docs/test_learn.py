@@ -24,7 +24,7 @@ NOT_PROSE = re.compile(
     r"(`+).+?\1|(?<=\])\([^)]*\)|^#.*$|<[^>]+>|\([A-Z]\w+ (?:et al\. |and \w+ )?\d{4}\)", re.MULTILINE
 )
 NUMBER = re.compile(r"\d[\d,._]*\d|\d")
-ALLOWED = {"95", "100", "3.11"}  # a statement holds 95 times of 100; the oldest Python
+ALLOWED = {"95", "100", "3.11"}  # a statement holds with 95 % confidence; the oldest Python
 SKIPPED = {"skip-execution", "raises-exception", "remove-output"}
 
 

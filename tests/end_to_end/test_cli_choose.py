@@ -32,7 +32,7 @@ def test_the_real_command(models: Path) -> None:
     ended = process(*by_score(models, "--quiet"))
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
-    assert ended.stdout.startswith("Chosen: large.\n95 times of 100, its score is at most ")
+    assert ended.stdout.startswith("Chosen: large.\nWith 95 % confidence, its score is at most ")
     assert ended.stdout.endswith("\nspent: epsilon 1 per user\n")
 
 

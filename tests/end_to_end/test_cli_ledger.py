@@ -82,7 +82,7 @@ def test_show_tells_of_data_with_and_without_periods_together(dpselect, book, wi
     told = dpselect("ledger", "show", book)
     assert (told.status, told.err) == (0, "")
     of_data, of_analysts, unit = (part.splitlines() for part in told.out.split("\n\n"))
-    assert unit[0].startswith("quota, used and both lefts are parts of what is promised")
+    assert unit[0].startswith("quota, used, own left and common left are parts of what is promised")
     assert of_data[0].split()[:3] == ["dataset", "period", "unit"]
     assert of_analysts[0].split()[:3] == ["analyst", "dataset", "period"]
     assert sum("month" in line.split()[1:3] for line in (*of_data, *of_analysts)) == 2

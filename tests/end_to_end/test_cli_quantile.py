@@ -43,10 +43,10 @@ def test_the_real_command(people: Path) -> None:
     ended = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet", "--explain"))
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
-    brief = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"), COLUMNS="100").stdout.splitlines()
+    brief = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"), COLUMNS="120").stdout.splitlines()
     assert re.fullmatch(r"The median is (49|50)\d\.", brief[0])
     assert re.fullmatch(
-        r"95 times of 100, at most \d users? lies? between it and the counted median, .*",
+        r"With 95 % confidence, at most \d users? lies? between it and the counted median, .*",
         brief[1],
     )
     assert brief[2:] == [ONE_VALUE, "spent: epsilon 20 per user"]
@@ -55,7 +55,7 @@ def test_the_real_command(people: Path) -> None:
     q, value = table.splitlines()[1].split()
     who = "by counted values (one of each user's distinct values, chosen at random, moved into the bounds, in steps)"
     said = " ".join(said.split())  # lines are broken at the width of the terminal
-    assert said.startswith(f"The median is {value}. 95 times of 100, {who}, no more than ")
+    assert said.startswith(f"The median is {value}. With 95 % confidence, {who}, no more than ")
     assert q == "0.5"
     assert abs(int(value) - 500) < 5
     assert "spent: (20, 0)-DP per user, add-remove neighbours" in ended.stdout

@@ -58,13 +58,16 @@ def test_table(events: Path, dpselect: Command) -> None:
     lines = dpselect(*ask(events)).out.splitlines()
     assert lines[:3] == ["3 items, best first.", "", "rank  item"]
     assert lines[6] == ""
-    assert re.fullmatch(r"95 times of 100, order and choice of items are off by at most \d+ users?\.", lines[7])
+    assert re.fullmatch(
+        r"With 95 % confidence, no lower or missing item has over \d+ users? more\.",
+        lines[7],
+    )
     assert lines[8:] == ["spent: epsilon 30, delta 1e-06 per user"]
     ended = dpselect(*ask(events, "--explain"))
     assert ended.status == 0
     assert ended.err == ""
     lines = ended.out.splitlines()
-    assert lines[0].startswith("3 items, best first. 95 times of 100, an item that is left out, or stands below")
+    assert lines[0].startswith("3 items, best first. With 95 % confidence, an item that is left out or ranked")
     assert lines[2:4] == ["", "rank  item"]
     assert [line.split() for line in lines[4:7]] == [[str(rank), name] for rank, name in enumerate(ANIMALS, 1)]
     assert "spent: (30, 1e-06)-DP per user, add-remove neighbours" in lines
@@ -82,7 +85,7 @@ def test_the_extension_decides_the_format(name: str, events: Path, tmp_path: Pat
     path = tmp_path / name
     ended = dpselect(*ask(events, "--counts", "-o", path))
     assert (ended.status, ended.out) == (0, "")
-    beside = ended.err.startswith("3 items, best first.\n95 times of 100")
+    beside = ended.err.startswith("3 items, best first.\nEach with 95 % confidence")
     assert beside is (
         name not in ("top.txt", "top.json", "top.md")
     )  # rows alone have no room for what must be said of them
@@ -171,7 +174,7 @@ def test_items_that_must_not_come_back(events: Path, tmp_path: Path, dpselect: C
 def test_bottom_ends_the_list(events: Path, dpselect: Command) -> None:
     ended = dpselect(*ask(events, "-k", 5))
     assert ended.status == 0
-    assert "3 of at most 5 items: no other could be told" in ended.out
+    assert "3 of at most 5 items: no other could be released" in ended.out
     assert json.loads(dpselect(*ask(events, "-k", 5, "--format", "json")).out)["complete"] is False
 
 
@@ -204,7 +207,8 @@ def test_what_rose_most(dpselect: Command, tmp_path: Path) -> None:
     assert found[0] == "rank,item,gain,low,high"
     assert found[1].startswith("1,soup,")
     said = " ".join(dpselect("top", str(path), *asked).out.split())  # lines end at the width of the terminal
-    assert said.startswith("1 item by gained users from 2026-09 to 2026-10; an item that gained nothing or lost may")
+    first = "1 item by gained users from 2026-09 to 2026-10; an item that gained nothing or lost users may be listed"
+    assert said.startswith(first)
     alone = [one for one in asked if one not in ("--time", "at", "--period", "month", "--during", "2026-10")]
     refused = dpselect("top", str(path), *alone)
     assert refused.status == 2

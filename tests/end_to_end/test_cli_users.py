@@ -33,7 +33,7 @@ def test_the_real_command(people: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     said, table, good = ended.stdout.split("\n\n")
     assert said == "900 users, with noise."
-    assert good.startswith("95 times of 100, the true count is from low to high.\nspent: epsilon 50 per user")
+    assert good.startswith("With 95 % confidence, the true count is from low to high.\nspent: epsilon 50 per user")
     assert [line.split() for line in table.splitlines()] == [["count", "low", "high"], ["900", "900", "900"]]
     assert SECRET not in ended.stdout
 

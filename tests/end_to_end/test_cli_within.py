@@ -24,7 +24,7 @@ def test_a_top_k_says_its_price_first(events: Path, dpselect: Command) -> None:
     assert ended.status == 0
     assert ended.err == f"dpselect: within 20 users of the 2nd best costs epsilon {price}\n"
     assert f"spent: epsilon {price} per user" in ended.out
-    said = "95 times of 100, no item here has over 20 users fewer than the 2nd best, as was asked."
+    said = "With 95 % confidence, no item here has over 20 users fewer than the 2nd best, as was asked."
     assert said in " ".join(ended.out.split())
     assert dpselect("top", events, *TOP, "--quiet").err == ""
 

@@ -144,7 +144,7 @@ def test_wrong_noise_is_refused(twin: Callable[[Counts, Fraction, ExactDraws], C
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_the_interval_holds_95_times_of_100_and_half_of_it_does_not(count: int) -> None:
+def test_the_interval_holds_95_percent_and_half_of_it_does_not(count: int) -> None:
     plan = dps.Users().at(epsilon="1/2")
     assert isinstance(plan, UsersPlan)
     width, rate = plan.mechanism.width(0.05), float(plan.mechanism.rate)

@@ -82,7 +82,7 @@ def test_a_print_has_a_line_each_and_no_theory(name: str, monkeypatch: pytest.Mo
     assert beside <= 7, text  # a headline, and three lines of which each may be broken once
     assert [part for part in parts if part.startswith(("spent: ", "charged: "))] == []  # below how good it is
     assert text.count("spent: ") + text.count("charged: ") == 1
-    assert text.count("95 times of 100") <= 1
+    assert text.count("With 95 % confidence") <= 1
     assert found.explain().count("\n") > text.count("\n")
 
 
@@ -93,7 +93,7 @@ def test_explain_has_all_that_is_said(name: str) -> None:
     for sentence in (*found.privacy.sentences, found.privacy.promise):
         assert "".join(sentence.split()).lower() in words
     for sentence in found.accuracy.sentences:
-        if not (found.complete and found.groups is None and sentence.startswith("Should fewer come back")):
+        if not (found.complete and found.groups is None and sentence.startswith("If fewer come back")):
             assert all("".join(part.split()).lower().removesuffix(".") in words for part in sentence.split(". "))
     assert found.notes  # are whole too
     assert found.explain().endswith(found.notes[-1])
@@ -102,31 +102,31 @@ def test_explain_has_all_that_is_said(name: str) -> None:
 # ---- what it says -----------------------------------------------------------------------------------------
 
 SAYS = {
-    "top_k": "95 times of 100 each: a row's counted users are from low to high; ",
-    "noisy": "95 times of 100, all rows at once: the counted users are from low to high; ",
+    "top_k": "Each with 95 % confidence: a row's counted users are from low to high; ",
+    "noisy": "With 95 % confidence, all rows at once: the counted users are from low to high; ",
     "discover": " To find items each user counts for at most 2 items (chosen at random). ",
-    "choose": "95 times of 100, it has at most {gap} counted users fewer than the best of the domain. ",
-    "scores": "95 times of 100, its score is at most ",
+    "choose": "With 95 % confidence, it has at most {gap} counted users fewer than the best of the domain. ",
+    "scores": "With 95 % confidence, its score is at most ",
     "test draws": "NOT SECURE",
-    "histogram": "95 times of 100, all rows at once: the counted users are from low to high. Each user counts for ",
-    "union": "95 times of 100 each: a row's counted users are from low to high; a missing item may exist. Each user ",
-    "quantile": "95 times of 100, no answer is over {gap} users from the counted quantile, at any distance "
+    "histogram": "With 95 % confidence, all rows at once: the counted users are from low to high. Each user counts ",
+    "union": "Each with 95 % confidence: a row's counted users are from low to high; there may be others. Each user ",
+    "quantile": "With 95 % confidence, no answer is over {gap} users from the counted quantile, at any distance "
     "in value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10, in steps of 0.5. ",
-    "empty": "0 of at most 3 items: none could be told, which does not mean that there are none. ",
-    "paid": "order and choice of items are off by at most {gap} users. charged: ",
-    "by group": " in each group alone, order and choice of items are off by at most {gap} counted users. Each user ",
-    "counts by group": "; a group's order is off by up to {gap}; the users of a group are within ",
-    "discover by group": "95 times of 100 in each group alone, the order of what was found is off by at most {gap} ",
-    "no groups": "No groups: none could be told. A group that is missing need not be empty. ",
-    "quantile by group": "95 times of 100 in each group alone, no answer is over {gap} counted users from the counted "
-    "median, at any distance in value. Each user counts in one land (chosen at random). Counted: one of each ",
-    "median": "95 times of 100, at most {gap} users lie between it and the counted median, at any distance in "
+    "empty": "0 of at most 3 items: none could be released, though there may be some. ",
+    "paid": "no lower or missing item has over {gap} users more. charged: ",
+    "by group": " in each group alone, no lower or missing item has over {gap} counted users more. Each user ",
+    "counts by group": "; in a group, no lower or missing item has over {gap} more; the users of a group are within ",
+    "discover by group": "With 95 % confidence in each group alone, no lower item has over {gap} ",
+    "no groups": "No groups: none could be released. A group that is not shown may still have users. ",
+    "quantile by group": "With 95 % confidence in each group alone, no answer is over {gap} counted users from the "
+    "counted median, at any distance in value. Each user counts in one land (chosen at random). Counted: one of each ",
+    "median": "With 95 % confidence, at most {gap} users lie between it and the counted median, at any distance in "
     "value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 60. spent: epsilon 5 ",
     "median without bounds": "Counted: one of each user's distinct values, chosen at random, moved to six digits. ",
     "choose by group": "in each group alone, a choice has at most {gap} counted users fewer than the best. "
     "Each user counts in one land (chosen at random). spent: ",
-    "set union": " users with up to 2 items each is found; a missing item may exist. Each user counts for at most 2 ",
-    "no items of a union": "No items: none could be told, which does not mean that there are none. ",
+    "set union": " users with up to 2 items each is found; there may be others. Each user counts for at most 2 ",
+    "no items of a union": "No items: none could be released, though there may be some. ",
     "by weight": "Each user counts for at most 1 item (chosen at random) and gives an item at most 20,000 of minutes. ",
     "within": "no item here has over 100 users fewer than the 2nd best, as was asked. ",
 }
@@ -143,7 +143,7 @@ def test_the_words_of_a_print(name: str, said: str) -> None:
 def test_an_order_is_said_as_a_mistake_and_not_as_a_lead() -> None:
     for name in ("paid", "by group"):
         words = " ".join(str(more_kinds()[name]).split())
-        assert "off by at most" in words
+        assert "lower or missing item has over" in words
         assert " more than" not in words
 
 
@@ -152,9 +152,9 @@ def test_the_price_on_a_budget_is_its_share_and_then_epsilon() -> None:
     assert re.search(
         r"charged: \S+ % of the budget \(epsilon 3\); \S+ % left; at least [\d,]+ more like it fit now$", text
     )
-    receipt = Receipt("1 % of the budget; asked again, it is paid again: these rows may have changed", {})
+    receipt = Receipt("1 % of the budget; asking again costs again, as these rows may have changed", {})
     assert str(replace(release(["a"]), charged=receipt)).endswith("\ncharged: 1 % of the budget")
-    assert "asked again" in replace(release(["a"]), charged=receipt).explain()
+    assert "asking again" in replace(release(["a"]), charged=receipt).explain()
     monthly = replace(STATEMENT, unit="user in one month")
     assert str(replace(release(["a"]), charged=receipt, privacy=monthly)).endswith("; per user in one month")
     assert str(replace(release(["a"]), privacy=monthly)).endswith("1e-06 per user in one month")
@@ -254,7 +254,7 @@ def test_a_table_for_a_readme() -> None:
     assert lines[2].startswith("| DE | 1 | i")
     assert lines[3].startswith("|  | 2 | i")
     below = "\n".join(lines).split("\n\n")[1:]
-    assert [one.partition(" ")[0] for one in below] == ["95", "Each", "spent:"]
+    assert [one.partition(" ")[0] for one in below] == ["Each", "Each", "spent:"]
     assert all("\n" not in one.strip() for one in below)
 
 

@@ -80,8 +80,8 @@ def counted(*counts: int | None, labels: list[object] | None = None) -> dps.Rele
 
 def test_the_first_words_say_what_came_back_and_how_sure_it_is() -> None:
     page = Page(counted(30, 20)._repr_html_())
-    said = "An item that is left out, or stands below another, has at most 7 users more than that other."
-    first = f"2 items, best first. 95 times of 100, {said[0].lower()}{said[1:]}"
+    said = "An item that is left out or ranked below another has at most 7 users more than that other."
+    first = f"2 items, best first. With 95 % confidence, {said[0].lower()}{said[1:]}"
     assert page.text.removeprefix(STYLE).startswith(first)
     assert page.text.count("is left out") == 1  # said once
     assert counted(30, 20).explain().replace("\n", " ").startswith(first)
@@ -100,10 +100,10 @@ def test_words_come_before_the_table_and_theory_is_folded(name: str) -> None:
 
 
 SAID = {
-    "top_k": "3 items, best first.", "set": "3 items, in no order of rank.", "empty": "0 of at most 3 items: no other",
+    "top_k": "3 items, best first.", "set": "3 items, unranked.", "empty": "0 of at most 3 items: no other",
     "users": " users, with noise.", "users of groups": "The numbers of counted users of all 5 groups, with noise.",
     "histogram": "The numbers of counted users of all 5 items of the domain, with noise.", "scores": "Chosen: ",
-    "union": " that enough users share, in no order of rank.", "quantile": "The 0.25 and 0.5 quantiles are ",
+    "union": " that enough users share, unranked.", "quantile": "The 0.25 and 0.5 quantiles are ",
 }  # fmt: skip
 
 
@@ -140,10 +140,10 @@ TOLD = {
 
 @pytest.mark.parametrize(("good", "first", "others"), TOLD.values(), ids=list(TOLD))
 def test_the_first_of_how_good_it_is_follows_on_the_answer(good: Accuracy, first: str, others: tuple[str, ...]) -> None:
-    assert good.told == (f"95 times of 100, {first}", others)
+    assert good.told == (f"With 95 % confidence, {first}", others)
 
 
-def test_a_sentence_without_a_number_holds_not_95_times_of_100() -> None:
+def test_a_sentence_without_a_number_claims_no_confidence() -> None:
     nothing = Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
     assert nothing.told == ("", nothing.sentences)
     assert Accuracy().told == ("", ())
@@ -155,11 +155,11 @@ def test_a_sentence_without_a_number_holds_not_95_times_of_100() -> None:
 
 def test_a_lower_rank_with_a_larger_count_is_explained_once() -> None:
     found = counted(30, 20, 25, 26)
-    said = "Rank 3 (item 2) shows a larger count than rank 2 (item 1). That is no mistake"
-    assert "ranks and counts have noise of their own" in " ".join(str(found).split())
+    said = "Rank 3 (item 2) shows a larger count than rank 2 (item 1). This is expected"
+    assert "ranks and counts have separate noise, so they may disagree" in " ".join(str(found).split())
     assert "of their own" not in str(counted(30, 20, 20))
     for form in (found.explain().replace("\n", " "), Page(found._repr_html_()).text):
-        assert form.count("That is no mistake") == form.count(said) == 1
+        assert form.count("This is expected") == form.count(said) == 1
     assert said not in " ".join(found.notes)  # which are the same whatever the counts are
     assert "no mistake" not in counted(30, 20, 20).explain() + counted(30, 20, 20)._repr_html_()
     assert "no mistake" not in replace(found, kind=Kind.SET).explain()

@@ -133,8 +133,8 @@ def test_a_number_below_zero_has_no_bar() -> None:
 def test_a_histogram_is_in_its_own_order_and_its_whiskers_hold_at_once() -> None:
     picture = histogram("b", "a").plot()
     assert [mark.label for mark in rows(picture)[0].marks] == ["b", "a"]
-    assert "The whiskers hold all numbers without noise at once 95 times of 100." in picture.caption
-    assert "Each whisker holds its number without noise 95 times of 100." in counted().plot().caption
+    assert "The whiskers hold all numbers without noise at once with 95 % confidence." in picture.caption
+    assert "Each whisker holds its number without noise with 95 % confidence." in counted().plot().caption
 
 
 def test_of_many_items_and_groups_the_first_are_drawn() -> None:
@@ -157,7 +157,7 @@ def test_a_top_k_without_counts_shows_what_its_sentence_says() -> None:
     ]
     assert all(mark.bar is None and mark.dots == (0,) for mark in panel.marks)
     assert found.accuracy.told[0] in picture.caption
-    assert picture.alt == f"Ranks, and how sure they are. Best first: a, b. {found.accuracy.told[0]}"
+    assert picture.alt == f"Ranks and their uncertainty. Best first: a, b. {found.accuracy.told[0]}"
     (alone,) = rows(replace(found, accuracy=best_of(Fraction(1, 2), None)).plot())
     assert {mark.high for mark in alone.marks} == {0.5}
     (sure,) = rows(ranked("a", gap=0).plot())
@@ -406,7 +406,7 @@ def test_matplotlib_draws_the_same_marks() -> None:
     assert whiskers == [[4, 14]] * 3
     assert axes.get_ylim() == (2.5, -0.5)
     assert "per user" in axes.get_xlabel()
-    assert "95 times of 100" in axes.get_xlabel()
+    assert "with 95 % confidence" in axes.get_xlabel()
 
 
 def test_matplotlib_has_axes_for_every_panel(every: list[Picture], tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_json_form() -> None:
             "statement": list(STATEMENT.sentences),
         },
         "secure": True,
-        "accuracy": {"times_of_100": 95, "statement": []},
+        "accuracy": {"confidence_percent": 95, "statement": []},
         "exact": {
             "epsilon": "1/3",
             "delta": "1/1000000",
@@ -123,7 +123,7 @@ def test_empty_release_keeps_the_columns_that_were_asked_for() -> None:
     asked = Statement(**{**vars(STATEMENT), "parameters": {"k": 3, "epsilon_per_count": Fraction(1)}})
     empty = Release(items=(), ended=Ended.BOTTOM, counted=True, privacy=asked, secure=True)
     assert list(empty.to_columns()) == ["rank", "item", "count"]
-    said = "0 of at most 3 items: none could be told, which does not mean that there are none."
+    said = "0 of at most 3 items: none could be released, though there may be some."
     assert " ".join(str(empty).split()).startswith(said)
     assert empty.to_polars().shape == (0, 3)
 
@@ -191,7 +191,7 @@ def test_table() -> None:
 
 
 def test_a_short_answer_has_a_line_of_its_own() -> None:
-    assert "2 of at most 10 items: no other could be told" in str(release(["a", "b"], complete=False))
+    assert "2 of at most 10 items: no other could be released" in str(release(["a", "b"], complete=False))
     assert "at most 10 items" not in str(release(["a", "b"]))
 
 

@@ -299,19 +299,20 @@ def test_what_is_printed_fits_the_terminal(name: str, columns: int, monkeypatch:
     monkeypatch.setenv("COLUMNS", str(columns))
     text = str(kinds()[name])
     assert max(map(len, text.splitlines())) <= columns
-    assert text.index("95 times of") < text.index("spent: ")
+    words = " ".join(text.split())
+    assert words.index("95 % confidence") < words.index("spent: ")
     text = kinds()[name].explain()
     assert max(map(len, text.splitlines())) <= max(columns, 75)  # the promise is a line that is not broken
-    assert "95 times of" in text
-    assert text.index("95 times of") < text.index("spent: ") < text.index("how it was found")
+    text = " ".join(text.split())
+    assert text.index("95 % confidence") < text.index("spent: ") < text.index("how it was found")
 
 
 def test_an_empty_answer_says_what_to_look_at() -> None:
-    assert "what to look at: what `dpselect inspect` says of the rows, the filter" in " ".join(
+    assert "things to check: what `dpselect inspect` says of the rows, the filter" in " ".join(
         str(kinds()["empty"]).split()
     )
     assert "fewer k" in kinds()["empty"]._repr_html_()
-    assert "what to look at" not in str(kinds()["top_k"])
+    assert "things to check" not in str(kinds()["top_k"])
     assert "fewer k" not in str(by_names(votes(where="item = 'nobody'")).union(**USUAL))
 
 
@@ -384,7 +385,7 @@ def test_accuracy_is_words_and_numbers() -> None:
     found = kinds()["top_k"]
     said = found.to_dict()["accuracy"]
     assert isinstance(said, dict)
-    assert said["times_of_100"] == 95
+    assert said["confidence_percent"] == 95
     assert said["statement"] == list(found.accuracy.sentences)
     assert {"gap", "reach", "width_of_counts"} <= set(said)
     width = found.accuracy.numbers["width_of_counts"]

@@ -71,7 +71,7 @@ def test_listed_groups_are_shown_in_any_case(data):
     assert [group.values[0] for group in found.groups.shown] == ["DE", "LI", "XX"]
     assert [group.complete for group in found.groups.shown] == [True, False, False]
     assert not found.complete
-    assert "2 with no item that could be told: LI, XX" in found.text
+    assert "2 with no item that could be released: LI, XX" in found.text
     unlisted = data.top_k(2, epsilon=8, by="country")
     assert ["nobody has to know" in one.privacy.sentences[0] for one in (found, unlisted)] == [False, True]
 

@@ -47,7 +47,7 @@ def test_all_are_ranked_where_fewer_than_k_were_discovered():
     release = by_names(votes(max_items_per_user=3)).top_k(5, method="discover", **TERMS)
     assert release.labels == ["ant", "bee", "cat", "dog"]
     assert not release.complete
-    assert "4 of at most 5 items: no other could be told" in str(release)
+    assert "4 of at most 5 items: no other could be released" in str(release)
     assert "Items discovered: 4; all of them are ranked by the numbers of all their users" in " ".join(
         release.privacy.sentences
     )

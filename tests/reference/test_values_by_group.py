@@ -77,7 +77,7 @@ def test_no_group_that_can_be_told(ages):
     found = ages.median(bounds=(0, 120), step=1, epsilon="0.01", by="country", delta="1e-12")
     assert found.groups.shown == ()
     assert len(found) == 0
-    assert "No groups: none could be told" in found.text
+    assert "No groups: none could be released" in found.text
     chosen = dps.Dataset({"user": [], "option": [], "g": []}, user="user", item="option").choose(
         domain=DOMAIN, epsilon=1, by="g"
     )

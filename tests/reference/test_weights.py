@@ -79,7 +79,7 @@ def test_a_release_says_what_a_score_is():
         assert words in by_names(DATA).top_k(2, **known, method=method).accuracy.sentences[0]
     none = by_names(DATA).top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)
     said = " ".join(str(none).split())
-    assert said.startswith("0 of at most 2 items: none could be told, which does not mean that there are none.")
+    assert said.startswith("0 of at most 2 items: none could be released, though there may be some.")
     assert "gives an item at most 1,000,000 of minutes." in said
 
 

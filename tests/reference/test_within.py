@@ -135,7 +135,7 @@ def test_quantiles_and_unions_say_it_too(votes: dps.Dataset) -> None:
         assert release.accuracy.numbers["gap"] <= 30  # type: ignore[operator]
     found = by_names(votes).union(threshold=60, max_items_per_user=2)
     assert found.labels == ["ant", "bee", "cat"]
-    assert "finding an item 95 times of 100 if 60 users have it and no other item." in found.privacy.sentences[-2]
+    assert "finding an item with 95 % confidence if 60 users have it and no other item." in found.privacy.sentences[-2]
     assert found.privacy.parameters["threshold"] == 60
     assert found.accuracy.numbers["found_with_users"] <= 60  # type: ignore[operator]
     assert found.privacy.epsilon == plan_of("union", threshold=60, max_items_per_user=2).price.epsilon
@@ -166,7 +166,7 @@ def test_noise_on_the_largest_counts_is_priced_too() -> None:
     given = {"k": 3, "within": 60, "max_items_per_user": 2, "method": "limited-domain-laplace"}
     query, counted = plan_of("top_k", **given), plan_of("top_k", counts=True, **given)  # type: ignore[arg-type]
     assert query.asked is not None
-    assert "; all 3 come back 95 times of 100 if the 3rd best has over" in query.asked.before
+    assert "; all 3 come back with 95 % confidence if the 3rd best has over" in query.asked.before
     assert (query.selection.shortfall(None) or 0) <= 60
     assert counted.selection.width() <= 60
     assert counted.price.epsilon >= query.price.epsilon

@@ -43,7 +43,7 @@ class Check:
 
     @property
     def verdict(self) -> Verdict:
-        """Is the release what its question is planned as?"""
+        """Does the release match what its question would give?"""
         return worst(self.findings)
 
     @property

@@ -13,7 +13,7 @@ from dpselect.errors import ParameterError
 EXAMPLES = """
 examples:
   dpselect check top.json
-      Is the release what its question is planned as?
+      Does the release match what its question would give?
   dpselect check top.json --budget budget.sqlite
       And did this ledger pay for exactly this release, and no less than it costs?
   dpselect check top.json --registry top.yaml

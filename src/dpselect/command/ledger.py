@@ -56,8 +56,8 @@ STATED = {
     "epsilon": "the price, for everything that comes out",
     "delta": "the same; all of it counts as a failure",
     "unit": "whom the price is about, as the account says it, such as 'one user'",
-    "neighbors": "must be add-remove: one such unit comes or goes",
-    "note": "what it is for, as the record shall say",
+    "neighbors": "must be add-remove: one such unit is added or removed",
+    "note": "a note on what it is for, kept in the record",
 }
 
 # ---- what it understands ------------------------------------------------------------------------------------
@@ -81,13 +81,15 @@ def options(command: argparse.ArgumentParser) -> None:
         "--user",
         action="append",
         metavar="COLUMN",
-        help="which column holds the users, so that no question takes another; of several columns: once for each",
+        help="the column of users; questions with another one are refused; of several columns: once for each",
     )
     data.add_argument("--unit", metavar="TEXT", help="whom the promise is about (default: one user)")
     data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 20%% (default: 0)")
     data.add_argument("--period", choices=PERIODS, help="each such period has the whole promise for itself")
     data.add_argument("--time", metavar="COLUMN", help="which column says in which period a row is")
-    data.add_argument("--timezone", metavar="ZONE", help="whose days these are, such as Europe/Berlin (default: UTC)")
+    data.add_argument(
+        "--timezone", metavar="ZONE", help="the time zone of these days, such as Europe/Berlin (default: UTC)"
+    )
     grant = action("grant", "let an analyst use more of what is promised, or set the total")
     _whose(grant, required=True)
     grant.add_argument("--epsilon", required=True, metavar="E", help="how much epsilon, added to earlier grants")
@@ -110,13 +112,13 @@ def options(command: argparse.ArgumentParser) -> None:
         shown.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
         shown.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .svg")
     pending = action(
-        "pending", "reservations of questions that died or are at work, and whether they may have read rows"
+        "pending", "reservations of questions that are running or were interrupted, and whether they may have read rows"
     )
     _whose(pending, required=False)
     pending.add_argument(
         "--give-back",
         action="store_true",
-        help="free those that surely read no row; a question that still lives is refused when it comes to read",
+        help="free those that surely read no row; a question that is still running is refused before it reads rows",
     )
     pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
     verify = action("verify", "check every entry, sum and digest; exit status 0 only when all is clean")

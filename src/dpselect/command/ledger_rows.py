@@ -71,9 +71,9 @@ def balance_row(balance: Balance, standing: Standing) -> dict[str, Json]:
 OF_PROMISE = ("quota", "used", "own_left", "common_left")
 SHARES = ("reserved", "kept", "left", *OF_PROMISE)
 ONE_UNIT = """
-quota, used and both lefts are parts of what is promised: own left is what the quota has left, common left what all
-analysts have left together, and a question must fit into both. Small questions compose, so the epsilons of answers may
-add up to more than the epsilon that was granted: a quota caps a share of the promise, not their sum."""
+quota, used, own left and common left are parts of what is promised: own left is what the quota has left, common left
+what all analysts have left together, and a question must fit into both. Small questions compose, so the epsilons of
+answers may add up to more than the epsilon that was granted: a quota caps a share of the promise, not their sum."""
 
 
 def of_analyst(row: Mapping[str, Json]) -> dict[str, object]:

@@ -32,7 +32,7 @@ examples:
   dpselect mcp plays.parquet --user user --item artist --budget budget.sqlite --data plays --analyst agent --config
       What to put into the settings of a client.
 
-Grant an agent a quota of its own (docs/guides/agents.md). Answers leave at times that no row decides.
+Grant an agent a quota of its own (docs/guides/agents.md). Answers leave on a schedule that does not depend on the data.
 exit status: 0 the client left, 2 a parameter is wrong, 3 the data cannot be read, 6 the ledger cannot be used,
 130 interrupted, 1 anything else.
 """

@@ -49,7 +49,7 @@ examples:
   dpselect union mail.parquet --user sender --text body --ngrams 1-3 --epsilon 3 -o ngrams.txt
       The words, and up to three in a row, that enough people write.
 
-dpselect COMMAND --help tells more.
+See dpselect COMMAND --help for more.
 """
 
 

@@ -24,8 +24,9 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 """
 MOST_LINES = 8  # in the picture; the table has all periods
 SIDE_CHANNELS = (
-    "How long a question took, and how much memory, depends on the data a little; who must not see the data should not "
-    "be able to time questions. Failures after the first row are charged. Refusals and balances depend on the prices "
+    "How long a question took, and how much memory, depends on the data a little; people who must not see the data "
+    "should not be able to time questions. Failures after the first row are charged. Refusals and balances depend on "
+    "the prices "
     "of earlier answers, which the promise covers."
 )
 
@@ -120,7 +121,7 @@ def _cadence(found: Mapping[str, Any]) -> str:
         return "Nothing renews by itself: what is promised here is promised for good."
     return (
         f"A {found['period']} of new rows has a promise of its own. That of a {found['period']} that has passed is "
-        "never renewed, and no clock decides anything: questions name the periods that they are about."
+        "never renewed, and the date of a question does not matter: questions name the periods that they are about."
     )
 
 

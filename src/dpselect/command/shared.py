@@ -48,7 +48,13 @@ def result(command: Group, *, lines: bool = False) -> None:
     forms = (*FORMS, "lines") if lines else FORMS
     said = f"{', '.join(forms)}; else what -o says, or a table"
     option(group, "--format", choices=forms, metavar="NAME", help=said)
-    option(group, "-o", "--output", metavar="FILE", help="write here; an old file stays until all is written")
+    option(
+        group,
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write here; an existing file is replaced only once the output is complete",
+    )
     said = "add to a table: the promise, who counted, the method"
     option(group, "--explain", action="store_true", help=said)
     quiet(group)
@@ -60,7 +66,7 @@ def budget(command: Group) -> None:
     option(group, "--budget", metavar="FILE", help="the ledger that pays (dpselect ledger --help)")
     option(group, "--analyst", metavar="NAME", help="whose budget (default: your name on this computer)")
     option(group, "--data", default="default", metavar="NAME", help="what the ledger calls these data")
-    snapshot = "names the state of the data, to know a question again"
+    snapshot = "names this version of the data, so that a repeated question is recognised"
     option(group, "--snapshot", metavar="TEXT", help=snapshot, rare=True)
     fresh = "pay again for a question that was answered before"
     option(group, "--fresh", action="store_true", help=fresh, rare=True)

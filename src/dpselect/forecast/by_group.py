@@ -32,7 +32,7 @@ HOW_TO_READ = (
     "count, fall short of those of the best of every group.",
     "Threshold: how far bottom stands above the item at rank k_bar + 1 of a group, in users who count.",
 )
-WIDTH = "Width: a noisy count is so near to the true number of users who count, 95 times of 100."
+WIDTH = "Width: a noisy count is so near to the true number of users who count, with 95 % confidence."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,13 +115,13 @@ def _top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
         *_bound(terms.max_items_per_user),
         f"Each mechanism was run {_runs(chosen)}, planned and priced as for real data; ± is the standard "
         "deviation from one answer to the next.",
-        "Smallest count: how many users an item needs to have half a chance to come back. Lost: by how much the "
+        "Smallest count: how many users an item needs to come back with probability 1/2. Lost: by how much the "
         f"users of the items fall short of those of the best {terms.k}.",
     ]
     if any(row.threshold is not None for row in rows):
-        sentences.append("Threshold: where bottom stands; items that are not above it are rarely told.")
+        sentences.append("Threshold: what an item must exceed; items below it rarely come back.")
     if any(row.within is not None for row in rows):
-        sentences.append("Within: 95 times of 100 no item has over so many users fewer than the k-th best.")
+        sentences.append("Within: with 95 % confidence no item has over so many users fewer than the k-th best.")
     return Forecast(question="top_k", rows=rows, assumed=_assumed(vars(terms), crowd), sentences=tuple(sentences))
 
 
@@ -151,7 +151,7 @@ def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
         raise ParameterError("epsilon", f"be large enough for {', '.join(chosen)}", "smaller values")
     if terms.threshold is not None:
         near = f"{terms.threshold:,} users have it and no other item"
-        said.insert(0, f"Epsilon is what it costs to find an item, 95 times of 100, if {near}.")
+        said.insert(0, f"Epsilon is what it costs to find an item, with 95 % confidence, if {near}.")
     by = "for one draw of invented users" if sets else "at the expected weights"
     if any(name in union.POLICIES for name in chosen):
         by += f" (policies: in {union.ORDERS} orders of users and items)"
@@ -160,7 +160,7 @@ def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
         crowd.sentence(),
         *_bound(most),
         f"Items are sums of exact release probabilities {by}; ± is the standard deviation from one answer to the next.",
-        "Smallest count: how many users an item needs to have half a chance to come back. Lost: the part of all (user, "
+        "Smallest count: how many users an item needs to come back with probability 1/2. Lost: the part of all (user, "
         "item) pairs whose item is missing. Threshold: the weight that is released with probability one half.",
     ]
     if any(row.method in union.ROUNDS for row in rows):

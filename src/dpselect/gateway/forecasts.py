@@ -111,10 +111,10 @@ def _said(asked: AskedQuestion, row: Any, *, known: bool) -> list[str]:
         said.append(f"About {row.items:,.0f} items would come back, and {lost}.")
         if row.within is not None:
             said.append(
-                f"95 times of 100 none comes back with over {row.within:,} fewer of the users that count than the best."
+                f"With 95 % confidence none has over {row.within:,} fewer of the users that count than the best."
             )
         if row.smallest_count is not None and (not isinstance(wanted, int) or row.items < wanted - HALF):
-            said.append(f"An item needs about {row.smallest_count:,} users to have half a chance to come back.")
+            said.append(f"An item needs about {row.smallest_count:,} users to come back with probability 1/2.")
     return said
 
 

@@ -240,7 +240,7 @@ def shown(release: Release, start: int = 0) -> dict[str, Json]:
         "columns": [*columns],
         "rows": [row[0] if len(columns) == 1 else row for row in some[:ROWS]],
         **({"more": f"{len(some) - ROWS:,} more rows: answer with start={start + ROWS}"} if len(some) > ROWS else {}),
-        "how_near_95_times_of_100": [_safe(one, 1000) for one in good.sentences[:2]],
+        "how_near_at_95_percent": [_safe(one, 1000) for one in good.sentences[:2]],
         "cannot_tell": CANNOT.get(str((release.question or {}).get("verb")), "exact numbers"),
         "planted_text": _planted(release),
     }

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Ready = Callable[[Draws, Progress | None], "Release"]
 """Answers a question. Whoever calls it has seen to the price."""
-GOOD = f"how good an answer is (each line {TIMES} times of 100):"
+GOOD = f"how good an answer is (each line with {TIMES} % confidence):"
 PLANS = {
     "top_k": "top.plan:TopKPlan",
     "union": "union.plan:UnionPlan",

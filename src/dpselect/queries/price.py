@@ -225,4 +225,4 @@ def best(k: int) -> str:
 
 def times() -> str:
     """How often what is said holds."""
-    return f"{TIMES} times of 100"
+    return f"with {TIMES} % confidence"

@@ -1,7 +1,7 @@
 """How good an answer is, in words that need no theory, and the numbers in them. Proofs: docs/accuracy.md.
 
-Each sentence holds 95 times of 100, whatever the data: it rests on the parameters, on how many candidates there are and
-on the answer itself, never on a true count.
+Each sentence holds with 95 % confidence, whatever the data: it follows from the parameters, the number of candidates
+and the answer itself, never from a true count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BETA = 1 - TIMES / 100
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What holds `TIMES` times of 100, each sentence for itself; `numbers` are those in the sentences."""
+    """What holds with `TIMES` % confidence, each sentence for itself; `numbers` are those in the sentences."""
 
     sentences: tuple[str, ...] = ()
     numbers: Mapping[str, object] = field(default_factory=dict)
@@ -41,23 +41,23 @@ class Accuracy:
             return "", self.sentences
         first, _, more = self.sentences[0].partition(". ")
         inner = ": ".join(f"{part[0].lower()}{part[1:]}" for part in first.removesuffix(".").split(": "))
-        return f"{TIMES} times of 100, {inner}.", (more, *self.sentences[1:]) if more else self.sentences[1:]
+        return f"With {TIMES} % confidence, {inner}.", (more, *self.sentences[1:]) if more else self.sentences[1:]
 
     def to_dict(self) -> dict[str, Json]:
         """JSON types only."""
         numbers = {name: formatting.plain(value) for name, value in self.numbers.items()}
-        return {"times_of_100": TIMES, **numbers, "statement": list(self.sentences)}
+        return {"confidence_percent": TIMES, **numbers, "statement": list(self.sentences)}
 
 
 NOTHING = Accuracy()
-SHORT = "Should fewer come back than asked for: "  # begins what a list of all that was asked for need not say
+SHORT = "If fewer come back than asked for: "  # begins what a list of all that was asked for need not say
 OF_NOTHING = (SHORT, " is found if ", " to be found ")  # what is said of what is missing, also where all is
 CHOSEN = ("No other item of the domain has", "No other score is")  # of one that was chosen
-BELOW = "that is left out, or stands below another, has"  # of items best first
+BELOW = "that is left out or ranked below another has"  # of items best first
 OF_VALUES = "By counted values ("  # and then which
 AT_ONCE = "lie from low to high at once"  # of counts whose intervals hold together
 AS_ASKED = ", as was asked."  # ends what an accuracy that was asked for comes to
-NONE, NO_OTHER = "none could be told", "no other could be told"
+NONE, NO_OTHER = "none could be released", "no other could be released"
 
 
 DISCOVERED, OF_DOMAIN = "A discovered item", "An item of the domain"
@@ -93,7 +93,7 @@ def of_set(gap: int, scale: Scale = USERS) -> Accuracy:
 
 def by_place(gap: int, *, ranked: bool, scale: Scale = USERS) -> Accuracy:
     """Of items compared with the true ones, place by place."""
-    first = "At every rank" if ranked else "Put both in order: at every place"
+    first = "At every rank" if ranked else "With both in order, at every place"
     said = f"{first} the item here has at most {scale.said(gap)} less than the true one."
     return Accuracy((said,), {"gap": scale.value(gap)})
 
@@ -150,7 +150,7 @@ def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
 
 def counts_together(width: int, scale: Scale = USERS) -> Accuracy:
     """Of the noisy counts that chose the items: luck has raised them, so the interval must hold for all at once."""
-    luck = "The counts decided which items are here, so luck has raised them a little."
+    luck = "These counts selected the items, so they are a little too high on average."
     return Accuracy((f"{_at_once(width, scale)} {luck}",), {"width_of_counts": width})
 
 
@@ -180,7 +180,7 @@ def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:
 def counts_that_decided(width: int, scale: Scale) -> Accuracy:
     """Of the noisy counts of a union that decided which items it has."""
     said = (
-        f"The {scale.truth} of {ONE_ROW} lies from low to high, also where luck has lifted it above the threshold: "
+        f"The {scale.truth} of {ONE_ROW} lies from low to high, even if noise has lifted it above the threshold: "
         f"for counts far above it, {scale.noisy} and {width:,} less or more; {OUTSIDE}."
     )
     return Accuracy((said,), {"width_of_counts": width})

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from dpselect.release.accuracy import Accuracy
     from dpselect.release.groups import Groups
 
-SURE = f"{TIMES} times of 100"
+SURE = f"With {TIMES} % confidence"
 ALONE = " in each group alone"
-NOT_NONE = "which does not mean that there are none"
-NOT_ABSENT = "a missing item may exist"
+NOT_ABSENT = "there may be others"
 MANY = re.compile(r"Where (over .* million users) share one value")
 CANDIDATE = re.compile(r"A candidate of [\d,]+ tokens")
 LARGEST = 10**300  # of a bound
@@ -103,17 +102,17 @@ def headline(answer: Answer, said: str) -> str:
     """What came back, and what is not said by that."""
     used, found = answer.privacy.parameters, len(answer.items)
     if answer.groups is not None:
-        missing = "" if used.get("groups_listed") else " A group that is missing need not be empty."
+        missing = "" if used.get("groups_listed") else " A group that is not shown may still have users."
         return f"{said}{missing}"
     if not found:
-        return said.replace(NO_OTHER, NONE).replace(NONE, f"{NONE}, {NOT_NONE}")
+        return said.replace(NO_OTHER, NONE).replace(NONE, f"{NONE}, though there may be some")
     asked = used.get("q")
     if answer.kind is Kind.VALUES and isinstance(asked, tuple):
         shown = _values(answer)
         about = shown != [item.item for item in answer.items]
         return formatting.quantiles([float(q) for q in asked], shown, about=about)
     if not answer.complete:
-        return said.replace(NO_OTHER, f"{NO_OTHER}, {NOT_NONE}")
+        return said.replace(NO_OTHER, f"{NO_OTHER}, though there may be more")
     return said
 
 
@@ -206,8 +205,8 @@ def _order(answer: Answer) -> str:
         return ""
     most = _most(answer, "gap")
     if "found_with_users" in numbers:
-        return f"the order of what was found is off by at most {most}; {NOT_ABSENT}"
-    return f"order and choice of items are off by at most {most}"
+        return f"no lower item has over {most} more; {NOT_ABSENT}"
+    return f"no lower or missing item has over {most} more"
 
 
 def _counts(answer: Answer, *, apart: bool) -> str:
@@ -222,14 +221,14 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     elif _says(answer, AT_ONCE):
         said = [f"{SURE}, all rows at once: the {truth} {be} from low to high"]
     else:
-        said = [f"{SURE} each: a row's {truth} {be} from low to high"]
+        said = [f"Each {SURE[0].lower()}{SURE[1:]}: a row's {truth} {be} from low to high"]
     order = _order(answer)
     if apart:
-        said.append("ranks and counts have noise of their own")
+        said.append("ranks and counts have separate noise, so they may disagree")
     elif order and "within" not in numbers and "found_with_users" not in numbers:
-        whose = "the order is" if answer.groups is None else "a group's order is"
+        whose = "no" if answer.groups is None else "in a group, no"
         most = counted(numbers["gap"]) if truth == "counted users" else _most(answer, "gap")
-        said.append(f"{whose} off by up to {most}")
+        said.append(f"{whose} lower or missing item has over {most} more")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
     if "width_of_group_users" in numbers:

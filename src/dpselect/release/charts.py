@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_PANELS, MOST_IN_PANEL = 50, 12, 10
 NAMED = 5  # rows that the words of a picture name
-SURE = "95 times of 100"
+SURE = "with 95 % confidence"
 
 
 def picture(release: Answer) -> Picture | None:
@@ -79,7 +79,7 @@ def _ranks(release: Answer) -> Picture:
     gap = float(Fraction(str(release.accuracy.numbers["gap"])))
     marks = [_mark(release, place, dots=(0.0,), high=gap) for place in range(len(release.items))]
     across = Axis("more than the item of the row", -gap / 2 or -1, gap or 1, [(0, "0"), (gap, number(gap))])
-    title = f"{'Ranks' if _ranked(release) else 'Items'}, and how sure they are"
+    title = f"{'Ranks' if _ranked(release) else 'Items'} and their uncertainty"
     found = _items(release, title, marks, across, release.accuracy.told[0])
     return replace(found, alt=f"{found.alt} {release.accuracy.told[0]}")
 
@@ -170,7 +170,7 @@ def _distribution(release: Answer, drawn: Distribution) -> Picture:
         ),
     ]
     gap = release.accuracy.numbers.get("gap")
-    off = f"{SURE}, by counted values, no step is over {gap:,} users from its rank." if isinstance(gap, int) else ""
+    off = f"By counted values, {SURE}, no step is over {gap:,} users from its rank." if isinstance(gap, int) else ""
     left, right = percent(drawn.shares[0]), percent(1 - drawn.shares[-1])
     beyond = f"{left} of users lie below the first quantile and {right} above the last; neighbours are joined evenly."
     title = f"{len(drawn.values):,} noisy quantiles as a distribution"

@@ -18,5 +18,5 @@ def said(found: int, between: str, *, wanted: object, complete: bool, ranked: bo
     """What came back, in a sentence."""
     items = said_items(found) if complete else f"{found:,} of at most {formatting.counted(wanted)} items"
     how = (", best first" if ranked and found > 1 else "") if complete else f": {NO_OTHER}"
-    zero = "; an item that gained nothing or lost may stand here (it counts as 0)" if found else ""
+    zero = "; an item that gained nothing or lost users may be listed (it counts as 0)" if found else ""
     return f"{items} by gained users {between}{how}{zero}."

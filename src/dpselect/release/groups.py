@@ -110,7 +110,9 @@ class Groups:
             names = [", ".join(map(formatting.text, group.values)) for group in without[:NAMED]]
             more = f", and {empty - NAMED:,} more" if empty > NAMED else ""
             between = "; " if len(self.columns) > 1 else ", "
-            said += f"{'; ' if short else ', '}{empty:,} with no item that could be told: {between.join(names)}{more}"
+            said += (
+                f"{'; ' if short else ', '}{empty:,} with no item that could be released: {between.join(names)}{more}"
+            )
         return said
 
 

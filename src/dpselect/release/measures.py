@@ -44,9 +44,9 @@ def _said(measure: Measure, each: Fraction) -> str:
         )
     scale = float(measure.sensitivity * measure.step / each)
     return (
-        f"{name} is over the users of an item who have a number there: of every one the mean of {column} in their rows "
-        f"of it, each row moved to {low} to {high}. It is a sum of distances from the middle with discrete Laplace "
-        f"noise of scale {formatting.few(scale, 4)}, over a number of users with noise of scale "
+        f"{name} is over the users of an item who have a number there: for each of them, the mean of {column} in "
+        f"their rows of it, each row moved to {low} to {high}. It is a sum of distances from the middle with discrete "
+        f"Laplace noise of scale {formatting.few(scale, 4)}, over a number of users with noise of scale "
         f"{formatting.few(1 / float(each), 4)}."
     )
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Accuracy", "Ended", "Item", "Kind", "Measurement", "Receipt", "Release", "Statement"]
 
-GOOD = f"how good it is (each line {TIMES} times of 100):"
+GOOD = f"how good it is (each line with {TIMES} % confidence):"
 MEASURES = "measures"  # the parameter of a statement that says what was measured
 Place = str | os.PathLike[str]
 
@@ -333,7 +333,7 @@ class Release(Tabular, Generic[Label_co]):
         if self.of_domain:
             return f"The numbers of {self.unit} of all {items} of the domain, with noise."
         if self.kind is Kind.SET:
-            return f"{items}{' that enough users share' if wanted is None else ''}, in no order of rank."
+            return f"{items}{' that enough users share' if wanted is None else ''}, unranked."
         if len(self) == 1:
             chosen = bool(self.accuracy.sentences) and self.accuracy.sentences[0].startswith(CHOSEN)
             place = "candidate {} (counted from 0)" if self.privacy.parameters.get(FROM_ZERO) == 0 else "{}"
@@ -354,7 +354,7 @@ class Release(Tabular, Generic[Label_co]):
         if not self.items:
             fewer = ", fewer k" if self.privacy.parameters.get("k") is not None else ""
             lines.append(
-                "what to look at: what `dpselect inspect` says of the rows, the filter and the column of items, "
+                "things to check: what `dpselect inspect` says of the rows, the filter and the column of items, "
                 f"a larger epsilon or delta{fewer}"
             )
         if not self.secure:

@@ -99,8 +99,8 @@ def _whose(unit: str) -> tuple[str, ...]:
     """What a user is, and what is promised to whoever is several of them."""
     return (
         f"A user is one {unit}: every bound and every number of users is one of those.",
-        f"The promise is for one such {unit.rpartition(' ')[2]}, not for a whole user: who has m of them is promised "
-        "(m epsilon, delta (1 + e^epsilon + ... + e^((m-1) epsilon)))-DP.",
+        f"The promise is for one such {unit.rpartition(' ')[2]}, not for a whole user: somebody with m of them is "
+        "promised (m epsilon, delta (1 + e^epsilon + ... + e^((m-1) epsilon)))-DP.",
     )
 
 
@@ -131,14 +131,14 @@ def _in_period(said: Statement, periods: Periods) -> tuple[str, ...]:
     rows = f"Rows of {periods.text} count, by the time in their column {column} ({periods.timezone})"
     times = len(periods.all)
     if times == 1:
-        return (f"{rows}; what a user did in any other {periods.sort} has no part in this answer.",)
+        return (f"{rows}; rows of any other {periods.sort} do not affect this answer.",)
     from dpselect.accounting.groups import of_group
 
     whole = of_group(ApproxDP(said.epsilon, said.delta), times)
     price = f"({rounded_up(whole.epsilon)}, {rounded_up(whole.delta)})-DP" if whole.delta < 1 else "nothing"
     return (
-        f"{rows}, and a user is one user in one {periods.sort}: who is in several counts once in each, in every bound "
-        "and every number of users.",
+        f"{rows}, and a user is one user in one {periods.sort}: a user in several of them counts once in each, in "
+        "every bound and every number of users.",
         f"A whole user who is in m of these {times} {periods.sort}s is promised (m epsilon, delta (1 + e^epsilon + ... "
         f"+ e^((m-1) epsilon)))-DP, which for all {times} is {price}.",
     )

@@ -137,7 +137,7 @@ class Scale:
         column = formatting.text(self.totals.column)
         return (
             *who,
-            f"A score is a sum over users: of every user the total of {column} in their rows of the item, rounded to "
+            f"A score is a sum over users: for each user, the total of {column} in their rows of the item, rounded to "
             f"units of {unit} and cut to at most {most}. Rows that hold no number there, or one below 0, give nothing.",
             f"The cap of {most} is part of the question; the promise holds if it was not chosen by these data.",
         )

@@ -205,7 +205,7 @@ def remark(items: Sequence[Item], count: str) -> str:
             group = f"In {', '.join(map(formatting.brief, above.group))}: rank" if above.group else "Rank"
             return (
                 f"{group} {below.rank} ({formatting.brief(below.item)}) shows a larger {count} than rank {above.rank} "
-                f"({formatting.brief(above.item)}). That is no mistake: ranks and {count}s were drawn apart, each with "
-                "noise of its own."
+                f"({formatting.brief(above.item)}). This is expected: ranks and {count}s were drawn separately, "
+                "each with its own noise."
             )
     return ""

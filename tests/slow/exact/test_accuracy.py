@@ -1,4 +1,4 @@
-"""How good an answer is: what a release says holds 95 times of 100 by the exact law, over all small histograms.
+"""How good an answer is: what a release says holds with 95 % confidence by the exact law, over all small histograms.
 
 Each bound is also put to the test: one of half the size must be refused, by a histogram that is as bad as can be.
 """

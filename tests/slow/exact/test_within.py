@@ -1,5 +1,5 @@
-"""Accuracy first: what was asked for holds 95 times of 100 by the exact law at the price that follows, over all small
-histograms, and not at the price before it. Wrong prices are refused.
+"""Accuracy first: what was asked for holds with 95 % confidence by the exact law at the price that follows, over all
+small histograms, and not at the price before it. Wrong prices are refused.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def test_all_come_back_where_the_kth_best_is_as_far_up_as_is_said_before() -> No
     query = plan_of("top_k", within=WITHIN, k=2, k_bar=3, delta=Fraction(1, 5))
     reach = query.selection.reach()
     assert query.asked is not None
-    assert f"all 2 come back 95 times of 100 if the 2nd best has over {reach} users more" in query.asked.before
+    assert f"all 2 come back with 95 % confidence if the 2nd best has over {reach} users more" in query.asked.before
     for after in (0, 3):
         up = after + reach + 1  # type: ignore[operator]
         assert chance(law(query.selection.selector, (up, up, after, after)), lambda a: len(a) < 2) <= BETA

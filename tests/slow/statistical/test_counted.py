@@ -23,7 +23,7 @@ from dpselect.testing.exact import SeededDraws
 from tests.by_names import by_names, plan_of
 from tests.statistical.judge import tail
 
-LEVEL = 0.05  # of the test that may refute 95 times of 100; draws repeat, so no run is unlucky
+LEVEL = 0.05  # of the test that may refute with 95 % confidence; draws repeat, so no run is unlucky
 INTERVALS = 200
 KEYS = 4  # samples of the bound
 GROUPS, ITEMS, MONTHS = range(5), range(10), 3
@@ -144,7 +144,7 @@ ASKED = {
 
 
 def refuted(inside: int, of: int) -> bool:
-    """Does the exact binomial tail refute that a sentence holds 95 times of 100?"""
+    """Does the exact binomial tail refute that a sentence holds with 95 % confidence?"""
     return 1 - tail(of, 0.95, inside + 1) < LEVEL
 
 

@@ -296,7 +296,7 @@ async def record(request: Request) -> Response:
 
 @PAGES.at("GET", "/owner", OWNER)
 async def owner(request: Request) -> Response:
-    """Data as declared, people and quotas, and questions that wait for a second pair of eyes."""
+    """Data as declared, people and quotas, and questions that wait for somebody's approval."""
     jobs = [job for job in await call(request, views.questions) if job["state"] == "approval"]
     return page(
         request,

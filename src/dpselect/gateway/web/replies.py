@@ -101,7 +101,7 @@ class CountOf(TypedDict):
 class Accuracy(TypedDict):
     """How good an answer is."""
 
-    times_of_100: float
+    confidence_percent: float
     statement: list[str]
 
 

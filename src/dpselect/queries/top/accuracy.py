@@ -18,7 +18,7 @@ Planned = Callable[[Fraction], Selection]
 def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[AskedAccuracy, Selection]:
     """The cheapest plan whose items and counts are near: no item has over `wanted` users fewer than the k-th best.
 
-    What it says of items and what it says of all counts at once hold 95 times of 100 each.
+    What it says of items and what it says of all counts at once hold with 95 % confidence each.
     """
     candidates = None if domain is None else most_items(domain)
     if domain is not None and candidates is None:

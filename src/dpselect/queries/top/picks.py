@@ -192,8 +192,8 @@ class LimitedTop(UnknownTop):
         touched = "any number of items" if most is None else f"at most {accuracy.said_items(most)}"
         sentences += [
             f"One user counts for {touched}.",
-            f"An item comes out only if it beats bottom, which stands {self.scale.about(s.height)} above the "
-            f"{self.scale.score} of rank k_bar + 1 = {self.k_bar + 1:,}.",
+            f"An item comes back only if it beats a noisy threshold (bottom), {self.scale.about(s.height)} above the "
+            f"{self.scale.score} at rank k_bar + 1 = {self.k_bar + 1:,}.",
         ]
         return used, sentences
 

@@ -104,7 +104,7 @@ class Selection(ABC):
         return False
 
     def shortfall(self, candidates: int | None) -> int | None:  # noqa: ARG002 - only a known domain has a number of them
-        """No item that comes back has fewer users than the k-th best by more, `TIMES` times of 100; None: not known."""
+        """No item that comes back has fewer users than the k-th best by more, with 95 % confidence; None: not known."""
         return None
 
     @property
@@ -114,7 +114,7 @@ class Selection(ABC):
         return {"counted": self.counter is not None, "width": width, "scale": self.scale}
 
     def width(self) -> int:
-        """All counts that were asked for lie within so many users of what they count at once, `TIMES` times of 100."""
+        """With 95 % confidence all counts that were asked for lie within so many users of what they count, at once."""
         return 0 if self.counter is None else self.counter.width(BETA, self.counter.k)
 
     def reach(self) -> int | None:
