@@ -88,7 +88,7 @@ def test_heights_are_said_without_exponents():
     plan = plan_of("top_k", k=2, epsilon="0.1", delta="1e-6", by_weight="minutes", at_most=60).selection
     height = int(float(f"{plan.selector.height:.4g}"))
     assert height > 10_000
-    assert f"bottom, which stands {height:,} of minutes above the sum of rank" in " ".join(said.split())
+    assert f"(bottom), {height:,} of minutes above the sum at rank" in " ".join(said.split())
 
 
 def test_names_of_columns_do_not_steer_a_terminal():

@@ -148,8 +148,8 @@ class TopByGroup(Selection):
             used["epsilon_per_group"] = self.of_groups.epsilon_per_count
         sentences = [self.reason, *self._by_weights(), *self._in_a_group()]
         sentences.append(
-            f"An item comes back only if it beats a noisy threshold (bottom), {self.scale.about(each.height)} above the "
-            f"{self.scale.score} at rank k_bar + 1 = {self.k_bar + 1:,} of its group."
+            f"An item comes back only if it beats a noisy threshold (bottom), {self.scale.about(each.height)} above "
+            f"the {self.scale.score} at rank k_bar + 1 = {self.k_bar + 1:,} of its group."
         )
         return self.stated(used, sentences)
 
