@@ -27,7 +27,7 @@ DAYS = 12
 INTRODUCTION = """\
 # Gallery
 
-Every picture that dpselect draws, with its call, of the data of `dpselect demo`.
+Every picture that dpselect draws, with the call that makes it, using the data of `dpselect demo`.
 `./dev bench gallery` makes this page; draws are private, so numbers differ each time.
 
 `plot` returns a picture and needs no other package.
@@ -75,13 +75,13 @@ PICTURES = (
     Picture(
         "top",
         "The top k, with counts",
-        "Best first; each whisker holds the true number of users of its item with 95 % confidence.",
+        "Best first; each error bar contains the item's true number of users with 95 % confidence.",
         "artists.top_k(10, epsilon=1, counts=True).plot()",
     ),
     Picture(
         "ranks",
         "The top k, without counts",
-        "The mark at the right is how many users more an item below, or one left out, has at most.",
+        "The mark on the right is the most by which a lower or missing item could exceed this one, in users.",
         "artists.top_k(5, epsilon=1).plot()",
     ),
     Picture(
@@ -99,7 +99,7 @@ PICTURES = (
     Picture(
         "histogram",
         "A histogram",
-        "In the domain's order; the whiskers hold all at once.",
+        "In the domain's order; all error bars contain their true values at the same time, with 95 % confidence.",
         'countries.histogram(domain=COUNTRIES, epsilon="0.05").plot()',
     ),
     Picture(
@@ -117,7 +117,7 @@ PICTURES = (
     Picture(
         "distribution",
         "Many quantiles: a distribution",
-        "From nine quantiles on: steps of the share of users up to each value, and bars between round numbers, in "
+        "With nine or more quantiles: steps of the share of users up to each value, and bars between round numbers, in "
         "which users between two quantiles are spread evenly.\n"
         "A step's error is given in users, as their number is private.",
         "minutes.quantile([place / 20 for place in range(1, 20)], bounds=(0, 60), step=1, epsilon=1).plot()",
@@ -139,7 +139,7 @@ PICTURES = (
     Picture(
         "ledger",
         "The spending of a ledger",
-        "How much of each budget is used after each entry, as by `dpselect ledger show --plot`.\n"
+        "How much of each budget is used after each entry; `dpselect ledger show --plot` draws the same.\n"
         "A line falls where an answer cost less than was reserved.",
         "ledger.plot()",
     ),

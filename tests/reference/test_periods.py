@@ -172,7 +172,7 @@ def said(asked: dps.Dataset, now: str = "2030-01-01") -> list[str]:
 
 def test_a_statement_says_whose_promise_it_is() -> None:
     (one,) = said(data(during="2026-10"))
-    assert one.startswith("Rows of 2026-10 count, by the time in their column at (UTC); rows of any other month do not affect")
+    assert one.startswith("Rows of 2026-10 count, by the time in their column at (UTC); rows of any other month do not")
     whose, whole = said(data(during="2026-09..2026-11"))
     assert "a user is one user in one month" in whose
     assert whole.endswith("which for all 3 is (1.5, 0)-DP.")
