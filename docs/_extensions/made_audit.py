@@ -34,7 +34,7 @@ def rooms(_page: str, _argument: str) -> str:
         found.append([f"`{room}`", str(len(files)), f"{sum(map(_lines, files)):,}", _noticed(planted.get(room))])
     total = [file for file in FILES if room_of(file) in BASE]
     found.append(["all", str(len(total)), f"{sum(map(_lines, total)):,}", ""])
-    return table(["room", "files", "code lines", "planted faults in quick tests"], found)
+    return table(["room", "files", "code lines", "planted faults"], found)
 
 
 def _noticed(row: dict[str, str] | None) -> str:
@@ -43,7 +43,8 @@ def _noticed(row: dict[str, str] | None) -> str:
         return "none planted"
     tried = int(row["mutants"]) - int(row["not_begun"])
     noticed = int(row["killed"]) + int(row["killed_by_tests_written_now"])
-    return f"{tried} of {row['mutants']} tried: {noticed} noticed, {row['survived']} missed"
+    slow = row["killed_by_slow_tests"]
+    return f"{tried} of {row['mutants']} tried: {noticed} noticed, {slow} by slow tests only, {row['survived']} missed"
 
 
 def files(_page: str, places: str) -> str:
@@ -51,7 +52,7 @@ def files(_page: str, places: str) -> str:
     found = [
         file for place in places.split() for file in FILES if place in (file, file.rpartition("/")[0]) and _lines(file)
     ]
-    return table(["file", "lines", "what it does", "tests and twins that name it"], map(_row, found))
+    return table(["file", "lines", "what it does", "tests and twins"], map(_row, found))
 
 
 def others(_page: str, _argument: str) -> str:
@@ -69,9 +70,10 @@ def _row(file: str) -> list[str]:
         if file in names:
             (twins if path.startswith("tests/twins/") else tests).append(path)
     most = sorted(tests, key=lambda path: (len(_named()[path]), path))[:MOST_TESTS]
-    shown = [f"`{path.removeprefix('tests/')}`" for path in (*most, *twins[:MOST_TESTS])]
-    more = len(tests) + len(twins) - len(shown)
-    words = [*shown, f"{more} more"] if more else shown
+    paths = [*most, *twins[:MOST_TESTS]] or _run_it()[file]
+    shown = [f"`{path.removeprefix('tests/')}`" for path in paths]
+    more = len(tests) + len(twins) - len(paths)
+    words = [*shown, f"{more} more"] if more > 0 else shown
     return [f"`{file}`{_proof(file, text)}", str(_lines(file)), said, ", ".join(words)]
 
 
@@ -87,6 +89,13 @@ def _proof(file: str, text: str) -> str:
             if re.search(rf"(?<!\[)`{name}`", path.read_text("utf-8")):
                 return f" ([proof](../mechanisms/{path.name}))"
     return ""
+
+
+@cache
+def _run_it() -> dict[str, list[str]]:
+    """For every file of the package the files of tests that run most of it and little else."""
+    with (ROOT / "benchmarks" / "results" / "tests_of_files.csv").open(encoding="utf-8") as lines:
+        return {row["file"]: row["tests"].split() for row in csv.DictReader(lines)}
 
 
 @cache

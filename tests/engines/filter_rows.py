@@ -361,6 +361,7 @@ OTHERS = {
         (
             "1e198 * wild > 0",
             "1e-199 / wild > 0",
+            "1e198 / abs(wild) > 0",
             "1e-296 * wide::DOUBLE > 0",
             "1e270 * wide::DOUBLE > 0",
             "1e290 * written::DOUBLE > 0",

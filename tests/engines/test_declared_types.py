@@ -207,3 +207,27 @@ def test_a_user_of_a_decimal_of_too_many_digits_changes_nobody():
     bits = b"".join(one.to_bytes(16, "little", signed=True) for one in (700, 700, 700, 10**20 + 700))
     price = pa.Array.from_buffers(pa.decimal128(5, 2), 4, [None, pa.py_buffer(bits)])
     assert top(pa.table({"user": ["a", "b", "c", "d"], "item": price})) == [(Decimal("7.00"), 3)]
+
+
+@pytest.mark.parametrize(("unit", "second"), [("s", 1), ("ms", 1000)])
+def test_moments_of_the_first_and_the_last_second_are_read(unit, second):
+    first, last = -62_135_596_800, 253_402_300_799
+    ticks = [(first - 1) * second, first * second, last * second, (last + 1) * second]
+    read = readable(pa.array(ticks).cast(pa.timestamp(unit, "UTC")), "x")
+    assert read.cast(pa.int64()).to_pylist() == [None, first * 10**6, last * 10**6, None]
+
+
+class Own(pa.ExtensionType):
+    """A type that nobody else knows."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.int64(), "somebody.own")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+
+def test_a_type_of_somebody_is_read_as_what_it_is_made_of():
+    own = pa.ExtensionArray.from_storage(Own(), pa.array([7, 7, None]))
+    assert readable(own, "x").equals(pa.array([7, 7, None]))
+    assert top(pa.table({"user": ["a", "b", "c"], "item": own})) == [(7, 2)]

@@ -217,10 +217,12 @@ REFUSED = {
     "day > TIMESTAMPTZ '2024-01-01'": "cannot be read",
     "(" * 61 + "flag" + ")" * 61: "nested too deep",
     "NOT " * 10_000 + "flag": "nested too deep",
-    "n = 1" + " + 1" * 101: "nested too deep",
+    "n = 1" + " + 1" * 99: "have at most 64 operators",
+    "n = 1" + " + 1" * 100: "nested too deep",
     "flag OR " * 20_000 + "flag": "have at most 64 operators, got 20,000\nhint: IN takes a list",
     "n = " + "1 / abs(" * 25 + "n" + ")" * 25: "have at most 64 operators",
     "NULLIF(" * 30 + "n" + ", 1)" * 30 + " = 1": "have at most 64 operators",
+    " * ".join(["COALESCE(n, 1)"] * 4) + " > 1": "have at most 64 operators, got 74",  # each may be as large as n
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from dpselect._ground.domain import UNSEEN, Listed, Size, Span
 from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.memory import VARIABLE
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.registry import open_engine
 from dpselect.engines.sql.engine import SqlEngine
@@ -39,6 +40,16 @@ def engine(address: str, *, user: str = "user", item: str = "item", **more: obje
 @pytest.fixture
 def awkward(new_database: NewDatabase) -> str:
     return filled(new_database(), AWKWARD)
+
+
+def test_what_would_not_fit_is_refused(new_database, monkeypatch):
+    rows = [(f"user {n}", f"secret {n}", 1) for n in range(100)]
+    with engine(filled(new_database(), rows)) as found:
+        assert found.contributions().size == 100
+        monkeypatch.setenv(VARIABLE, "5kB")
+        with pytest.raises(DataError, match=r"^these rows need about 1 GiB of memory, more than there is") as caught:
+            found.contributions()
+    assert "secret" not in str(caught.value)
 
 
 # ---- the same histogram -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
+from dpselect.errors import ParameterError
 from dpselect.flat import dataset_of
 from tests.engines.every_engine import Held, Hold
 from tests.engines.sources import AWKWARD as PLAIN
@@ -93,6 +94,13 @@ def test_users_of_every_source(source: str, tmp_path: Path) -> None:
     assert numbers(data) == [len({user for user, _, _ in PLAIN if user is not None})]
     known = dps.By("item", groups=["popular", "alone", "zz"], max_groups_per_user=3)
     assert numbers(data, by=known) == [11, 1, 0]
+
+
+def test_groups_that_do_not_fit_are_refused_before_a_budget_pays(hold: Hold) -> None:
+    budget = dps.Budget(epsilon=1)
+    with pytest.raises(ParameterError, match="groups must"):
+        asked(hold(AWKWARD), budget=budget).users(by=dps.By("text", groups=[1, 2]), epsilon=1)
+    assert budget.left == 1
 
 
 TIMED = pa.table(

@@ -56,6 +56,23 @@ def test_progress_does_not_tell_how_many_rows_there_are(workspace, monkeypatch):
         assert workspace._done() == 0.0
 
 
+@pytest.mark.parametrize("ask", ["grouped", "contributions"])
+def test_every_statement_of_a_question_tells(monkeypatch, ask):
+    told, guarded = [], Workspace.guarded
+
+    def watched(self, work, *, progress=None):
+        told.append(progress)
+        return guarded(self, work, progress=progress)
+
+    def progress(_: float | None) -> None:
+        """What the caller gave."""
+
+    with DuckDBEngine({"user": [1, 2], "item": ["a", "b"]}, user="user", item="item", key=b"k") as engine:
+        monkeypatch.setattr(Workspace, "guarded", watched)
+        getattr(engine, ask)(progress=progress)
+    assert set(told) == {progress}
+
+
 def test_questions_that_end_before_the_first_look_tell_nothing(monkeypatch):
     monkeypatch.setattr("dpselect.engines.waiting.POLL", 600)  # a busy machine needs more than a look's usual time
     told = []

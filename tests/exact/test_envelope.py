@@ -28,6 +28,18 @@ def levels(ways, k: int, rate: Fraction, counts=COUNTS) -> Levels:
     return Levels(rate, rows.spread, ways(rows), cuts(rate, rows.spread, ways(rows).log))
 
 
+class PairAmongMany:
+    """The two of the last family lie far below their common bound; every other family has one."""
+
+    sizes = (1,) * 15 + (2,)
+
+    def fall(self, family: int, x: int, bits: int) -> arb:  # noqa: ARG002 - it is exact
+        return arb(2) ** (-40 * x)
+
+    def rise(self, family: int, x: int, bits: int) -> arb:  # noqa: ARG002 - it is exact
+        return arb(2) ** (40 * x)
+
+
 SHAPES: dict[str, Masses] = {
     "sets": levels(SetWays, 3, Fraction(1, 2)),
     "sets, steep": levels(SetWays, 4, Fraction(3)),
@@ -39,6 +51,7 @@ SHAPES: dict[str, Masses] = {
     "classes with a far window": Classes(ranked(COUNTS, 3), Fraction(1, 2), 5),
     "classes, steep": Classes.of(ranked(COUNTS, 1), Fraction(9)),
     "all there is": Classes.of(ranked(COUNTS, 9), Fraction(1)),
+    "a pair among many": PairAmongMany(),
 }
 
 

@@ -236,6 +236,12 @@ def test_members_of_a_group_are_taken_in_a_uniformly_random_order():
     assert same(law(run), uniform(permutations(range(4))))
 
 
+def test_what_is_taken_behind_a_window_is_not_missing_inside():
+    peel = Peel(SeededDraws(1), Weights(np.array([3, 2, 1]), Fraction(1)), 3)
+    peel.taken = {1: 1, 2: 1}
+    assert peel._copies(slice(0, 2)).tolist() == [1, 0]
+
+
 def test_a_candidate_beyond_the_window_is_one_of_all_that_are():
     """A group in proportion to its size."""
     weights = Weights(np.array([100, 0, 1]), Fraction(1), np.array([1, 5, 2]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 
@@ -33,6 +34,7 @@ from dpselect.mechanisms.set_union.release_laws import (
     smallest_deviation,
     threshold,
 )
+from dpselect.mechanisms.set_union.renyi_curve import _moment
 from tests.exact.laws import BITS
 
 DELTA = Fraction(math.exp(-10))
@@ -190,3 +192,11 @@ def test_parameters_are_refused_by_name(build, parameter):
     with pytest.raises(ParameterError) as caught:
         build()
     assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.125, 0.5), (0.5, 0.875)])
+@pytest.mark.parametrize("n", [1, 3, 40])
+def test_the_moment_of_two_coins_is_the_larger_of_both_sums(low, high, n):
+    p, q = Fraction(low), Fraction(high)
+    both = [a * (a / b) ** n + (1 - a) * ((1 - a) / (1 - b)) ** n for a, b in ((p, q), (q, p))]
+    assert _moment(np.array([low, high]), 0, 1, n) == pytest.approx(float(max(both)), rel=1e-13)

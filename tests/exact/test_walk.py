@@ -120,15 +120,16 @@ def test_a_large_set_lies_within_its_reach():
     assert all(rank < end for rank, end in zip(ranks, reach, strict=True))
 
 
-def test_tails_that_do_not_rise_are_listed():
+@pytest.mark.parametrize(("held", "most"), [(20, 18), (28, 20)])  # with one tail, with both
+def test_tails_that_do_not_rise_are_listed(held, most):
     """A tail is taken for one only where a ball says so: with wide balls everything is in the core."""
     path = Paths.of([40, 60, *[90] * 30])
-    close = path.walk.ways(1, 20) if path.walk else None
+    close = path.walk.ways(1, held) if path.walk else None
     assert close
     tables = path.tables(128)
     for error, whole in ((close.error, False), (0.9, True)):
-        split = paths.Halving.of(lambda bits: path.ways(tables, 1, 20, bits), replace(close, error=error), 0, 18)
-        assert (len(split.core) == 19) == whole
+        split = paths.Halving.of(lambda bits: path.ways(tables, 1, held, bits), replace(close, error=error), 0, most)
+        assert (len(split.core) == most + 1) == whole
         numbers = [[float(split.exact(128)[r].log()) for r in family] for family in split.families]
         assert all(sorted(n) == n for n in numbers)
-        assert sorted(r for family in split.families for r in family) == list(range(19))
+        assert sorted(r for family in split.families for r in family) == list(range(most + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 
 from tests.house.rules import FILES, ROOMS, ROOT, room_of, sources
@@ -35,3 +36,10 @@ def test_the_auditors_page_has_every_file() -> None:
     folders = [folder for line in re.findall(r"<!-- made: audit (.+) -->", PAGE) for folder in line.split()]
     assert {*folders} == {file.rpartition("/")[0] or file for file in FILES if room_of(file) in BASE}
     assert len(folders) == len(set(folders))
+
+
+def test_tests_are_listed_for_every_file() -> None:
+    with (ROOT / "benchmarks" / "results" / "tests_of_files.csv").open(encoding="utf-8") as lines:
+        tests = {row["file"]: row["tests"].split() for row in csv.DictReader(lines)}
+    assert {file for file in FILES if room_of(file) in BASE} <= tests.keys() <= {*FILES}
+    assert [path for paths in tests.values() for path in paths if not (ROOT / path).is_file()] == []

@@ -112,6 +112,13 @@ def test_what_must_be_held_is_what_a_question_holds_by_itself() -> None:
     assert to_hold(limits, answered, Spent(Fraction(1, 5), Fraction(9, 10))) == ("90 %", "85 %")  # adding is no more
 
 
+def test_what_is_left_is_counted_by_both_sums_only_where_both_limits_have_them() -> None:
+    both, added = (Limits(Fraction(1), renyi, Fraction(1)) for renyi in (Fraction(1), None))
+    used = Spent(Fraction(9, 10), Fraction(15, 100))
+    left = [one.left(used, other) for one, other in ((both, both), (both, added), (added, both), (added, added))]
+    assert left == [Fraction(85, 100), Fraction(1, 10), Fraction(1, 10), Fraction(1, 10)]
+
+
 def test_the_last_digit_counts(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, 0)
     least = Charge(Fraction(1, 10**30), Fraction(0))

@@ -11,7 +11,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.command.report_page import page
-from dpselect.ledger import Account, Charge, EntryKind, Ledger
+from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger
 from dpselect.ledger.ledger import Ledger as WholeLedger
 from dpselect.ledger.report import report
 from tests.ledger.test_forks import in_a_child
@@ -94,6 +94,19 @@ def test_however_the_block_ends(ledger: Ledger, ann: Account, budget: dps.Budget
         raise kind
     assert ledger.balance(ann).spent.epsilon == Fraction(1, 100)
     assert kinds(ledger) == DONE
+
+
+def test_what_cannot_begin_is_given_back(
+    ledger: Ledger, ann: Account, budget: dps.Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise dps.LedgerError("the disk is full")
+
+    monkeypatch.setattr(WholeLedger, "start", full)
+    with pytest.raises(dps.LedgerError, match="the disk is full"):
+        budget.spend(**PRICE)
+    assert ledger.balance(ann).reserved == ledger.balance(ann).spent == ZERO
+    assert kinds(ledger) == [EntryKind.HOLD, EntryKind.RETURN]
 
 
 def test_without_a_block_it_stays_reserved(ledger: Ledger, ann: Account, budget: dps.Budget) -> None:

@@ -1,9 +1,10 @@
-"""Plants faults in the code, and says which no test notices: `lines` once, then `run`."""
+"""Plants faults in the code, and says which no test notices: `lines` once, then `run`; `tests` lists tests of files."""
 
 from __future__ import annotations
 
 import argparse
 import compileall
+import csv
 import json
 import multiprocessing
 import os
@@ -26,10 +27,12 @@ from typing import Any
 from coverage import CoverageData
 
 from tests import postgres
+from tests.mutants.narrowest import narrowest
 from tests.mutants.operators import PACKAGE
 from tests.mutants.planting import COSTS, FAILED, ROOMS, Mutant, run, sample
 
 ROOT = Path(__file__).resolve().parents[2]
+TESTS_OF_FILES = ROOT / "benchmarks" / "results" / "tests_of_files.csv"
 PYTEST = [sys.executable, "-m", "pytest", "-p", "tests.mutants.planting", "-p", "no:cacheprovider"]
 LEFT_OUT = re.compile("spark|chromium", re.IGNORECASE)  # a JVM or a browser for each mutant takes too long
 # A run with so many times the processor's seconds, and these more, is in a loop without end; so is a longer wait.
@@ -42,7 +45,7 @@ VERDICTS = ("killed", "survived", "undecided", "no test runs the line", "not beg
 
 
 def main(arguments: list[str]) -> int:
-    """One of the two steps."""
+    """One of the steps."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / ".mutants", help="where notes and results are kept")
     steps = parser.add_subparsers(dest="step", required=True)
@@ -55,12 +58,15 @@ def main(arguments: list[str]) -> int:
     run.add_argument("--minutes", type=float, default=60, help="no mutant is begun later (%(default)s)")
     run.add_argument("--seconds", type=float, default=20, help="of tests for a mutant (%(default)s)")
     run.add_argument("--jobs", type=int, default=2, help="mutants at once (%(default)s)")
+    steps.add_parser("tests", help=f"write {TESTS_OF_FILES.name}: of each file the tests that run most of it")
     given = parser.parse_args(arguments)
     os.chdir(ROOT)
     os.environ["CI"] = "true"  # tests with random examples repeat the same ones
     folder: Path = given.folder.resolve()
     if given.step == "lines":
         return note_lines(folder, given.pytest)
+    if given.step == "tests":
+        return write_tests(folder / "lines")
     found = [one for one in sample(given.sample, given.seed) if given.room in (None, one.room)]
     judging = Judging(folder, given.seconds)
     for code in (PACKAGE, ROOT / "tests"):
@@ -88,6 +94,14 @@ def note_lines(folder: Path, arguments: list[str]) -> int:
     return subprocess.run([*PYTEST, *cover, *arguments], env=os.environ | environment, check=False).returncode
 
 
+def write_tests(lines: Path) -> int:
+    """For the auditor's page: the files of tests that run most of each file of the package, and little else."""
+    rows = [(file, " ".join(tests)) for file, tests in narrowest(lines).items()]
+    with TESTS_OF_FILES.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([("file", "tests"), *rows])
+    return 0
+
+
 @dataclass
 class Judging:
     """What is known of the tests, and the verdicts so far."""
@@ -109,6 +123,7 @@ class Judging:
         self._results = self.folder / "results.jsonl"
         if self._results.exists():
             for found in map(json.loads, self._results.read_text("utf-8").splitlines()):
+                self.results.pop(found["mutant"], None)  # what is written later holds
                 # What these seconds did not decide, more may.
                 if found["verdict"] != VERDICTS[2] or found["seconds"] >= self.seconds:
                     self.results[found["mutant"]] = found
@@ -126,7 +141,7 @@ class Judging:
         if tests:
             # Most mutants do not outlive a few tests, and other files need not be imported for those.
             first = first_of(tests)
-            killer = self.killer(mutant, first) or self.killer(mutant, [one for one in tests if one not in first])
+            killer = self.sure(mutant, first) or self.sure(mutant, [one for one in tests if one not in first])
             verdict = VERDICTS[0 if killer else 1 if len(tests) == len(covering) else 2]
         self._keep({"mutant": mutant.key, "verdict": verdict, "seconds": self.seconds, "killer": killer})
         took = f"{len(tests)} of {len(covering)} tests, {time.monotonic() - begun:.0f} s"
@@ -173,6 +188,14 @@ class Judging:
             if spent <= self.seconds:
                 found.setdefault(test.partition("::")[0], []).append(test)
         return [test for tests in found.values() for test in tests]  # what a file shares is made once
+
+    def sure(self, mutant: Mutant, tests: list[str]) -> str:
+        """The first that fails twice: on a busy machine a test may fail that does not see the mutant."""
+        while failed := self.killer(mutant, tests):
+            if failed == NO_END or self.killer(mutant, [failed]):
+                return failed
+            tests = [one for one in tests if one != failed]
+        return ""
 
     def killer(self, mutant: Mutant, tests: list[str]) -> str:
         """The first that fails, even to begin or to end, while the mutant is planted; none if all pass."""

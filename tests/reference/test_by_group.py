@@ -117,7 +117,10 @@ def test_discovery_by_group(data):
     ],
 )
 def test_the_method_is_taken_by_public_facts(asked, method):
-    assert plan_of("top_k", by="g", delta="1e-6", **asked).selection.method == method
+    found = plan_of("top_k", by="g", delta="1e-6", **asked).selection
+    assert found.method == method
+    large = "It was taken because k and the groups of a user are large for epsilon."
+    assert found.reason.endswith(large) is (method == "discover")
 
 
 @pytest.mark.parametrize("most", [None, 2])

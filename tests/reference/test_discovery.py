@@ -37,6 +37,7 @@ def test_the_best_of_what_was_discovered(settings, counts):
     assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**9))
     assert release.privacy.mechanism == "DiscoverThenPeel"
     assert release.counted is counts
+    assert ("epsilon_per_count" in release.privacy.parameters) is counts
     if counts:  # of all users, whatever the bound is
         assert all(abs(item.count - HELD[item.item]) < 60 for item in release)
         used = release.privacy.parameters
@@ -161,7 +162,7 @@ def test_a_plan_takes_what_auto_says_and_tells_why():
     assert not plan(50, 10).reason.endswith("It was taken because k is large for epsilon.")
     helped = "With a max_items_per_user that few users exceed, a set union could find more."
     few = {"k": 100, "epsilon": "0.1", "delta": "1e-6"}
-    assert plan_of("top_k", **few).selection.reason.endswith(f"It was taken because k is large for epsilon. {helped}")
+    assert plan_of("top_k", **few).reason.endswith(f"It was taken because k is large for epsilon. {helped}")
     assert plan_of("top_k", **few, max_items_per_user=5).selection.method == "discover"
     assert helped not in plan_of("top_k", **few | {"k": 20}).selection.reason
     assert helped not in plan_of("top_k", **few, by_weight="w", at_most=2).selection.reason

@@ -38,6 +38,13 @@ def test_all_noise_comes_from_the_draws() -> None:
     assert first == again != other
 
 
+@pytest.mark.parametrize("size", [1, 2, 40])
+def test_an_answer_is_what_was_planned_of_it(size: int) -> None:
+    plan, counts = plan_of("histogram", domain=MANY[:size], epsilon=1), CountGroups.from_items(MANY[:size], [10] * size)
+    release = plan.select(counts, SeededDraws(1))
+    assert plan.like(release) == release
+
+
 def test_all_counts_in_the_order_of_the_domain() -> None:
     release = data().histogram(domain=DOMAIN, epsilon=4000)
     assert [(item.item, item.rank, item.count) for item in release] == [

@@ -6,6 +6,7 @@ import json
 from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -487,6 +488,18 @@ def test_a_plan_is_paid_at_the_delta_that_it_says() -> None:
         assert (found.privacy.epsilon, found.privacy.delta) == (asked.ceiling.epsilon, asked.ceiling.delta)
     assert paying.plan(dps.TopK(2), epsilon=1).delta == Fraction(1, 10**8)
     assert dps.TopK(2).at(epsilon=1).delta == Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [dps.TopK(2), dps.TopK(by="country"), dps.Union(), dps.Choose(["a", "b"]), dps.Histogram(["a", "b"]),
+     dps.Quantile(bounds=(0, 9)), dps.Users()],
+    ids=repr,
+)  # fmt: skip
+def test_a_plan_is_written_as_it_is_asked(question: Any) -> None:
+    plan = question.at(epsilon="1/2")
+    assert repr(plan).startswith(f"{question!r}.at(epsilon=")
+    assert eval(repr(plan), dict(vars(dps))) == plan
 
 
 def test_a_plan_says_before_what_its_answer_says_after() -> None:

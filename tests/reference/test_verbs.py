@@ -50,6 +50,14 @@ def test_a_whole_set_of_a_known_domain(votes, method, counts):
         assert release.privacy.parameters["epsilon_of_set"] == 4
 
 
+def test_a_set_comes_by_its_counts_or_by_name():
+    rows = {"user": [*range(300), *range(200)], "item": ["bee"] * 300 + ["ant"] * 200}
+    data, domain = by_names(dps.Dataset(rows, user="user", item="item")), ["ant", "bee", "cat"]
+    for counts, labels in ((True, ["bee", "ant"]), (False, ["ant", "bee"])):
+        found = data.top_k(2, epsilon=400, domain=domain, method="canonical-set", counts=counts)
+        assert found.labels == labels
+
+
 def test_auto_takes_a_set_only_where_no_order_is_wanted_and_it_is_better():
     def by(k=3, **settings):
         return by_names(votes).top_k(k, domain=range(100), **settings).privacy.mechanism

@@ -24,11 +24,6 @@ class DuckDBKey:
     types: tuple[str, ...]
 
     @property
-    def type(self) -> str:
-        """That of its one column, or STRUCT."""
-        return self.types[0] if len(self.types) == 1 else STRUCT
-
-    @property
     def item(self) -> str:
         """The SQL of an item, or of a group, in its one form."""
         return together([item_form(*one) for one in self._each])
