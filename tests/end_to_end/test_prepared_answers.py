@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.prepared import file
 from dpselect.flat import prepare
 from tests.end_to_end.prepared_rows import RULES, write
 from tests.ledger.amounts import grant
@@ -45,6 +47,28 @@ def ask(folder: Path, ledger: dps.Ledger, **more: Any) -> tuple[object, bool]:
     release = data.choose(domain=["a", "z"], epsilon=100)  # the wrong one with odds of exp(-1500) at most
     assert release.charged is not None
     return release.items[0].item, bool(release.charged.numbers["repeated"])
+
+
+def test_what_the_file_says_of_itself_is_read_once_and_of_another_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+
+    def workspace() -> Workspace:
+        opened.append(1)
+        return Workspace()
+
+    monkeypatch.setattr(file, "Workspace", workspace)
+    names = []
+    for rules in (RULES, {**RULES, "item": "country", "keep": "item"}):
+        prepare(write(folder.parent, 0), to=folder, **rules)
+        opened.clear()
+        names += [dps.Dataset(folder).column for _ in range(3)]
+        assert len(opened) == 1
+    assert names == ["item"] * 3 + ["country"] * 3
+    folder.with_name("data.prepared.wal").touch()
+    with pytest.raises(dps.DataError, match="cannot be read as prepared data"):
+        dps.Dataset(folder).users(epsilon=1)
 
 
 def test_the_same_state_is_asked_once_and_another_anew(folder: Path, ledger: dps.Ledger) -> None:

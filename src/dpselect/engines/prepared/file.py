@@ -14,6 +14,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,17 @@ class PreparedFile:
 
 
 def state_of(path: str) -> State:
-    """What the file says of itself now."""
+    """What the file says of itself now. A file that was read before, and is the same, is not opened again."""
+    refuse_others(path, DataError)
+    try:
+        found = os.stat(path)
+    except OSError:
+        return _state_of.__wrapped__(path)
+    return _state_of(path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=32)
+def _state_of(path: str, *_identity: int) -> State:
     workspace = Workspace()
     try:
         return PreparedFile.open(workspace, path).state
