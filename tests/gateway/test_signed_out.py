@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from dpselect.errors import LedgerError
 from dpselect.gateway.people import CODE, SESSION
 from dpselect.gateway.store import Jobs
 from tests.gateway.served import ADDRESS, TOKENS, Served, serving
@@ -107,3 +108,17 @@ def test_an_answer_after_the_end_of_a_session_is_not_told(tmp_path: Path) -> Non
         served.ann.ended(number)
         tries = [told(served, cookie, f"/v1/questions/{number}{more}") for more in ("", "?wait=1")]
         assert tries == [401] * 2
+
+
+def test_somebody_is_removed_also_where_the_ledger_cannot_be_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path) as served:
+
+        def away(_: object) -> None:
+            raise LedgerError("the ledger is away")
+
+        monkeypatch.setattr(served.gateway.books, "begin", away)
+        served.remove("bob")
+        assert served.bob.get("/v1/me").status_code == 401
+        served.until(lambda: "but their quotas were not" in served.log.getvalue())

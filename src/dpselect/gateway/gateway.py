@@ -325,7 +325,7 @@ class Gateway:
         if found is None:
             paid = self.jobs.answer(number)
             entry = None if paid is None or paid.settle is None else self.books.ledger.entry(paid.settle)
-            if paid is None or entry is None or entry.release is None:
+            if paid is None or entry is None or entry.release is None or entry.account.dataset != paid.data:
                 raise Refused("not-found", "There is no answer of that number.")
             found = Answer(number, restored(entry.release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
             self._answers.put(number, found, len(entry.release))

@@ -251,9 +251,17 @@ class Renewal:
                 continue
             self._seen = now
             try:
-                self._taken(read(self._path))
-                self._log("people were read again")
+                settings = read(self._path)
             except DpselectError as error:
                 self._log.failed("the settings have mistakes, so people stay as they were", error)
             except Exception as error:
                 self._log.failed("the settings cannot be read", error)
+            else:
+                self._take(settings)
+
+    def _take(self, settings: Settings) -> None:
+        try:
+            self._taken(settings)
+            self._log("people were read again")
+        except Exception as error:
+            self._log.failed("people were read again, but their quotas were not", error)
