@@ -261,13 +261,14 @@ def test_the_log_holds_no_item_and_no_literal(served: Served) -> None:
     assert "Germany" not in said
 
 
-def test_a_ledger_that_gave_its_numbers_anew_shows_no_answer_of_other_data(tmp_path: Path) -> None:
-    """As after a restore: the table of questions names an entry that is now of another data set."""
+@pytest.mark.parametrize(("who", "more"), [("eve", {"data": "other"}), ("ann", {"k": 2})])
+def test_a_ledger_that_gave_its_numbers_anew_shows_no_other_answer(tmp_path: Path, who: str, more: Any) -> None:
+    """As after a restore: the table of questions names an entry that is now of another question."""
     with serving(tmp_path) as served:
-        mine, other = served.ann.ask(TOP), served.eve.ask({**TOP, "data": "other"})
+        mine, other = served.ann.ask(TOP), getattr(served, who).ask({**TOP, **more})
         with closing(sqlite3.connect(tmp_path / "state" / "questions.sqlite")) as table, table:
             (entry,) = table.execute("SELECT settle FROM job WHERE id = ?", (other["id"],)).fetchone()
             table.execute("UPDATE job SET settle = NULL WHERE id = ?", (other["id"],))
             table.execute("UPDATE job SET settle = ? WHERE id = ?", (entry, mine["id"]))
         assert served.ann.get(mine["answer"]).status_code == 404
-        assert served.ann.get(served.ann.ask({**TOP, "k": 2})["answer"]).status_code == 200
+        assert served.ann.get(served.ann.ask({**TOP, "k": 4})["answer"]).status_code == 200

@@ -33,6 +33,7 @@ from dpselect.gateway.sources import Sources, unpinned
 from dpselect.gateway.store import Jobs, only_one
 from dpselect.ledger import Account
 from dpselect.ledger.charge import Ceiling
+from dpselect.ledger.entry import hash_of
 from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
@@ -324,14 +325,23 @@ class Gateway:
         found = self._answers.get(number)
         if found is None:
             paid = self.jobs.answer(number)
-            entry = None if paid is None or paid.settle is None else self.books.ledger.entry(paid.settle)
-            if paid is None or entry is None or entry.release is None or entry.account.dataset != paid.data:
+            release = None if paid is None else self._release_of(paid)
+            if paid is None or release is None:
                 raise Refused("not-found", "There is no answer of that number.")
-            found = Answer(number, restored(entry.release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
-            self._answers.put(number, found, len(entry.release))
+            found = Answer(number, restored(release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
+            self._answers.put(number, found, len(release))
         if found.data not in self.open_to(person):
             raise Refused("not-found", "There is no answer of that number.")
         return found
+
+    def _release_of(self, paid: Job) -> str | None:
+        """What the ledger holds of a question; None where an older copy of it has given the number to another one."""
+        ledger = self.books.ledger
+        entry = None if paid.settle is None else ledger.entry(paid.settle)
+        held = None if entry is None or entry.refers_to is None else ledger.entry(entry.refers_to)
+        if entry is None or held is None or held.account.dataset != paid.data:
+            return None
+        return entry.release if hash_of(held.question or "") == paid.question else None
 
     def answer_at_hand(self, person: Person, number: str) -> Answer | None:
         """The same, where nothing must be waited for."""
