@@ -153,13 +153,13 @@ class Dataset(Verbs):
     def _periods(self) -> Periods | None:
         """The periods of a question. Data with a time have no rows without them: the promise is for each period."""
         if self._time is not None and self._meant is None:
-            hint = 'data.during("2026-10"), --during: the promise is for one user in each period by itself'
-            raise ParameterError("during", "be said of data with a time", "nothing", hint)
+            hint = 'data.during("2026-10"), --during: the promise is for one user in each period separately'
+            raise ParameterError("during", "be given for data with a time", "nothing", hint)
         return self._meant
 
     def _settle_during(self, names: Sequence[str]) -> None:
         if self._time is None:
-            hint = 'say when rows were written: time=dps.Time("at", period="month"), --time and --period'
+            hint = 'give the time of rows: time=dps.Time("at", period="month"), --time and --period'
             raise ParameterError("during", "be left out of data without a time", came(names[0]), hint)
         self._meant = self._time.periods(names)
 
@@ -251,7 +251,7 @@ class Dataset(Verbs):
         said |= {"max_items_per_user": self.max_items_per_user, "budget": self.paying}
         for name, value in said.items():
             if value is not None:
-                hint = "all rows are prepared: say it of the data that come back"
+                hint = "all rows are prepared: use it on the prepared data"
                 raise ParameterError(name, "be left out where data are prepared", "a value", hint)
 
     # ---- questions -------------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ class Dataset(Verbs):
     def _compared(self, others: Sequence[str]) -> Dataset:
         """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
         if self._periods is None:
-            hint = "a user is then one user in one period, who can only add to what items gained, or only take off"
+            hint = "a user is then one user in one period, who can only raise gains or only lower them"
             raise ParameterError("compared_with", "go with data that have a time", "none", hint)
         both = copy(self)
         both._meant = self._periods.compared_with(others)
@@ -390,8 +390,8 @@ class Dataset(Verbs):
         """The columns of groups that a question asks for; none is a column of users or items."""
         for name in plan.by:
             if name in (*names(self.whose), *names(self.column)):
-                hint = "of several columns of items, each says a part of what an item is"
-                raise ParameterError("by", "be other columns than user and item", came(name), hint)
+                hint = "with several item columns, each is one part of the item"
+                raise ParameterError("by", "be columns other than user and item", came(name), hint)
         return plan.by
 
     def engine(
@@ -433,7 +433,7 @@ def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
 
 def _unnamed(name: str) -> ParameterError:
     """What to say where nobody named the columns of users, or of items."""
-    hint = "only prepared data name their own: dpselect prepare"
+    hint = "only prepared data have their own: dpselect prepare"
     return ParameterError(name, "be the name of a column, or a list of several", "nothing", hint)
 
 
@@ -460,7 +460,7 @@ def _time(given: object) -> Time:
 
     if not isinstance(given, Time):
         hint = 'time=dps.Time("at", period="month")'
-        raise ParameterError("time", "be a Time, which says what sort of period is meant too", came(given), hint)
+        raise ParameterError("time", "be a Time, which also gives the kind of period", came(given), hint)
     return given
 
 

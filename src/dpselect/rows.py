@@ -51,7 +51,7 @@ class Time(Value):
 
 def _separator(name: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise ParameterError(name, "be the text that stands between items", came(value))
+        raise ParameterError(name, "be the text that separates items", came(value))
     return value
 
 
@@ -68,7 +68,7 @@ class Split(Value):
     column: str = param(Kind(_texts, "TEXT"), help="the column of texts", flat="item")
     separator: str = param(
         Kind(_separator, "SEPARATOR"),
-        help="what stands between items in one text, as ' ' for words",
+        help="what separates items in one text, such as ' ' for words",
         flat="split",
         rare=True,
     )
@@ -142,6 +142,6 @@ class CSV(Value):
     newlines_in_values: bool = param(
         FLAG,
         default=False,
-        help="in CSV a value in quotes may run over lines; all quotes must match, or one row hides others",
+        help="CSV: quoted values may contain line breaks; all quotes must match, or one row hides others",
         rare=True,
     )

@@ -247,7 +247,7 @@ class Verbs(ABC):
         from dpselect.questions.kinds import PERIODS
 
         if self._during is not None:
-            raise ParameterError("during", "be said once", "more periods", "name all of them in one list")
+            raise ParameterError("during", "be said once", "more periods", "put all of them in one list")
         found = copy(self)
         found._during = PERIODS.read("during", periods)
         found._settle_during(found._during)
@@ -302,7 +302,7 @@ def check_question(given: object) -> None:
     from dpselect.questions.questions import Question
 
     if not isinstance(given, Question):
-        hint = "dps.TopK(10), dps.Question.from_dict(...), or a Plan, which has its price"
+        hint = "dps.TopK(10), dps.Question.from_dict(...), or a Plan, which includes its price"
         raise ParameterError("question", "be a question", came(given), hint)
 
 

@@ -172,7 +172,7 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended
     assert ended.stderr.splitlines() == [
         "dpselect: mind: epsilon = 20 is large. An answer may be e^20 times as likely with a person's rows as without "
-        "them, so it may well tell whether they are there; 1 is a common choice."
+        "them, so it may well reveal whether they are there; 1 is a common choice."
     ]
 
 

@@ -23,7 +23,7 @@ ERRORS = (
     dps.LedgerError("the ledger cannot be opened", "make one"),
     dps.OutputError("-o must name a file"),
     dps.OutputError("the file cannot be written", "is there room?"),
-    dps.GatewayError("the gateway does not know this token", "make one", kind="sign-in"),
+    dps.GatewayError("the gateway rejected this token", "make one", kind="sign-in"),
     SettingsError("gateway.toml", [Mistake("tick must be a number", "tick = 1")]),
     dps.DpselectError("base"),
 )

@@ -66,7 +66,7 @@ def test_a_release_that_follows_and_was_paid(dpselect, ledger, paying, written):
     path = written(data(paying).top_k(2, epsilon=1, counts=True))
     found = dpselect("check", path)
     assert (found.status, found.err) == (0, "")
-    assert found.out.startswith("The promise (1, 2e-08) follows from the question, which was planned anew.\n  planned")
+    assert found.out.startswith("The promise (1, 2e-08) follows from the question, which was planned again.\n  planned")
     assert "top_k costs epsilon 1, delta 2e-08 by LimitedDomain" in found.out
     paid = dpselect("check", path, "--budget", ledger)
     assert (paid.status, paid.err) == (0, "")
@@ -107,7 +107,7 @@ def test_a_lowered_epsilon_does_not_follow(dpselect, ledger, paying, written):
         found = dpselect("check", path, *more)
         assert (found.status, found.err) == (7, "")
         assert found.out.startswith("DOES NOT FOLLOW: the promise (0.5, 2e-08)")
-    assert "THE LEDGER DOES NOT BEAR IT OUT." in found.out
+    assert "THE LEDGER DOES NOT CONFIRM IT." in found.out
 
 
 def test_what_cannot_be_planned_has_a_status_of_its_own(dpselect, ledger, written):

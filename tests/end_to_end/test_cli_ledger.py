@@ -24,7 +24,7 @@ def book(dpselect, tmp_path):
     assert dpselect("ledger", "init", path).status == 0
     early = dpselect("ledger", "grant", path, "--analyst", "ann", "--epsilon", "70", "--delta", "1e-5")
     assert (early.status, early.out) == (6, "")
-    assert "nothing is promised about the data 'default'" in early.err
+    assert "there is no promise for the data 'default'" in early.err
     made = dpselect("ledger", "data", path, "default", "--epsilon", "70", "--delta", "2e-5")
     assert (made.status, made.out) == (
         0,
@@ -280,7 +280,7 @@ BAD = [
     ("grant --epsilon 0,5 --delta 1e-6", "epsilon must be"),
     ("grant --epsilon 0 --delta 0 --total", "epsilon must be above 0"),
     ("grant --epsilon 1 --delta 0 --every month", "every must be left out where data have no periods"),
-    ("data --epsilon 20 --delta 2e-5", "epsilon must cover what is used, by adding or by its order, got 20"),
+    ("data --epsilon 20 --delta 2e-5", "epsilon must cover what is used, by sum or by Rényi divergence, got 20"),
     ("data --epsilon 70 --delta 2e-5 --keep 1", "keep must be a share from 0 to 1"),
 ]
 
@@ -373,8 +373,8 @@ def test_a_program_that_only_looks_like_one_is_paid(dpselect, book, tmp_path):
 @pytest.mark.parametrize(
     ("more", "status", "message"),
     [
-        (["--run", "no-such-program"], 2, "--run must begin with a program that can be run, got no-such-program"),
-        (["--run"], 2, "--run must begin with a program that can be run, got nothing"),
+        (["--run", "no-such-program"], 2, "--run must start with a program that can be run, got no-such-program"),
+        (["--run"], 2, "--run must start with a program that can be run, got nothing"),
         (["--unit", "one row"], 2, "unit must be 'one user'"),
         (["--neighbors", "replace-one"], 2, "neighbors must be add-remove"),
         (["--delta", "2e-5"], 5, "has 1e-05 left for that"),

@@ -62,7 +62,7 @@ REFUSED: dict[str, Refused] = {
     "where does not parse": (lambda e, _: ask(e, "--where", "animal >"), 2, "where"),
     "where on a missing column": (lambda e, _: ask(e, "--where", "sice > 3"), 2, r"sice(.|\n)*size"),
     "where fails on some rows": (lambda e, _: ask(e, "--where", "animal::INTEGER > 3"), 0, "^$"),
-    "output over the data": (lambda e, _: ask(e, "-o", e), 2, "-o must name another file than the data"),
+    "output over the data": (lambda e, _: ask(e, "-o", e), 2, "-o must name a file other than the data"),
     "output without a format": (lambda e, t: ask(e, "-o", t / "top.xyz"), 2, "-o must end in one of"),
     "output of two minds": (lambda e, t: ask(e, "--format", "csv", "-o", t / "top.json"), 2, "--format must fit"),
     "parquet to the terminal": (lambda e, _: ask(e, "--format", "parquet"), 2, "give -o FILE"),

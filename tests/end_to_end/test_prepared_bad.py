@@ -154,7 +154,7 @@ def test_weights_are_numbers(tmp_path: Path) -> None:
 
 def test_prepared_data_are_no_source_to_prepare(made: Path, copy: Path, tmp_path: Path) -> None:
     for more in ({"to": tmp_path / "new.prepared", **RULES}, {"to": copy, "add": True}):
-        with pytest.raises(dps.ParameterError, match="source must be rows as they come, got prepared data"):
+        with pytest.raises(dps.ParameterError, match="source must be a source of rows, got prepared data"):
             prepare(made / "data.prepared", **more)
 
 
@@ -243,7 +243,7 @@ ASKED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "user": (
         {"user": "item", "item": "country"},
         {},
-        "user must be user, for whom these data were prepared, got 'item'",
+        "user must be user, for which these data were prepared, got 'item'",
     ),
     "day": (
         {**IN, "period": "day", "during": "2026-01-01"},
@@ -315,7 +315,7 @@ def test_inspect_looks_at_it(made: Path, copy: Path, dpselect: Command) -> None:
     said = dpselect("inspect", made / "data.prepared").out.splitlines()
     assert said[0].startswith("NOT PRIVATE")
     assert said[2].endswith("user user; item item; kept country; weights minutes; the month of day in UTC")
-    assert said[3].endswith("all of it is as it was written")
+    assert said[3].endswith("intact")
     assert any("30" in line and "users" in line for line in said[4:])
     data = bytearray(copy.read_bytes())
     for place in range(3 << 12, len(data), 1 << 14):

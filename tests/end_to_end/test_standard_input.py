@@ -58,4 +58,4 @@ def test_the_answer_is_not_written_over_the_rows(tmp_path: Path) -> None:
     ROWS.write_csv(path := tmp_path / "rows.csv")
     ended = piped(path, "-", "-o", path)
     assert (ended.returncode, polars.read_csv(path).height) == (2, ROWS.height)
-    assert "-o must name another file than the data" in ended.stderr
+    assert "-o must name a file other than the data" in ended.stderr

@@ -111,7 +111,7 @@ REFUSED = {
     "n = :x": "a placeholder",
     "#1 = 'a'": "a placeholder",
     "n = {x}": "a placeholder",
-    "item IN (SELECT item FROM t)": "a subquery at character 10\nhint: it would let other rows decide",
+    "item IN (SELECT item FROM t)": "a subquery at character 10\nhint: it depends on other rows",
     "EXISTS (SELECT 1)": "a subquery",
     "(SELECT true)": "a subquery",
     "n = ANY([1, 2])": "a list",

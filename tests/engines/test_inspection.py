@@ -23,7 +23,7 @@ from tests.engines.test_awkward_rows import counts, texts
 from tests.engines.test_text_lines import CONTENT, records
 from tests.replay.odd_lines import LINES
 
-FIRST = "NOT PRIVATE: this reads every row, and what it says is for the owner of the data only"
+FIRST = "NOT PRIVATE: this reads every row, and its output is for the owner of the data only"
 
 
 def said(source: object, **more: object) -> list[str]:
@@ -120,9 +120,10 @@ def test_columns_of_parquet_that_cannot_be_read():
     pq.write_table(pa.table(table), "x.parquet")
     assert said("x.parquet") == [
         "x.parquet: 2 rows",
-        "x.parquet: read with ? in place of bytes: 1 texts of column item that are not UTF-8 (the first in row 2)",
-        "x.parquet: FAILS: column when (TIMESTAMP) has values that cannot be read, such as moments out of range; every "
-        "question that names it fails. Write the file anew without them",
+        "x.parquet: read with ? instead of invalid bytes: "
+        "1 texts of column item that are not UTF-8 (the first in row 2)",
+        "x.parquet: FAILS: column when (TIMESTAMP) has values that cannot be read, such as times out of range; every "
+        "question that uses it fails. Write the file again without them",
     ]
     assert "FAILS: a question with these columns is refused: the source" in said("x.parquet", user="when", item="x")[3]
     assert "rows without an item: 1" in said("x.parquet", user="user", item="x")
@@ -130,7 +131,7 @@ def test_columns_of_parquet_that_cannot_be_read():
 
 def test_what_is_no_file():
     assert said({"user": [1, 2], "item": ["a", "a"]}, user="user", item="item")[0] == "rows: 2"
-    with pytest.raises(dps.ParameterError, match="user must be given with item for a source that is no file"):
+    with pytest.raises(dps.ParameterError, match="user must be given with item for a source that is not a file"):
         inspect({"user": [1]})
 
 
@@ -144,7 +145,7 @@ def test_the_command_says_the_same(capsys):
     for words, text in (
         (["--user", "user"], "item must be the name of a column, or a list of several, got nothing"),
         (["--where", "true"], "user must be the name of a column"),
-        ([*command[2:], "--time", "day", "--period", "month"], "during must be said of data with a time"),
+        ([*command[2:], "--time", "day", "--period", "month"], "during must be given for data with a time"),
     ):
         assert main(["inspect", "x.csv", *words]) == 2
         assert text in capsys.readouterr().err

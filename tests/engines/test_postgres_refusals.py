@@ -155,7 +155,7 @@ def test_a_server_that_goes_away(awkward):
 
 def test_a_statement_that_the_server_stops(awkward):
     run(awkward, 'CREATE VIEW slow AS SELECT "user", item FROM t, LATERAL pg_sleep(length(item) + 60)')
-    said = r"the server stopped the question\nhint: its statement_timeout"
+    said = r"the server stopped the query\nhint: its statement_timeout"
     with engine(awkward, table="slow") as found:
         found._database._workspace.fetch("SET statement_timeout = 200")  # once all is open: a busy server is slow
         with pytest.raises(DataError, match=said):
@@ -188,7 +188,7 @@ def test_text_that_is_not_utf8_is_refused(postgres_server):
     other = postgres_server.format(name="postgres")
     run(other, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     try:
-        with pytest.raises(DataError, match="does not keep its text as UTF8"):
+        with pytest.raises(DataError, match="does not store its text as UTF8"):
             open_engine(address, user="u", item="i", table="t", key=b"k")
     finally:
         time.sleep(0.1)

@@ -229,7 +229,7 @@ def test_a_reader_gives_its_rows_once_and_is_refused_before_any():
     reader = pa.table({"user": [1], "item": ["a"]}).to_reader()
     assert refused(reader) == (
         "source must give its rows more than once, got a RecordBatchReader\n"
-        "hint: every question reads the rows anew; give reader.read_all()"
+        "hint: every question reads the rows again; give reader.read_all()"
     )
     with engine(reader.read_all()) as opened:
         assert pairs(opened.top(3)) == [("a", 1)]
@@ -255,7 +255,7 @@ def test_a_stream_that_fails_says_nothing_of_its_rows():
         def __arrow_c_stream__(self, requested_schema=None):
             raise ValueError("secret person")
 
-    assert refused(Broken(), DataError).startswith("the source gives no stream of Arrow tables\nhint: every question")
+    assert refused(Broken(), DataError).startswith("the source has no stream of Arrow tables\nhint: every question")
     assert "no stream of Arrow tables" in refused(pl.Series("a", [1]), DataError)  # a stream, but of no table
 
 

@@ -34,7 +34,7 @@ def test_check(path: Path, capsys: Captured) -> None:
     assert ended.err == ""
     assert ended.out == (
         f"{path} has no mistakes\n"
-        "mind: nobody is an owner: while the gateway runs no quota can be granted, and no question agreed to\n"
+        "mind: nobody is an owner: while the gateway runs, no quota can be granted and no question approved\n"
     )
 
 

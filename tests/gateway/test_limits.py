@@ -40,7 +40,7 @@ def test_above_a_part_somebody_must_agree(served: Served) -> None:
     assert served.ann.ask(top(3, "4%"))["state"] == "answered"
     price = served.ann.post("/v1/price", top(3, "8%")).json()
     assert price["fits"] is True
-    assert price["sentence"].endswith("; somebody else must agree first")
+    assert price["sentence"].endswith("; somebody else must approve it first")
     number = served.ann.asked(top(3, "8%"))
     assert served.ann.get(f"/v1/questions/{number}").json()["state"] == "approval"
     assert served.ann.get("/v1/budget").json()["budgets"][0]["left"] > 0.95

@@ -273,7 +273,7 @@ NO_TOML = {
     "an open text": ('[server]\nurl = """canary\n\n', "is no TOML: ", "end of document"),
     "no such day": ("[server]\n\nuntil = 2027-02-30\n", "is no TOML: ", "line 3"),
     "too deep": ("x = " + "[" * 100_000, "is nested too deeply", ""),
-    "too many digits": ("x = " + "1" * 10_000, "holds what no setting can be", ""),
+    "too many digits": ("x = " + "1" * 10_000, "holds a value that no setting can have", ""),
 }  # fmt: skip
 
 

@@ -77,7 +77,7 @@ OF_DATA = {  # lines put into [data.plays]
     ),
     "a cap without its unit": (
         "weights.m = { at_most = 0.5 }",
-        "weights.m.unit must be given where at_most is no whole number|a tenth",
+        "weights.m.unit must be given if at_most is not a whole number|a tenth",
     ),
     "bounds in the wrong order": ("values.m = { low = 1.5, high = 1 }", "values.m.high must be above low, got 1"),
     "a step too wide": (
@@ -107,7 +107,7 @@ OF_DATA = {  # lines put into [data.plays]
         "since must name a week, got '2026-01'|2026-W40",
     ),
     "time says who": ('time = "user"\nperiod = "day"', "time must not hold 'user', which says who a user is"),
-    "split of nothing": ('split = ""', "split must be the text that stands between items"),
+    "split of nothing": ('split = ""', "split must be the text that separates items"),
     "a table of a file": ('table = "x"', "table must be left out where the source is files"),
     "a snapshot of a file": ('snapshot = "x"', "snapshot must be left out where the source is files"),
 }
@@ -146,7 +146,7 @@ REPLACED: dict[str, tuple[str, str, str]] = {  # by something else
     "ledger is a table": (
         '"ledger.sqlite"',
         "{ path = 'canary' }",
-        "[server] ledger must be a text of one line, of 1 to 1,000 characters that can be seen, got a table",
+        "[server] ledger must be a text of one line, of 1 to 1,000 visible characters, got a table",
     ),
     "ledger of another sort": (
         'ledger.sqlite"',
@@ -222,7 +222,7 @@ REPLACED: dict[str, tuple[str, str, str]] = {  # by something else
     "a name that cannot be seen": (
         "[people.ann]",
         '[people."an\\u200bn"]',
-        "[people.'an\\u200bn'] must be a text of 1 to 200 characters that can be seen",
+        "[people.'an\\u200bn'] must be a text of 1 to 200 visible characters",
     ),
     "no role": ('[people.ann]\nrole = "analyst"\n', "[people.ann]\n", "[people.ann] role must be given"),
     "role": (

@@ -152,7 +152,7 @@ def test_the_price_on_a_budget_is_its_share_and_then_epsilon() -> None:
     assert re.search(
         r"charged: \S+ % of the budget \(epsilon 3\); \S+ % left; at least [\d,]+ more like it fit now$", text
     )
-    receipt = Receipt("1 % of the budget; asking again costs again, as these rows may have changed", {})
+    receipt = Receipt("1 % of the budget; asking again is charged again, because these rows may have changed", {})
     assert str(replace(release(["a"]), charged=receipt)).endswith("\ncharged: 1 % of the budget")
     assert "asking again" in replace(release(["a"]), charged=receipt).explain()
     monthly = replace(STATEMENT, unit="user in one month")

@@ -144,7 +144,7 @@ def test_the_first_of_how_good_it_is_follows_on_the_answer(good: Accuracy, first
 
 
 def test_a_sentence_without_a_number_claims_no_confidence() -> None:
-    nothing = Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
+    nothing = Accuracy(("How many users an item needs to be found is not known beforehand.",))
     assert nothing.told == ("", nothing.sentences)
     assert Accuracy().told == ("", ())
     assert len(counts_of_all(4, 2).told[1]) == 1

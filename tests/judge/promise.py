@@ -72,7 +72,7 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
     """Is it an answer that such a statement can be about?"""
     name = release.privacy.mechanism
     if not release.secure:
-        yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
+        yield fails("it was made with test draws, which anybody can repeat, so it is not private at all")
     if str(release.privacy.neighbors) != "add-remove" and name not in ONE_DRAW:
         yield fails(f"{name} promises something about add-remove neighbours only")
     if release.groups is not None and name not in {by_group.NAME, tops.DISCOVERED, *in_groups.NAMES, *UNIONS}:

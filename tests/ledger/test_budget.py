@@ -98,8 +98,8 @@ def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
         ask(ledger, ann, charge("0.1"))
     assert str(refused.value) == (
         "the question must hold up to 10 % of the quota of 'ann' on 'plays' while it runs, and 0 % is left\n"
-        "hint: an answer may cost less than is held; ask with a smaller epsilon, "
-        "or ask who keeps the ledger for a larger budget"
+        "hint: an answer may cost less than is reserved; ask with a smaller epsilon, "
+        "or ask the owner of the ledger for a larger budget"
     )
     assert [entry.kind for entry in ledger.entries()][-1] is EntryKind.REFUSED
     assert ledger.verify() == []

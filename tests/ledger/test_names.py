@@ -39,9 +39,7 @@ def looks(name: str) -> str:
 @pytest.mark.parametrize("name", UNSEEN.values(), ids=UNSEEN)
 def test_what_cannot_be_seen_is_refused(name: str) -> None:
     for field, given_ in (("analyst", ("plays", name)), ("dataset", (name, "ann"))):
-        with pytest.raises(
-            ParameterError, match=f"{field} must be a text of 1 to 200 characters that can be seen"
-        ) as no:
+        with pytest.raises(ParameterError, match=f"{field} must be a text of 1 to 200 visible characters") as no:
             Account(*given_)
         assert no.value.hint
         assert str(no.value).isascii()  # so that the message shows it

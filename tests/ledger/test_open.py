@@ -64,13 +64,13 @@ def test_files_that_are_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="is empty, no ledger"):
         Ledger(path)
     path.write_text("plain words, long enough to fill the header of a database file" * 100, "utf-8")
-    with pytest.raises(LedgerError, match="is no ledger: the file is no SQLite database"):
+    with pytest.raises(LedgerError, match="is not a ledger: the file is not a SQLite database"):
         Ledger(path)
     path.unlink()
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE meta (id INTEGER)")
     other.close()
-    with pytest.raises(LedgerError, match="is no ledger: its tables are not there"):
+    with pytest.raises(LedgerError, match="is not a ledger: its tables do not exist"):
         Ledger(path)
     with pytest.raises(LedgerError, match="is a folder"):
         Ledger(tmp_path)
@@ -178,7 +178,10 @@ def test_a_ledger_of_another_form_is_refused(where: str, step: int, monkeypatch:
         other.setattr(sql, "FORM", sql.FORM + step)
         Ledger.create(where).close()
         Ledger(where).close()
-    told = f"has form {sql.FORM + step}, this dpselect knows form {sql.FORM}\nhint: use the dpselect that made it"
+    told = (
+        f"has format {sql.FORM + step}, but this dpselect reads format {sql.FORM}\n"
+        "hint: use the version of dpselect that made it"
+    )
     with pytest.raises(LedgerError, match=told):
         Ledger(where)
 
@@ -187,7 +190,7 @@ def test_a_ledger_of_another_form_is_refused(where: str, step: int, monkeypatch:
 
 
 def test_a_database_without_a_ledger(new_database: Callable[[], str]) -> None:
-    with pytest.raises(LedgerError, match="is no ledger: its tables are not there"):
+    with pytest.raises(LedgerError, match="is not a ledger: its tables do not exist"):
         Ledger(new_database())
 
 
@@ -259,7 +262,9 @@ def test_a_server_that_goes_away(new_database: Callable[[], str], ann: Account) 
         with psycopg.connect(address, autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpselect'")
         for _ in range(2):
-            with pytest.raises(LedgerError, match="lost its connection: the last step may or may not be recorded"):
+            with pytest.raises(
+                LedgerError, match="lost its connection: it is unknown whether the last step was recorded"
+            ):
                 ledger.reserve(ann, charge("0.5"), "{}")
     with Ledger(address) as ledger:
         assert ledger.balance(ann).left == charge("1")

@@ -66,7 +66,7 @@ def paid(ledger: Ledger, account: Account, query: Any = TOP) -> int:
 
 def test_no_quota_without_an_account(where: str) -> None:
     with Ledger.create(where) as ledger:
-        with pytest.raises(LedgerError, match=r"nothing is promised about the data 'plays'\nhint: their owner makes"):
+        with pytest.raises(LedgerError, match=r"there is no promise for the data 'plays'\nhint: their owner makes"):
             ledger.grant(ANN, 1, 0)
         ledger.data("sales", 1, 0)
         with pytest.raises(LedgerError, match=r"about the data 'plays'\nhint: "):
@@ -201,7 +201,9 @@ def test_a_total_changes_and_the_way_it_composes_stays(ledger: Ledger) -> None:
     with pytest.raises(ParameterError, match=r"delta must be at least the 0\.000000505 that is used or set apart"):
         ledger.data("plays", 3, "5.04e-7")
     ledger.data("plays", "0.5", "1e-6")  # five tenths, by adding
-    with pytest.raises(ParameterError, match=r"epsilon must cover what is used, by adding or by its order, got 0\.4"):
+    with pytest.raises(
+        ParameterError, match=r"epsilon must cover what is used, by sum or by Rényi divergence, got 0\.4"
+    ):
         ledger.data("plays", "0.4", "1e-6")
     assert [kind for kind in (entry.kind for entry in ledger.entries()) if kind is EntryKind.DATA] == [
         EntryKind.DATA
@@ -238,9 +240,9 @@ def test_whom_a_promise_is_about_is_settled_by_the_first_question(
         ({"keep": "100%"}, "keep must be a share"),
         ({"keep": "a fifth"}, "keep must be a share"),
         ({"period": "monthly"}, "period must be one of day, week, month, quarter, year"),
-        ({"timezone": "UTC"}, "timezone must be left out where there is no period"),
-        ({"time": "day"}, "time must be left out where there is no period"),
-        ({"period": "month"}, "time must name the column that says when, where there is a period"),
+        ({"timezone": "UTC"}, "timezone must be left out if no period is given"),
+        ({"time": "day"}, "time must be left out if no period is given"),
+        ({"period": "month"}, "time must name the column of times if a period is given"),
         ({"user": " "}, "user must be the name of a column"),
         ({"period": "month", "time": "t", "timezone": "Mars"}, "timezone must be the name of a time zone"),
         ({"unit": "a\nb"}, "unit must be a text of 1 to 200 characters"),
@@ -355,7 +357,7 @@ def test_a_promise_to_whole_users_pays_for_one_period_and_not_for_several(tmp_pa
 
         assert ask_during("2026-10").labels
         before = budget.left
-        with pytest.raises(ParameterError, match="during must name one period where a promise to whole users pays"):
+        with pytest.raises(ParameterError, match="during must name one period if the promise is to whole users"):
             ask_during("2026-10..2026-11")
         assert budget.left == before
 
@@ -480,19 +482,19 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
         "leaves 'ann' on 'plays' with more spent and reserved than fits": Draft(
             EntryKind.HOLD, ANN, charge("0.2"), "{}"
         ),
-        "asks without a quota, or of data about which nothing is promised": Draft(
-            EntryKind.HOLD, BOB, charge("0.01"), "{}"
+        "asks without a quota, or about data without a promise": Draft(EntryKind.HOLD, BOB, charge("0.01"), "{}"),
+        "grants a quota in an account that does not exist": Draft(
+            EntryKind.GRANT, Account("sales", "ann"), charge("1")
         ),
-        "grants a quota in an account that is not there": Draft(EntryKind.GRANT, Account("sales", "ann"), charge("1")),
-        "changes how an account composes, which is settled when it is made": changed(
+        "changes how an account composes, which is fixed when it is made": changed(
             data, promise=replace(promise, order=promise.order + 1 if promise.order else None)
         ),
-        "changes whom a promise is about after questions were asked": changed(data, unit="one device"),
+        "changes the unit of a promise after questions were asked": changed(data, unit="one device"),
         "promises less than what is used of 'plays'": changed(data, promise=replace(promise, epsilon=Fraction("0.8"))),
-        "asks of a period where none is promised, or of none where some are": Draft(
+        "asks about a period in an account without periods, or about none in an account with periods": Draft(
             EntryKind.HOLD, ANN, charge("0.01"), "{}", terms=parts_text({"2026-10": charge("0.01")})
         ),
-        "settles for more than what was reserved": Draft(
+        "settles for more than was reserved": Draft(
             EntryKind.SETTLE,
             ANN,
             Charge(Fraction("0.1"), Fraction(0), Fraction(1)),
@@ -505,8 +507,8 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
         "settles a question that was never marked as reading": Draft(
             EntryKind.SETTLE, ANN, charge("0.01"), refers_to=unread.number
         ),
-        "repeats a release for somebody without a right to it": Draft(EntryKind.REPEAT, BOB, charge("0"), refers_to=99),
-        "repeats a release that these data never had": Draft(EntryKind.REPEAT, adding, charge("0"), refers_to=answered),
+        "repeats a release for somebody who may not have it": Draft(EntryKind.REPEAT, BOB, charge("0"), refers_to=99),
+        "repeats a release of other data": Draft(EntryKind.REPEAT, adding, charge("0"), refers_to=answered),
         "repeats a release and charges for it": Draft(EntryKind.REPEAT, ANN, charge("0.01"), refers_to=answered),
         "counts a divergence below its epsilon where epsilons add up": Draft(
             EntryKind.HOLD, adding, Charge(Fraction("0.2"), Fraction(0), Fraction("0.1")), "{}"
@@ -514,13 +516,13 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
         "marks a question as reading and charges for it": Draft(
             EntryKind.READ, ANN, charge("0.01"), refers_to=unread.number
         ),
-        "marks as reading what is no open reservation of this account, or was marked before": Draft(
+        "marks as reading something other than an unmarked open reservation of this account": Draft(
             EntryKind.READ, ANN, charge("0"), refers_to=open_one.number
         ),
         "gives a reservation back and charges for it": Draft(
             EntryKind.RETURN, ANN, charge("0.01"), refers_to=unread.number
         ),
-        "gives back what is no open reservation of this account, or under which rows may have been read": Draft(
+        "gives back something other than an open reservation of this account that read no row": Draft(
             EntryKind.RETURN, ANN, charge("0"), refers_to=open_one.number
         ),
     }

@@ -29,7 +29,7 @@ def test_each_request_has_its_reply(served: Served) -> None:
     refused = posted(served, "ann", "tools/call", name="top_k", arguments={"where": "user = 1"}).json()["result"]
     assert refused["isError"] is True
     vera = posted(served, "vera", "tools/call", name="answer", arguments={"id": found["id"]}).json()["result"]
-    assert vera["content"][0]["text"] == "refused: There is no answer of that number."
+    assert vera["content"][0]["text"] == "refused: There is no answer with that id."
 
 
 def test_other_messages_have_the_status_of_what_they_are(served: Served) -> None:

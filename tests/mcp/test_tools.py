@@ -109,7 +109,7 @@ def test_nothing_is_an_answer(tools: AgentTools) -> None:
         ("price", {"tool": "top_k", "arguments": [1]}, "fix: arguments must be an object"),
         ("answer", {}, "fix: answer must be given id"),
         ("answer", {"id": "x", "start": -1}, "fix: start must be"),
-        ("answer", {"id": "none"}, "refused: There is no answer of that number."),
+        ("answer", {"id": "none"}, "refused: There is no answer with that id."),
         ("answer", {"id": [1]}, "fix: id must be one that answers has"),
         ("budget", {"of": "all"}, "fix: of must be left out: budget takes nothing"),
     ],

@@ -420,7 +420,9 @@ def choice():
 
 
 def test_a_place_too_long_for_a_message_is_refused():
-    with pytest.raises(dps.ParameterError, match="budget must be a place of at most 1000 characters") as found:
+    with pytest.raises(
+        dps.ParameterError, match="budget must be a path or address of at most 1000 characters"
+    ) as found:
         dps.Budget.open("x" * 3000, analyst="ann")
     assert len(str(found.value)) < 300
 

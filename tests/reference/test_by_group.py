@@ -277,8 +277,8 @@ def test_moments_with_and_without_a_zone_in_a_union():
 
 
 BAD = {
-    "by must be other columns than user and item": {"by": "item"},
-    "by must be other columns than user and item, got 'user'": {"by": ["user"]},
+    "by must be columns other than user and item": {"by": "item"},
+    "by must be columns other than user and item, got 'user'": {"by": ["user"]},
     "by must be a column of the source, got 'cuontry'\nhint": {"by": "cuontry"},
     "by must be the name of a column, or a list": {"by": 3},
     "by must name each column once": {"by": ["country", "country"]},

@@ -264,7 +264,7 @@ def test_what_may_have_changed_is_paid_again_and_the_receipt_says_so(kind):
     budget, source = dps.Budget(epsilon=1), OTHERS[kind]()
     charged = [paid(budget, source).charged for _ in range(2)]
     assert [one.numbers["repeated"] for one in charged] == [False] * len(charged)
-    said = "; asking again costs again, as these rows may have changed"
+    said = "; asking again is charged again, because these rows may have changed"
     assert all(one.sentence.endswith(said) for one in charged)
     assert said not in paid(budget, pa.table(ROWS)).charged.sentence
     assert dps.choose([1, 9], epsilon="1/10", budget=budget).charged.sentence.endswith(said)

@@ -87,7 +87,7 @@ def test_auto_discovers_where_there_is_a_union() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"compared_with": "2026-10"}, "compared_with must be other periods than during, got 2026-10"),
+    ({"compared_with": "2026-10"}, "compared_with must differ from during, got 2026-10"),
     ({"compared_with": "2026-08..2026-09"}, "compared_with must be as many months as during, 1, got 2"),
     ({"compared_with": "2026"}, "compared_with must name a month"),
     ({"compared_with": 9}, "compared_with must be the name of a period"),

@@ -136,7 +136,7 @@ def test_a_short_answer_costs_less() -> None:
         ({"measures": "sum(minutes, 9)"}, "measures must be users, sum"),
         ({"measures": "sum(minutes, 9, 0)"}, "low must be below high"),
         ({"measures": "sum(minutes, 0, x)"}, "high must be a finite number, got 'x'"),
-        ({"measures": "sum(minutes, 0, 2.5)"}, "unit must be given where low or high is no whole number"),
+        ({"measures": "sum(minutes, 0, 2.5)"}, "unit must be given if low or high is not a whole number"),
         ({"measures": "sum(minutes, 0, 2.5, unit=1)"}, "high must be a whole number of units"),
         ({"measures": "sum(minutes, 0, 1e7)"}, "high must be a whole number of units, at most 1,000,000 of them"),
         ({"measures": ALL, "by": "stars"}, "by must be left out where measures is given"),

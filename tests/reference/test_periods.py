@@ -136,7 +136,7 @@ def test_data_with_a_time_have_no_rows_before_periods_are_named() -> None:
     assert timed.periods == ()
     assert repr(timed) == "Dataset(<builtins dict>, user='user', item='item', time=Time('at', period='month'))"
     for ask in (timed.engine, timed.inspect, lambda: timed.where("item = 'x'").choose(["x", "y"], epsilon=1)):
-        with pytest.raises(ParameterError, match=r"^during must be said of data with a time.*\nhint: "):
+        with pytest.raises(ParameterError, match=r"^during must be given for data with a time.*\nhint: "):
             ask()
     october, november = timed.during("2026-10"), timed.during(["2026-11"])
     assert (timed.periods, october.periods, november.periods) == ((), ("2026-10",), ("2026-11",))

@@ -269,7 +269,7 @@ def test_without_bounds_the_release_says_so(people):
     assert used["digits"] == 6
     assert "bounds" not in used
     said = " ".join(release.privacy.sentences)
-    assert "A number comes out even if no row matches." in said
+    assert "A number is returned even if no row matches." in said
     assert (
         "No bounds were given. Every value moves to the nearest number of 6 digits that is a multiple of 1e-12" in said
     )

@@ -53,7 +53,7 @@ def test_what_it_says(path: Path) -> None:
         found: Any = report(ledger, "plays")
         with pytest.raises(LedgerError, match="say --data with one of plays, sales"):
             only_data(ledger)
-        with pytest.raises(LedgerError, match="nothing is promised about the data 'play'"):
+        with pytest.raises(LedgerError, match="there is no promise for the data 'play'"):
             report(ledger, "play")
     asked = {one["number"]: one for one in found["questions"]}
     states = [

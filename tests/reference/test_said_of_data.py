@@ -62,7 +62,7 @@ WRONG: dict[str, tuple[Callable[..., object], str]] = {
     "another zone": (lambda: dps.Time("at", period="day", timezone="Mars"), "timezone must be the name of a time zone"),
     "two columns": (lambda: dps.Split(["a", "b"], " "), "column must be one column of texts"),  # type: ignore[arg-type]
     "a text": (lambda: dps.Split(dps.Text("a"), " "), "column must be one column of texts"),  # type: ignore[arg-type]
-    "nothing between": (lambda: dps.Split("a", ""), "separator must be the text that stands between items"),
+    "nothing between": (lambda: dps.Split("a", ""), "separator must be the text that separates items"),
     "no separator": (lambda: dps.Split("a", None), "separator must be the text"),  # type: ignore[arg-type]
     "bytes between": (lambda: dps.Split("a", b" "), "separator must be the text"),  # type: ignore[arg-type]
     "no name": (lambda: dps.Table("a.db", " "), "name must be the name of a table, got ' '"),
@@ -79,7 +79,7 @@ WRONG: dict[str, tuple[Callable[..., object], str]] = {
     "a value as item": (lambda: said(item=dps.Table("a", "b")), "item must be the name of a column"),
     "a column for a time": (lambda: said(time="at"), "time must be a Time, which says what sort of period"),
     "parts of a user": (lambda: said(user=dps.Split("a", " ")), "user must be the name of a column"),
-    "the user's parts": (lambda: said(item=dps.Split("user", " ")), "item must be another column than user"),
+    "the user's parts": (lambda: said(item=dps.Split("user", " ")), "item must be a column other than user"),
     "table and newlines": (lambda: said(table="t", newlines_in_values=True), "database must be a DuckDB file"),
     "split and text": (lambda: said(item=dps.Text("a"), split=" "), "item must be one column of texts"),
     "an empty time": (lambda: said(time_named=""), "period must be given for periods"),
@@ -251,7 +251,7 @@ def test_prepared_data_come_back_and_answer_as_their_source(tmp_path: Path) -> N
     for month in ("2026-09", "2026-10..2026-11", "2026-12"):
         for narrow in (lambda one: one, lambda one: one.where("n > 1").where("n < 3 OR FALSE")):
             assert counted(narrow(folder.during(month))) == counted(narrow(timed.during(month)))
-    with pytest.raises(dps.ParameterError, match="during must be said of data with a time"):
+    with pytest.raises(dps.ParameterError, match="during must be given for data with a time"):
         folder.top_k(1, epsilon=1)
     plain = dps.Dataset(tmp_path / "rows.prepared")  # nothing of time is said: the promise is for whole users
     assert counted(plain) == {"a": 20, "b": 20}

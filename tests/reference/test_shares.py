@@ -219,7 +219,7 @@ def test_a_share_of_a_ledgers_budget_is_of_the_quota_or_of_what_is_left_to_all_a
         query = plan_of("choose", domain=["ant", "bee"], epsilon=found.privacy.epsilon)
         assert budget.left_for(found) == budget.left_for(query) > 90
         ledger.grant(dps.Account("default", "bob"), "1/2", "5e-7")
-        with pytest.raises(ParameterError, match=r"^plan must be a Plan, or a release that this budget paid"):
+        with pytest.raises(ParameterError, match=r"^plan must be a Plan, or a release that this budget paid for"):
             dps.Budget.open(ledger, analyst="bob").left_for(found)
 
 

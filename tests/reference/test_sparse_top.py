@@ -33,8 +33,8 @@ def test_it_answers_and_says_how():
     assert not found.complete
     assert abs(found.items[0].count - 3000) < 200
     said = " ".join(found.privacy.sentences)
-    assert "one noisy threshold decides which picks come out" in said
-    assert "the first that does not ends the list" in said
+    assert "one noisy threshold decides which picks are returned" in said
+    assert "the first one below it ends the list" in said
     assert found.privacy.mechanism == "LimitedDomainSparse"
     assert found.accuracy.numbers["reach"] > found.privacy.parameters["height"]
 

@@ -151,7 +151,7 @@ def test_finding_groups_takes_a_part_of_the_price(groups, q):
 # ---- what is refused --------------------------------------------------------------------------------------
 
 BAD = {
-    "by must be other columns than user and item": {"by": "age"},
+    "by must be columns other than user and item": {"by": "age"},
     "by must be a column of the source, got 'cuontry'\nhint": {"by": "cuontry"},
     "by must name each column once": {"by": ["country", "country"]},
     "by must be given for groups": {"groups": ["DE"]},

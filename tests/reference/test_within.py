@@ -109,7 +109,7 @@ def test_a_release_says_what_was_asked_for_and_what_it_cost(votes: dps.Dataset) 
     assert (release.privacy.epsilon, release.privacy.delta) == (price.epsilon, price.delta)
     assert release.privacy.parameters["within"] == 40
     shown = str(float(price.epsilon))
-    told = f"Asked for: within 40 users of the 2nd best. Epsilon {shown} is what that costs, whatever the data."
+    told = f"Asked for: within 40 users of the 2nd best. Epsilon {shown} is what that costs, for any data."
     assert release.privacy.sentences[-2] == told
     assert "No item here has over 40 users fewer than the 2nd best, as was asked." in release.accuracy.sentences
     assert release.accuracy.numbers["within"] == 40

@@ -83,7 +83,7 @@ def test_the_token_may_be_in_a_file(
         (
             lambda _: problem("sign-in", detail="the token is not known"),
             9,
-            "dpselect: the gateway does not know this token\nhint: ",
+            "dpselect: the gateway rejected this token\nhint: ",
         ),
         (lambda _: problem("budget", detail="it costs 40 %"), 5, "dpselect: it costs 40 %\n"),
         (

@@ -164,7 +164,7 @@ def refuse_more(k: int, items: int) -> None:
 def refuse_many(items: int, most: int | None) -> None:
     """Refuse a domain of more items than can be shown one by one."""
     if most is not None and items > most:
-        raise ParameterError("domain", f"have at most {most:,} items where all of them are shown", f"{items:,}")
+        raise ParameterError("domain", f"have at most {most:,} items if all of them are returned", f"{items:,}")
 
 
 def refuse_width(domain: Domain, columns: int) -> None:
@@ -172,7 +172,7 @@ def refuse_width(domain: Domain, columns: int) -> None:
     if isinstance(domain, Size) or (isinstance(domain, Listed) and domain.width == columns):
         return
     if columns > 1:
-        must = f"list tuples of {columns} values, one for each column of item, or say how many items there are"
+        must = f"list tuples of {columns} values, one for each column of item, or give the number of items"
         raise ParameterError("domain", must, "something else")
     if isinstance(domain, Listed):
         raise ParameterError("domain", "list single values, as item is one column", "tuples")

@@ -40,7 +40,7 @@ def refuse_shared(user: Key, item: Key) -> None:
     """Refuse a column of items that is one of users too: each of its items would be of few users, and tell of them."""
     shared = next((name for name in names(item) if name in names(user)), None)
     if shared is not None:
-        raise ParameterError("item", "be another column than user", came(shared))
+        raise ParameterError("item", "be a column other than user", came(shared))
 
 
 def names(key: Key) -> tuple[str, ...]:

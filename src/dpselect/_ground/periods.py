@@ -146,7 +146,7 @@ class Periods:
             others = periods_of(self.column, self.sort, names, self.timezone).all
         both = [one.name for one in others if one in self.all]
         if both:
-            raise ParameterError("compared_with", "be other periods than during", both[0])
+            raise ParameterError("compared_with", "differ from during", both[0])
         if len(others) != len(self.all):
             must = f"be as many {self.sort}s as during, {len(self.all)}"
             raise ParameterError("compared_with", must, len(others))

@@ -149,7 +149,7 @@ def weak_points(epsilon: Fraction, delta: Fraction) -> tuple[str, ...]:
     if epsilon > LARGE_EPSILON:
         found.append(
             f"epsilon = {rounded_up(epsilon)} is large. An answer may be e^{rounded_up(epsilon)} times as likely with "
-            "a person's rows as without them, so it may well tell whether they are there; 1 is a common choice."
+            "a person's rows as without them, so it may well reveal whether they are there; 1 is a common choice."
         )
     if delta >= LARGE_DELTA:
         found.append(

@@ -44,13 +44,13 @@ class Sum:
     def __post_init__(self) -> None:
         low, high = _bounds("Sum", self.column, self.low, self.high)
         if self.unit is None and not low.denominator == high.denominator == 1:
-            hint = "for example a tenth: then it is what noise and rounding are counted in"
-            raise ParameterError("unit", "be given where low or high is no whole number", "nothing", hint)
+            hint = "for example a tenth; noise and rounding are in this unit"
+            raise ParameterError("unit", "be given if low or high is not a whole number", "nothing", hint)
         unit = Fraction(1) if self.unit is None else parameters.sensitivity("unit", self.unit)
         for name, bound in (("low", low), ("high", high)):
             if (bound / unit).denominator != 1 or abs(bound / unit) > MOST:
                 must = f"be a whole number of units, at most {MOST:,} of them from 0"
-                hint = "the unit is 1 where unit does not say another"
+                hint = "the unit is 1 unless unit is given"
                 raise ParameterError(name, must, came(getattr(self, name)), hint)
         _settle(self, low=low, high=high, unit=unit, least=int(low / unit), most=int(high / unit))
 
@@ -169,7 +169,7 @@ def measures_of(given: object) -> tuple[tuple[Measure, ...], bool]:
     found = tuple(one for one in listed if one is not None)
     names = [one.name.casefold() for one in found] + [USERS] * listed.count(None)
     if not listed or len(set(names)) < len(names):
-        hint = "of two columns whose names differ in letter case alone, ask in two questions"
+        hint = "for two columns whose names differ only in letter case, ask two questions"
         raise ParameterError(
             "measures", "be one or more, each of another kind or column", "one twice" if listed else "none", hint
         )
@@ -221,7 +221,7 @@ def _bounds(kind: str, column: object, low: object, high: object) -> tuple[Fract
         raise ParameterError("measures", f"name a column of numbers in {kind}", came(column))
     ends = parameters.rational("low", low, BOUNDS), parameters.rational("high", high, BOUNDS)
     if not ends[0] < ends[1]:
-        hint = "they must be chosen without looking at the data, for example 0 and 60 for minutes"
+        hint = "choose them without looking at the data, for example 0 and 60 for minutes"
         raise ParameterError("low", "be below high", f"{came(low)} and {came(high)}", hint)
     Grid.of(ends)  # refuses what floats cannot hold
     return ends

@@ -32,18 +32,18 @@ class Totals:
         if not isinstance(column, str) or not column.strip():
             raise ParameterError("by_weight", "be the name of a column of numbers", came(column))
         if at_most is None:
-            hint = "it must be chosen without looking at the data, for example 60 for minutes"
+            hint = "choose it without looking at the data, for example 60 for minutes"
             raise ParameterError(
                 "at_most", "be given with by_weight: the most that one user gives to an item", "nothing", hint
             )
         cap = parameters.sensitivity("at_most", at_most)
         if unit is None and cap.denominator != 1:
-            hint = "for example a tenth: then it is what noise and rounding are counted in"
-            raise ParameterError("weight_unit", "be given where at_most is no whole number", "nothing", hint)
+            hint = "for example a tenth; noise and rounding are in this unit"
+            raise ParameterError("weight_unit", "be given if at_most is not a whole number", "nothing", hint)
         step = Fraction(1) if unit is None else parameters.sensitivity("weight_unit", unit)
         if (cap / step).denominator != 1 or not 1 <= cap / step <= MOST:
             must = f"be a whole number of units, from 1 to {MOST:,} of them"
-            hint = "the unit is 1 where weight_unit does not say another"
+            hint = "the unit is 1 unless weight_unit is given"
             raise ParameterError("at_most", must, came(at_most), hint)
         return cls(column, cap, step)
 

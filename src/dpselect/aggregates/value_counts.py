@@ -204,7 +204,7 @@ def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
         low, high = bounds
     except (TypeError, ValueError):
         raise ParameterError("bounds", BOUNDS, came(bounds)) from None
-    hint = "they must be chosen without looking at the data, for example 0 and 120 for an age"
+    hint = "choose them without looking at the data, for example 0 and 120 for an age"
     ends = rational("bounds", low, BOUNDS), rational("bounds", high, BOUNDS)
     if not ends[0] < ends[1]:
         raise ParameterError("bounds", BOUNDS, f"{came(low)}, {came(high)}", hint)

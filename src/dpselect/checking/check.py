@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 LONGEST = 60  # characters of a unit
 WORDS = {
-    Verdict.FOLLOWS: "The promise {} follows from the question, which was planned anew.",
-    Verdict.STATED: "NOT CONFIRMED: the promise {} is stated, and the release does not say what was asked.",
-    Verdict.FAILS: "DOES NOT FOLLOW: the promise {}, or what is said beside it, is not as the question is planned.",
+    Verdict.FOLLOWS: "The promise {} follows from the question, which was planned again.",
+    Verdict.STATED: "NOT CONFIRMED: the promise {} is stated, but the release does not contain its question.",
+    Verdict.FAILS: "DOES NOT FOLLOW: the promise {}, or another field, differs from the plan of its question.",
 }
 PAID = {
     Verdict.FOLLOWS: "The ledger paid for it.",
-    Verdict.STATED: "The ledger has it; whether what was paid is enough is not known.",
-    Verdict.FAILS: "THE LEDGER DOES NOT BEAR IT OUT.",
+    Verdict.STATED: "The ledger has it, but whether the charge is large enough is not known.",
+    Verdict.FAILS: "THE LEDGER DOES NOT CONFIRM IT.",
 }
 NOT_CHECKED = (
     "not checked: the names of its items, its receipt, whether the data and the code were what they should be, and "
@@ -69,7 +69,7 @@ class Check:
 def check(release: Release | str | os.PathLike[str], budget: str | os.PathLike[str] | Ledger | None = None) -> Check:
     """Check a release, or the file that `to_json` wrote of it: is it what its question is planned as?
 
-    The question that it names is planned anew, at its price and without data, and all that the release says is
+    The question that it names is planned again, at its price and without data, and all that the release says is
     compared with the plan: price, parameters, accuracy, statement and form. With a ledger as `budget` the release is
     looked for among its answers: that nothing in the chain was changed, who paid for it and when, and that it was
     charged no less than it costs. Raises DataError for a file that holds no release, LedgerError for a ledger that

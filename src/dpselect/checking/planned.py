@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FEW = 5  # differences that are told one by one
 LARGEST = 10**300  # of a count or a sum, which is a float where its unit is not whole
-UNKNOWN = "how good it is rests on a number of candidates that is not in it"
+UNKNOWN = "its accuracy depends on a number of candidates that it does not contain"
 Interval = Any  # an item, a measure of it, or a group: with low and high
 UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # of hostile values
 
@@ -37,7 +37,7 @@ def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
     try:
         asked = question_of(release)
         if asked is None:
-            return *findings, stated("it does not say what was asked, so nothing can be planned anew")
+            return *findings, stated("it does not contain its question, so it cannot be planned again")
         planned, alike = _planned(release, *asked), _told_apart_there(release.question or {})
         if alike:  # how many items a column tells apart, on which the accuracy rests, is not in it
             planned = replace(planned, accuracy=release.accuracy)
@@ -48,12 +48,14 @@ def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
             for place, here, there in places[:FEW]
         ]
     except UNFIT as error:
-        return *findings, fails(f"what it says was asked cannot be planned: {formatting.brief(str(error))}")
+        return *findings, fails(f"its question cannot be planned: {formatting.brief(str(error))}")
     if len(places) > FEW:
-        findings.append(fails(f"{len(places) - FEW:,} more places are not as planned"))
+        findings.append(fails(f"{len(places) - FEW:,} more fields differ from the plan"))
     cost = f"{asked[0].verb} costs {planned.privacy.amounts}"
-    rest = "all that it says is so" if planned.accuracy is not release.accuracy else f"all else is so, and {UNKNOWN}"
-    return tuple(findings) or (follows(f"planned anew, {cost} by {planned.privacy.mechanism}; {rest}"),)
+    rest = (
+        "all its fields agree" if planned.accuracy is not release.accuracy else f"all other fields agree, but {UNKNOWN}"
+    )
+    return tuple(findings) or (follows(f"planned again, {cost} by {planned.privacy.mechanism}; {rest}"),)
 
 
 def _told_apart_there(question: Mapping[str, Json]) -> bool:
@@ -95,7 +97,7 @@ def _brief(value: Json) -> str:
 def _form(release: Release) -> Iterator[Finding]:
     """What no answer can have, whatever was asked."""
     if not release.secure:
-        yield fails("it was made with draws for tests, which anybody can repeat: it is not private at all")
+        yield fails("it was made with test draws, which anybody can repeat, so it is not private at all")
     if any((item.count is None) is release.counted for item in release.items):
         yield fails("some items have counts and some have none, or it says that it has none")
     shown = () if release.groups is None else release.groups.shown
@@ -105,7 +107,7 @@ def _form(release: Release) -> Iterator[Finding]:
     told += [(one, one.users) for one in shown]
     told += [(one, one.value) for item in release.items for one in item.measures]
     if not all(_within(one, number) for one, number in told):
-        yield fails("a number does not lie in its own interval, or is larger than any can be")
+        yield fails("a number is outside its own interval, or impossibly large")
 
 
 def _within(one: Interval, number: float | None) -> bool:
@@ -128,7 +130,7 @@ def _shape(release: Release, plan: Plan, *, alike: bool) -> Iterator[Finding]:
         yield fails(f"it says that it was cut short, and no answer of {plan.verb} is")
     low, high = getattr(plan.question, "bounds", None) or (None, None)
     if low is not None and not all(low <= item.item <= high for item in release.items):
-        yield fails("a value lies outside of the bounds")
+        yield fails("a value is outside the bounds")
     if most is not None and max(release.found, default=0) > most:
         yield fails(f"there are more items than the {most:,} that were asked for")
     if (

@@ -19,12 +19,12 @@ examples:
   dpselect check top.json --registry top.yaml
       If the promise follows, write a draft for the public register of deployments.
   dpselect check 7a1f24f81df64f8871fac8e6a42aff65 --gateway https://stats.example.org
-      The same of an answer of a gateway by its id, such as an agent shows; DPSELECT_TOKEN holds your token.
+      The same for an answer of a gateway, given its id; DPSELECT_TOKEN holds your token.
 
-RELEASE is the file that --format json or Release.to_json wrote. Nothing but it and the ledger is read.
+RELEASE is the file that --format json or Release.to_json wrote. Only it and the ledger are read.
 exit status: 0 the promise follows, and the ledger paid for it if one was given, 2 a parameter is wrong, 3 the file
-holds no release, 4 the draft cannot be written, 6 the ledger cannot be used, is not clean or does not bear the release
-out, 7 the promise does not follow, 8 it is stated and the release does not say what was asked, 130 interrupted, 1
+holds no release, 4 the draft cannot be written, 6 the ledger cannot be used, is not clean or does not confirm the
+release, 7 the promise does not follow, 8 it is stated and the release does not say what was asked, 130 interrupted, 1
 anything else.
 """
 
@@ -33,13 +33,13 @@ NOT_PAID, DOES_NOT_FOLLOW, NOT_PLANNED = 6, 7, 8
 
 def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
-    command.add_argument("release", metavar="RELEASE", help="the JSON of a release; of an answer of a gateway the id")
+    command.add_argument("release", metavar="RELEASE", help="the JSON of a release, or the id of a gateway's answer")
     command.add_argument("--budget", metavar="FILE", help="the ledger that should have paid for it")
     command.add_argument(
-        "--registry", metavar="DRAFT", help="if it follows, a record for the public register, as .yaml"
+        "--registry", metavar="DRAFT", help="if the promise follows, a draft for the public register, as .yaml"
     )
     command.add_argument("--gateway", metavar="URL", help="the gateway that has the answer of this id")
-    command.add_argument("--token-file", metavar="FILE", help="holds the token for it, in place of DPSELECT_TOKEN")
+    command.add_argument("--token-file", metavar="FILE", help="a file that holds the token, instead of DPSELECT_TOKEN")
     command.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
     for given in (args.release, args.budget):
         with contextlib.suppress(OSError, TypeError):
             if os.path.samefile(args.registry, given):
-                raise ParameterError("--registry", "name another file than the release and its ledger", args.registry)
+                raise ParameterError("--registry", "name a file other than the release and its ledger", args.registry)
     release = args.release
     if args.gateway is not None:
         from dpselect.command.from_gateway import remote_of

@@ -16,16 +16,16 @@ from dpselect.errors import ParameterError
 EXAMPLES = """
 examples:
   dpselect completion bash > ~/.local/share/bash-completion/completions/dpselect
-      For every bash that is started from now on, where the package bash-completion is installed.
+      For every new bash, if the package bash-completion is installed.
   source <(dpselect completion bash)
-      For this bash; the same line in ~/.bashrc is for every one, and takes a moment at each start.
+      For this bash only; in ~/.bashrc, for every bash, with a short delay at each start.
   dpselect completion zsh > ~/.zfunc/_dpselect
-      For zsh, where ~/.zshrc has: fpath=(~/.zfunc $fpath); autoload -Uz compinit; compinit
+      For zsh, if ~/.zshrc has: fpath=(~/.zfunc $fpath); autoload -Uz compinit; compinit
   dpselect completion fish > ~/.config/fish/completions/dpselect.fish
       For fish.
 
-A folder that is not there yet has to be made: mkdir -p ~/.local/share/bash-completion/completions
-The script is text: completing starts no Python and reads no data. Make it again after an update.
+Create the folder first if it does not exist: mkdir -p ~/.local/share/bash-completion/completions
+Completion starts no Python and reads no data. Create the script again after an update.
 `pip install 'dpselect[completion]'` brings shtab, which writes it.
 exit status: 0 done, 2 a parameter is wrong or shtab is not installed, 4 the output cannot be written, 1 anything else.
 """

@@ -20,7 +20,7 @@ examples:
   dpselect demo --keep plays.parquet
       The same, and keep the data to try other questions on.
   dpselect demo --users 2000
-      Fewer users: the same threshold lets fewer artists through.
+      Fewer users: fewer artists exceed the same threshold.
 {TERMS}"""
 
 

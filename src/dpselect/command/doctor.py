@@ -19,21 +19,21 @@ examples:
   dpselect doctor
       Versions, extras and how to get those that are missing, and one question about invented rows.
   dpselect doctor --budget budget.sqlite
-      And the ledger: can it be opened, and is every entry of it whole?
+      Also: can the ledger be opened, and is every entry intact?
   dpselect doctor --engine postgresql://ann@db.example/shop --engine spark:local
-      And does each of these answer?
+      Also: does each of these engines answer?
 
-It changes nothing, and shows no token and no password: a report may be sent to whoever helps.
-exit status: 0 nothing fails (an extra may be missing), else that of the first line that fails: 2 a parameter is wrong,
-3 an engine cannot answer, 6 the ledger cannot be used, 1 anything else.
+It changes nothing and shows no tokens or passwords, so you may send the report to whoever helps you.
+exit status: 0 nothing fails (an extra may be missing), otherwise that of the first failing line: 2 a parameter is
+wrong, 3 an engine cannot answer, 6 the ledger cannot be used, 1 anything else.
 """
 
 
 def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
-    command.add_argument("--budget", metavar="FILE", help="a ledger to look at: a file, or postgresql://...")
+    command.add_argument("--budget", metavar="FILE", help="a ledger to check: a file, or postgresql://...")
     command.add_argument(
-        "--engine", action="append", default=[], metavar="ADDRESS", help="an engine to ask; once for each"
+        "--engine", action="append", default=[], metavar="ADDRESS", help="an engine to check; may be repeated"
     )
 
 
@@ -126,5 +126,5 @@ def _ledger(where: str) -> str:
     with Ledger(where) as ledger:
         wrong = ledger.verify()
     if wrong:
-        raise LedgerError(f"{len(wrong)} of its entries or sums are not as they were made", "dpselect ledger verify")
-    return "can be opened, and all of its entries are whole"
+        raise LedgerError(f"{len(wrong)} of its entries or sums were changed", "dpselect ledger verify")
+    return "can be opened, and all of its entries are intact"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 TERMS = """
-epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
-delta: the small probability with which that promise may fail; keep it far below 1 / number of users.
-exit status: 0 done (also if fewer than k items came back), 2 a parameter is wrong, 3 the data cannot be
-read, 4 the output cannot be written, 5 the budget does not suffice, 6 the ledger cannot be used, 9 a gateway gives no
+epsilon: how much the answer can reveal about one person; smaller is more private and less accurate.
+delta: the small probability that this promise fails; keep it far below 1 / number of users.
+exit status: 0 done (even if fewer than k items were returned), 2 a parameter is wrong, 3 the data cannot be
+read, 4 the output cannot be written, 5 the budget is too small, 6 the ledger cannot be used, 9 a gateway gives no
 answer, 130 interrupted, 1 anything else.
 """
 
@@ -24,7 +24,7 @@ examples:
   dpselect top plays.parquet --user user --item artist --epsilon 1 --time at --period month --during 2026-10
       Of October 2026 alone; the promise is for one user in one month. With --compared-with 2026-09 what rose most.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --budget budget.sqlite --analyst ann
-      Paid from ann's budget; refused, before any row is read, when that does not suffice.
+      Charged to ann's budget; refused before any row is read if the budget is too small.
   dpselect top plays.parquet --user user --item artist -k 10 --within 50
       With 95 % confidence no artist of the ten has over 50 users fewer than the tenth best; the epsilon that this takes
       is printed first.

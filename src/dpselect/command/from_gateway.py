@@ -21,9 +21,9 @@ NOT_TEXT = "a gateway counts items, not the words of a text"
 # What the gateway has no use for, and why.
 REFUSED = {
     **dict.fromkeys(("user", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "snapshot"), OWNERS),
-    "budget": "the gateway keeps the budget",
-    "analyst": "the token says who asks",
-    "data": "the name of the data stands in the place of FILE",
+    "budget": "the gateway manages the budget",
+    "analyst": "the token identifies the analyst",
+    "data": "the name of the data takes the place of FILE",
     **dict.fromkeys(("domain_from", "exclude_from", "groups_from"), HERE),
     **dict.fromkeys(("text", "ngrams", "tokenizer", "lower", "shares"), NOT_TEXT),
 }

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 EXAMPLES = """
 examples:
   dpselect gateway example
-      A whole file of settings with a comment at every key: the start of your own gateway.toml.
+      A complete settings file with a comment for every key, to start your own gateway.toml from.
   dpselect gateway check gateway.toml
-      Every mistake with its place; without one, what may not be meant.
+      Every mistake with its place; if there is none, warnings.
   dpselect gateway check gateway.toml --sources
-      And do the sources have these columns? Their schemas are looked at, and no row is read.
+      Also check that the sources have these columns, by their schemas; no row is read.
   dpselect gateway token --name ann
-      A new token for ann, shown once, and the line for the file, which cannot be turned back into the token.
+      A new token for ann, shown once, and the line for the settings, from which the token cannot be recovered.
 
 exit status: 0 done, 2 the settings have mistakes, or a source does not fit them, 130 interrupted, 1 anything else.
 """
@@ -31,12 +31,12 @@ exit status: 0 done, 2 the settings have mistakes, or a source does not fit them
 def options(command: argparse.ArgumentParser) -> None:
     """Its actions, and what each understands."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
-    check = subcommand(actions, "check", "name every mistake in a file of settings, or say what it declares")
+    check = subcommand(actions, "check", "show every mistake in a settings file, or summarise what it declares")
     check.add_argument("file", metavar="FILE", help="the settings, in TOML")
-    check.add_argument("--sources", action="store_true", help="look at the schemas of the sources too; no row is read")
-    token = subcommand(actions, "token", "make a token, and the line of the settings that lets it in")
+    check.add_argument("--sources", action="store_true", help="check the schemas of the sources too; no row is read")
+    token = subcommand(actions, "token", "make a token, and its line for the settings")
     token.add_argument("--name", metavar="NAME", help="who it is for")
-    subcommand(actions, "example", "print a whole file of settings, with a comment at every key")
+    subcommand(actions, "example", "print a complete settings file with a comment for every key")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -86,8 +86,8 @@ def token(args: argparse.Namespace) -> None:
     name = None if args.name is None else clean_name("--name", args.name)
     made = fresh_token()
     whom = "the person" if name is None else name
-    sys.stderr.write(f"the first line is the token, shown once: give it to {whom}\n")
-    sys.stderr.write(f"the second goes into the settings, below [people.{_key(name)}]\n")
+    sys.stderr.write(f"the first line is the token, which is shown only once: give it to {whom}\n")
+    sys.stderr.write(f"the second line goes into the settings, under [people.{_key(name)}]\n")
     sys.stdout.write(f'{made}\ntoken = "sha256:{digest(made)}"\n')
 
 

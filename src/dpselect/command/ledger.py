@@ -24,25 +24,25 @@ examples:
   dpselect ledger init budget.sqlite
       Make an empty ledger.
   dpselect ledger data budget.sqlite plays --epsilon 3 --delta 1e-5
-      Promise so much about the data "plays" to all analysts together; many small questions fit, since they compose.
+      Promise this for the data "plays", to all analysts together; many small questions fit, because they compose.
   dpselect ledger grant budget.sqlite --data plays --analyst ann --epsilon 1 --delta 1e-6
-      Let ann use so much of it at most, on top of what she was granted before.
+      Let ann use at most this much of it, on top of earlier grants.
   dpselect top plays.parquet --user user --item artist -k 10 --epsilon 0.1 --budget budget.sqlite --data plays \
       --analyst ann
       Ask, and pay from it.
   dpselect ledger pay budget.sqlite plays --analyst ann --epsilon 0.5 --delta 0 --unit "one user" \
       --neighbors add-remove --note "OpenDP mean" --run python mean.py
-      Pay a price that ann states for what another library does, and run it.
+      Charge a price that ann states for a run of another library, and run it.
   dpselect ledger show budget.sqlite
-      What is promised, and how much of it is left to whom.
+      What is promised, and how much of it each analyst has left.
   dpselect ledger history budget.sqlite --analyst ann --plot spending.svg
-      What was asked and paid when, as a table and as a picture.
+      What was asked and charged when, as a table and as a picture.
   dpselect ledger pending budget.sqlite
-      Which questions died, or are at work; with --give-back, free those that surely read no row.
+      Which questions died or are running; with --give-back, free those that certainly read no row.
   dpselect ledger verify budget.sqlite
-      Check every entry; note the head it prints, and give it to --head another time.
+      Check every entry; note the head that it prints, and pass it to --head next time.
   dpselect ledger report budget.sqlite --data plays -o plays.html
-      The record for whoever must check it: what is promised, what was asked by whom, at which price, what is left.
+      The record for an auditor: the promise, who asked what at which price, and what is left.
 
 FILE is a SQLite file, or an address postgresql://user@host/database.
 exit status: 0 done, 2 a parameter is wrong, 4 the output cannot be written, 6 the ledger cannot be used, or is not
@@ -53,11 +53,11 @@ PERIODS = ("day", "week", "month", "quarter", "year")
 
 NOT_RUN = 126  # as shells say it
 STATED = {
-    "epsilon": "the price, for everything that comes out",
-    "delta": "the same; all of it counts as a failure",
-    "unit": "whom the price is about, as the account says it, such as 'one user'",
+    "epsilon": "the epsilon of everything that is released",
+    "delta": "the delta of everything that is released; all of it counts as failure",
+    "unit": "the unit that the price protects, as in the account, such as 'one user'",
     "neighbors": "must be add-remove: one such unit is added or removed",
-    "note": "a note on what it is for, kept in the record",
+    "note": "a note for the record",
 }
 
 # ---- what it understands ------------------------------------------------------------------------------------
@@ -74,57 +74,64 @@ def options(command: argparse.ArgumentParser) -> None:
 
     action("init", "make an empty ledger where there is none")
     data = action("data", "promise an epsilon and a delta for all answers about some data, or change what is promised")
-    data.add_argument("name", metavar="NAME", help="what the ledger calls the data")
+    data.add_argument("name", metavar="NAME", help="the name of the data in the ledger")
     data.add_argument("--epsilon", required=True, metavar="E", help="for all answers to all analysts together")
-    data.add_argument("--delta", required=True, metavar="D", help="the same; half of it is set apart for composing")
+    data.add_argument(
+        "--delta",
+        required=True,
+        metavar="D",
+        help="delta, for all answers to all analysts together; half of it is reserved for composition",
+    )
     data.add_argument(
         "--user",
         action="append",
         metavar="COLUMN",
-        help="the column of users; questions with another one are refused; of several columns: once for each",
+        help="the column of users; questions with another one are refused; repeat it for several columns",
     )
-    data.add_argument("--unit", metavar="TEXT", help="whom the promise is about (default: one user)")
+    data.add_argument("--unit", metavar="TEXT", help="the unit that the promise protects (default: one user)")
     data.add_argument("--keep", metavar="SHARE", help="a share that analysts cannot use, such as 20%% (default: 0)")
-    data.add_argument("--period", choices=PERIODS, help="each such period has the whole promise for itself")
-    data.add_argument("--time", metavar="COLUMN", help="which column says in which period a row is")
+    data.add_argument("--period", choices=PERIODS, help="the whole promise holds for each such period separately")
+    data.add_argument("--time", metavar="COLUMN", help="the column that gives the time of a row")
     data.add_argument(
         "--timezone", metavar="ZONE", help="the time zone of these days, such as Europe/Berlin (default: UTC)"
     )
-    grant = action("grant", "let an analyst use more of what is promised, or set the total")
+    grant = action("grant", "let an analyst use more of the promise, or set the total")
     _whose(grant, required=True)
-    grant.add_argument("--epsilon", required=True, metavar="E", help="how much epsilon, added to earlier grants")
-    grant.add_argument("--delta", required=True, metavar="D", help="how much delta, added to earlier grants")
-    grant.add_argument("--total", action="store_true", help="not added: this is the new total")
-    grant.add_argument("--every", choices=PERIODS, help="in each such period, which must be that of the data")
-    pay = action("pay", "charge a price that you state for what another library does, and run it")
-    pay.add_argument("data", metavar="NAME", help="what the ledger calls the data")
-    pay.add_argument("--analyst", metavar="NAME", help="whose budget (default: this computer's user)")
+    grant.add_argument("--epsilon", required=True, metavar="E", help="epsilon, added to earlier grants")
+    grant.add_argument("--delta", required=True, metavar="D", help="delta, added to earlier grants")
+    grant.add_argument("--total", action="store_true", help="set the total instead of adding")
+    grant.add_argument("--every", choices=PERIODS, help="grant this in each period; it must be the period of the data")
+    pay = action("pay", "charge a price that you state for a run of another library, and run it")
+    pay.add_argument("data", metavar="NAME", help="the name of the data in the ledger")
+    pay.add_argument(
+        "--analyst", metavar="NAME", help="the analyst whose budget is charged (default: this computer's user)"
+    )
     for name, said in STATED.items():
         pay.add_argument(f"--{name}", required=True, metavar=name.upper(), help=said)
-    pay.add_argument("--during", metavar="PERIODS", help="all periods whose rows are read, where the data have some")
+    pay.add_argument("--during", metavar="PERIODS", help="all periods whose rows are read, if the account has periods")
     pay.add_argument("--run", dest="program", nargs=argparse.REMAINDER, metavar="COMMAND", help="run this; comes last")
     for name, summary in (
-        ("show", "what is promised of all data, and how much every analyst was granted, has spent, and has left"),
-        ("history", "every entry: who, when, what, for how much, and what was left then"),
+        ("show", "the promise of each data set, and what each analyst was granted, has spent, and has left"),
+        ("history", "every entry: who, when, what, its price, and what was left"),
     ):
         shown = action(name, summary)
         _whose(shown, required=False)
         shown.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
         shown.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .svg")
-    pending = action(
-        "pending", "reservations of questions that are running or were interrupted, and whether they may have read rows"
-    )
+    pending = action("pending", "reservations of running or interrupted questions, and whether they may have read rows")
     _whose(pending, required=False)
     pending.add_argument(
         "--give-back",
         action="store_true",
-        help="free those that surely read no row; a question that is still running is refused before it reads rows",
+        help="free those that certainly read no row; one that is still running is then refused before it reads rows",
     )
     pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
-    verify = action("verify", "check every entry, sum and digest; exit status 0 only when all is clean")
-    verify.add_argument("--head", metavar="DIGEST", help="a head noted earlier, which must still be in the ledger")
-    report = action("report", "write the record of one data set for whoever must check it, as a page or as JSON")
-    report.add_argument("--data", metavar="NAME", help="which data, where the ledger has several")
+    verify = action("verify", "check every entry, sum and digest; exit status 0 only if all are correct")
+    verify.add_argument(
+        "--head", metavar="DIGEST", help="a head that you noted earlier, which must still be in the ledger"
+    )
+    report = action("report", "write the record of one data set for an auditor, as a page or as JSON")
+    report.add_argument("--data", metavar="NAME", help="the data, if the ledger has several")
     report.add_argument("-o", "--output", required=True, metavar="PAGE", help="into this .html or .json file")
     export = action("export", "write every entry as a line of JSON")
     export.add_argument("-o", "--output", metavar="LINES", help="into this file; default: standard output")
@@ -162,7 +169,9 @@ def init(args: argparse.Namespace) -> None:
 
     with Ledger.create(args.file):
         pass
-    print("made an empty ledger; `dpselect ledger data` promises something of data, `ledger grant` lets somebody ask")
+    print(
+        "made an empty ledger; `dpselect ledger data` promises something about data, `ledger grant` lets somebody ask"
+    )
 
 
 def data(args: argparse.Namespace) -> None:
@@ -197,13 +206,13 @@ def pay(args: argparse.Namespace) -> None:
     from dpselect.ledger.budget import Budget
 
     if args.program is not None and shutil.which("".join(args.program[:1])) is None:
-        raise ParameterError("--run", "begin with a program that can be run", "".join(args.program[:1]) or "nothing")
+        raise ParameterError("--run", "start with a program that can be run", "".join(args.program[:1]) or "nothing")
     budget = Budget.open(args.file, data=args.data, analyst=args.analyst)
     with budget.spend(during=args.during, **{name: getattr(args, name) for name in STATED}):
         try:
             status = subprocess.run(args.program, check=False).returncode if args.program else 0
         except OSError as error:
-            wrong, status = f"the price is paid, and {args.program[0]} cannot be run: {error.strerror}", NOT_RUN
+            wrong, status = f"the price was charged, but {args.program[0]} cannot be run: {error.strerror}", NOT_RUN
             print(f"dpselect: {wrong}", file=sys.stderr)
     print(f"paid what {budget.account.analyst} stated; {percent(budget.left)} of the budget is left", file=sys.stderr)
     if status:

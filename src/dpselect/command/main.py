@@ -1,7 +1,7 @@
 """The command `dpselect`: the result on standard output, all else on standard error, and a status that says why.
 
 Exit status: 0 done, 1 unexpected, 2 a parameter is wrong, 3 the data cannot be read, 4 the output cannot be
-written, 5 the budget does not suffice, 6 the ledger cannot be used, 9 a gateway gives no answer, 130 interrupted.
+written, 5 the budget is too small, 6 the ledger cannot be used, 9 a gateway gives no answer, 130 interrupted.
 `check` has two more: 7 a promise does not follow, 8 the release does not say what was asked.
 """
 

@@ -24,15 +24,16 @@ ROWS = 10**6
 EXAMPLES = """
 examples:
   dpselect mcp plays.parquet --user user --item artist --budget budget.sqlite --data plays --analyst agent
-      Questions about a file, paid from the quota that this ledger grants to agent.
+      Questions about a file, charged to the quota that this ledger grants to agent.
   dpselect mcp gateway.toml --analyst agent
-      All that settings open to a person, in one process; while `dpselect serve` runs, name its address.
+      All that the settings allow this person, in one process; if `dpselect serve` is running, name its address.
   dpselect mcp https://stats.example.org
-      The same behind a gateway; DPSELECT_TOKEN holds the token of the agent.
+      The same through a gateway; DPSELECT_TOKEN holds the agent's token.
   dpselect mcp plays.parquet --user user --item artist --budget budget.sqlite --data plays --analyst agent --config
       What to put into the settings of a client.
 
-Grant an agent a quota of its own (docs/guides/agents.md). Answers leave on a schedule that does not depend on the data.
+Grant an agent a quota of its own (docs/guides/agents.md). Answers are sent on a schedule that
+does not depend on the data.
 exit status: 0 the client left, 2 a parameter is wrong, 3 the data cannot be read, 6 the ledger cannot be used,
 130 interrupted, 1 anything else.
 """
@@ -41,22 +42,22 @@ exit status: 0 the client left, 2 a parameter is wrong, 3 the data cannot be rea
 def options(command: argparse.ArgumentParser) -> None:
     """What it understands."""
     shared.files(command, "a file of data, settings of a gateway (.toml), or the address of one")
-    option(command, "--analyst", metavar="NAME", help="who asks: whose quota pays")
+    option(command, "--analyst", metavar="NAME", help="the analyst whose quota is charged")
     option(command, "--token-file", metavar="FILE", help="holds the token for an address", rare=True)
     option(command, "--config", action="store_true", help="print the settings for a client and exit")
     group = command.add_argument_group("of a file")
     shared.users_and_items(group)
     several(group, "--by", shown="COLUMN,...", help="columns by which an agent may ask in groups")
     several(group, "--filter", shown="COLUMN,...", help="columns that an agent may filter by")
-    said = f"how many rows there are at most: declared, as it decides when answers leave (default {ROWS:,})"
+    said = f"the declared maximum number of rows, which decides when answers are sent (default {ROWS:,})"
     for name, shown, text in (
         ("--table", "NAME", "the table, of a database"),
         ("--budget", "FILE", "the ledger that pays (dpselect ledger --help)"),
-        ("--data", "NAME", "what the ledger calls these data (default: default)"),
-        ("--max-share", "S", "the part of the quota that one question may cost, such as 5%"),
+        ("--data", "NAME", "the name of these data in the ledger (default: default)"),
+        ("--max-share", "S", "the largest share of the quota that one question may cost, such as 5%"),
     ):
         option(group, name, metavar=shown, help=text, default="default" if name == "--data" else None)
-    option(group, "--max-a-day", type=int, metavar="N", help="new questions in 24 hours at most")
+    option(group, "--max-a-day", type=int, metavar="N", help="the most new questions in 24 hours")
     option(group, "--rows", type=int, default=ROWS, metavar="N", help=said)
 
 

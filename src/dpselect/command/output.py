@@ -97,7 +97,7 @@ def destination(path: Path | None, inputs: Sequence[str]) -> Destination:
     for source in inputs:
         with contextlib.suppress(OSError):
             if real.samefile(source):
-                raise ParameterError("-o", "name another file than the data", str(path))
+                raise ParameterError("-o", "name a file other than the data", str(path))
     if real.exists() and not os.access(real, os.W_OK):
         raise OutputError(f"{path} is there and must not be written to")
     return NewFile(path, real)

@@ -18,17 +18,17 @@ COMMANDS = {
     "histogram": "how many users have each item of a known domain, all at once",
     "quantile": "the median, or other quantiles, of one value per user",
     "union": "all items that enough users share: a vocabulary, the keys of a GROUP BY, n-grams of a text",
-    "users": "how many users there are, in all or in each of some groups",
+    "users": "how many users there are, in total or in listed groups",
     "demo": "a private top ten of invented data, to see it work",
-    "ledger": "budgets: who may spend how much, and who spent it on what",
-    "check": "does the promise of a release follow from what it says, and did a ledger pay for it?",
-    "plan": "what to expect at each budget, before anything is spent",
-    "prepare": "put the rows of a source in order once, so that many questions are answered quickly",
-    "serve": "a gateway over HTTP: many people ask under one promise, with pages to ask on",
+    "ledger": "budgets: who may spend how much, and what it was spent on",
+    "check": "check that a release's promise follows from its question, and that a ledger paid for it",
+    "plan": "forecasts at several budgets, before anything is spent",
+    "prepare": "sort the rows of a source once, so that many questions are answered quickly",
+    "serve": "a gateway over HTTP: many people ask under one promise, through web pages or an API",
     "gateway": "settings of a gateway: checked, an example, and tokens for people",
-    "mcp": "questions as tools of an agent, by the Model Context Protocol",
-    "inspect": "what is wrong with a source, for its owner only: not private",
-    "doctor": "versions, extras, and whether an engine answers and a ledger can be used",
+    "mcp": "questions as tools for an agent, over the Model Context Protocol",
+    "inspect": "problems of a source, for its owner only: not private",
+    "doctor": "versions, extras, and whether engines and ledgers work",
     "completion": "a script with which bash, zsh or fish completes commands, options and file names",
 }
 
@@ -258,7 +258,7 @@ def parser() -> Parser:
     """The whole command line. What comes of it has `run`, which does what was asked."""
     root = Parser(
         prog="dpselect",
-        description="Differentially private selection: the top k, the best one, a value at a rank, what many share.",
+        description="Differentially private selection: top k, best option, quantiles, set union.",
         epilog=EXAMPLES.strip("\n"),
     )
     root.add_argument("--version", action="store_true", help="show the version and exit")

@@ -39,7 +39,7 @@ ASKED: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...], str]] =
 EXAMPLES = """
 examples:
   dpselect plan top --k 10 --users 10000 --items 2000 --epsilon 0.1,0.3,1,3
-      What a top ten of such data would be like at four budgets, by each mechanism.
+      What a top ten of such data would look like at four budgets, for each mechanism.
   dpselect plan top --k 5 --users 800 --items 40 --domain-size 40 --methods peeling,canonical-set
       The same where the items are known, for two mechanisms.
   dpselect plan top --k 10 --like last-year.json --epsilon 0.2,0.5,1 --plot forecast.svg
@@ -52,8 +52,8 @@ examples:
       How many of 5,000 items would come back, into a file.
 
 No data is read and no budget is spent: users are invented, or counts come from a release that was paid for already.
-epsilon: what anybody can learn about one person from the answer; smaller is more private and less accurate.
-delta: the small probability with which that promise may fail; keep it far below 1 / number of users.
+epsilon: how much the answer can reveal about one person; smaller is more private and less accurate.
+delta: the small probability that this promise fails; keep it far below 1 / number of users.
 exit status: 0 done, 2 a parameter is wrong, 3 the released counts cannot be read, 4 the output cannot be written, 130
 interrupted, 1 anything else.
 """
@@ -72,10 +72,10 @@ def options(command: argparse.ArgumentParser) -> None:
         price = question.add_argument_group("the price")
         several(price, "--epsilon", shown="E,...", help="the budgets (default 0.1,0.3,1,3)")
         add(price, some(Payment.flat_fields(), (near, "delta")))
-        several(price, "--methods", shown="NAME,...", help="only these mechanisms (default: all that apply)")
+        several(price, "--methods", shown="NAME,...", help="compare only these mechanisms (default: all that apply)")
         known = "table, csv, json; else what -o says, or a table"
         option(question, "--format", choices=("table", "csv", "json"), metavar="NAME", help=known)
-        option(question, "-o", "--output", metavar="FILE", help="write here in place of standard output")
+        option(question, "-o", "--output", metavar="FILE", help="write here instead of to standard output")
         option(question, "--plot", metavar="PICTURE", help="draw it too, into this .svg")
         shared.quiet(question)
 
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("-o", "end in .txt, .csv or .json", args.output)
     place = destination(path, () if args.like is None else (args.like,))
     try:
-        with Progress("trying mechanisms on imagined users", quiet=args.quiet) as progress:
+        with Progress("running mechanisms on simulated users", quiet=args.quiet) as progress:
             found = forecast(args, progress)
         place.write(rendered(found, form))
     except OSError as error:

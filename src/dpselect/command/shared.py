@@ -23,7 +23,7 @@ def files(command: Group, what: str = SOURCE) -> None:
 
 def users_and_items(group: Group, *, item: bool = True) -> None:
     """Whom a row is of, and what it is about. Prepared data say both themselves."""
-    several(group, "--user", shown="COLUMN,...", help="who is protected: the column of users")
+    several(group, "--user", shown="COLUMN,...", help="the column of users, who are protected")
     if item:
         several(group, "--item", shown="COLUMN,...", help="what is asked about")
 
@@ -35,7 +35,10 @@ def rows(
     users_and_items(group, item=item)
     if text:
         option(
-            group, "--text", metavar="COLUMN", help="in place of --item: a text, whose words or n-grams are the items"
+            group,
+            "--text",
+            metavar="COLUMN",
+            help="instead of --item: a text column whose words or n-grams are the items",
         )
     option(group, "--where", metavar="SQL", help="only rows for which this condition holds")
     add(group, {**facts, **OF_SOURCES, **(SPLIT if split else {}), **TIMES})
@@ -64,18 +67,23 @@ def budget(command: Group) -> None:
     """Who pays."""
     group = command.add_argument_group("a budget that pays for it")
     option(group, "--budget", metavar="FILE", help="the ledger that pays (dpselect ledger --help)")
-    option(group, "--analyst", metavar="NAME", help="whose budget (default: your name on this computer)")
-    option(group, "--data", default="default", metavar="NAME", help="what the ledger calls these data")
-    snapshot = "names this version of the data, so that a repeated question is recognised"
+    option(
+        group,
+        "--analyst",
+        metavar="NAME",
+        help="the analyst whose budget is charged (default: your name on this computer)",
+    )
+    option(group, "--data", default="default", metavar="NAME", help="the name of these data in the ledger")
+    snapshot = "a name for this version of the data, so that a repeated question is recognised"
     option(group, "--snapshot", metavar="TEXT", help=snapshot, rare=True)
-    fresh = "pay again for a question that was answered before"
+    fresh = "draw a new answer and pay again, even if the question was answered before"
     option(group, "--fresh", action="store_true", help=fresh, rare=True)
 
 
 def gateway(command: Group) -> None:
     """Who keeps the data, where they are not here."""
     group = command.add_argument_group("ask a gateway instead: FILE is the name of its data")
-    said = "its address; DPSELECT_TOKEN holds the token that says who asks"
+    said = "its address; DPSELECT_TOKEN holds your token"
     option(group, "--gateway", metavar="URL", help=said)
     option(group, "--token-file", metavar="FILE", help="or this file does", rare=True)
 

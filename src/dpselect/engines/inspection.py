@@ -13,7 +13,7 @@ from dpselect.engines.sources.files import find
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import DataError, ParameterError
 
-WARNING = "NOT PRIVATE: this reads every row, and what it says is for the owner of the data only"
+WARNING = "NOT PRIVATE: this reads every row, and its output is for the owner of the data only"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def inspect(source: object, engine: Engine | None = None, *, newlines_in_values:
     if engine is not None:
         found += _rows(engine)
     elif not found:
-        raise ParameterError("user", "be given with item for a source that is no file", "nothing")
+        raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
     return Inspection(tuple(found))
 
 
@@ -41,7 +41,7 @@ def _files(source: object, newlines_in_values: bool) -> Iterator[str]:
     if isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source) and not is_lake(source):
         files = find(source)
         if newlines_in_values and files.kind in ("csv", "tsv"):
-            yield "the lines are not looked at one by one: newlines_in_values says that records run over them"
+            yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
         elif files.kind == "prepared":
             from dpselect.engines.preparation import findings
 
@@ -52,7 +52,9 @@ def _files(source: object, newlines_in_values: bool) -> Iterator[str]:
 
 def _rows(engine: Engine) -> Iterator[str]:
     if not isinstance(engine, DuckDBEngine):
-        raise ParameterError("source", "be files, a frame, or a table of DuckDB", "a database", "ask it in its own SQL")
+        raise ParameterError(
+            "source", "be files, a frame, or a table of DuckDB", "a database", "query it in its own SQL"
+        )
     try:
         yield from engine.findings()
     except DataError as error:

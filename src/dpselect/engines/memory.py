@@ -31,7 +31,7 @@ def check_address_space() -> None:
     soft = _address_space()
     if soft is not None and soft < LEAST_ADDRESS_SPACE:
         came = f"{soft // 2**20} MiB of address space (ulimit -v), and the engine needs {LEAST_ADDRESS_SPACE // 2**20}"
-        raise DataError(f"this process may use {came}", f"ulimit -v unlimited; {VARIABLE} says how much may be used")
+        raise DataError(f"this process may use {came}", f"ulimit -v unlimited; {VARIABLE} sets how much may be used")
 
 
 def does_not_fit(needed: int) -> DataError:
@@ -39,7 +39,7 @@ def does_not_fit(needed: int) -> DataError:
     gib = 1 << (max(1, -(-needed // GIB)) - 1).bit_length()
     hint = (
         "keep fewer rows with where=, use a machine with more memory, or leave users' items in the engine "
-        f"(in_engine=True, --in-engine); {VARIABLE} says how much may be used"
+        f"(in_engine=True, --in-engine); {VARIABLE} sets how much may be used"
     )
     return DataError(f"these rows need about {gib} GiB of memory, more than there is", hint)
 

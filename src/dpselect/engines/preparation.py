@@ -53,11 +53,11 @@ class Prepared:
         did = "added {:,} rows: there are" if self.added else "prepared {:,} rows:"
         lines = [
             f"{did.format(self.rows)} {self.users:,} users and {self.items:,} items in {self.file} ({size})",
-            "the file is as private as the rows themselves; only your own user may open it",
+            "the file is as sensitive as the rows themselves; only your user may open it",
         ]
         for name, number in self.values.items():
             if number > MANY:
-                fewer = "fewer, such as days for moments, make it smaller and quicker"
+                fewer = "fewer values, such as days instead of times, make the file smaller and faster"
                 lines.append(f"{name} has {number:,} values: {fewer}")
         return "\n".join(lines)
 
@@ -93,8 +93,8 @@ def prepare(
         workspace.fetch("SET preserve_insertion_order = false")
         scan = open_scan(workspace, source, table, newlines_in_values=newlines_in_values)
         if scan.state is not None:
-            hint = "give the source that they were prepared from"
-            raise ParameterError("source", "be rows as they come", "prepared data", hint)
+            hint = "use the source that they were prepared from"
+            raise ParameterError("source", "be a source of rows", "prepared data", hint)
         with draft(path, add=add) as made:
             before = state_of(made) if add else None
             rules = _typed(workspace, scan, rules if before is None else _told(before.rules, rules))
@@ -168,7 +168,7 @@ def rules_of(user: object, item: object, keep: object, weight: object, **more: A
         for name in columns:
             if name.lower() in seen:
                 other = seen[name.lower()]
-                must = "name each column once" if other == parameter else f"be other columns than {other}"
+                must = "name each column once" if other == parameter else f"be columns other than {other}"
                 raise ParameterError(parameter, must, came(name))
             seen[name.lower()] = parameter
     time = more.get("time")
@@ -198,7 +198,7 @@ def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
         try:
             item_form(name, types[name])
         except DataError as error:
-            must, got = "be columns whose values can be told apart", f"{name!r} of type {kind(types[name])}"
+            must, got = "be columns whose values can be distinguished", f"{name!r} of type {kind(types[name])}"
             raise ParameterError(parameter, must, got, error.hint) from None
     for name in rules.weight:
         refuse_no_numbers(counted_type(types[name], untyped=scan.untyped), name)
@@ -240,7 +240,7 @@ def _sources(source: object, table: str | None, before: State | None) -> tuple[A
     known = {digest for one in ([] if before is None else before.sources) for digest in one["digests"]}
     for path, digest in digests:
         if digest in known:
-            got = f"{os.path.basename(path)}, whose contents were added before or are named twice"
+            got = f"{os.path.basename(path)}, whose contents were added before or are listed twice"
             raise ParameterError("source", "be files that are not in these data yet", got)
         known.add(digest)
     one = {"source": found, "table": table, "digests": [digest for _, digest in digests]}
@@ -272,8 +272,8 @@ def findings(path: str) -> Iterator[str]:
         try:
             for name in opened.tables:
                 workspace.fetch(f"SELECT bit_xor(hash(t)) FROM {opened.table(name)} AS t")
-            yield f"{path}: all of it is as it was written"
+            yield f"{path}: intact"
         except DataError:
-            yield f"{path}: FAILS: it is damaged; prepare the source again, or take a copy"
+            yield f"{path}: FAILS: it is damaged; prepare the source again, or use a copy"
     finally:
         workspace.close()

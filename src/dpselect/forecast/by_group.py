@@ -27,12 +27,12 @@ GROUP = ("country",)  # what groups are called in the question: any name will do
 HOW_TO_READ = (
     f"The mechanism was run {RUNS} times, planned and priced as for real data; ± is the standard deviation from one "
     "answer to the next.",
-    "Who is in more than max groups per user counts in so many of them, so fewer users count in each. Items are those "
-    "of all groups, and groups those with an item. Lost: by how much the users of the items, those included who do not "
-    "count, fall short of those of the best of every group.",
-    "Threshold: how far bottom stands above the item at rank k_bar + 1 of a group, in users who count.",
+    "Users in more than max groups per user count in only that many of them, so each has fewer users. Items: those "
+    "of all groups. Groups: those with an item. Lost: by how much the users of the items, including users who do not "
+    "count, fall short of those of the best items of every group.",
+    "Threshold: how many counted users bottom is above the item at rank k_bar + 1 of a group.",
 )
-WIDTH = "Width: a noisy count is so near to the true number of users who count, with 95 % confidence."
+WIDTH = "Width: with 95 % confidence a noisy count is within this of the true number of users who count."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +65,9 @@ class ByGroupForecast:
         """What was imagined."""
         some = f"{len(self.groups):,} groups of {min(self.groups):,} to {max(self.groups):,} users"
         return [
-            f"Imagined are {some}, each user in {float(self.groups_per_user):g} of them and in each with "
-            f"{crowd.items_per_user:g} of {crowd.items:,} items on average; the r-th item attracts them as "
-            f"r^-{crowd.skew:g} does."
+            f"The forecast assumes {some}. On average a user is in {float(self.groups_per_user):g} of them, with "
+            f"{crowd.items_per_user:g} of {crowd.items:,} items in each; the popularity of the r-th item is "
+            f"r^-{crowd.skew:g}."
         ]
 
     @property

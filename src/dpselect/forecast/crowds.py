@@ -146,8 +146,8 @@ class Zipf:
     def sentence(self) -> str:
         """The numbers that were given."""
         return (
-            f"Imagined are {self.users:,} users with {self.items_per_user:g} of {self.items:,} items on average; the "
-            f"r-th item attracts them as r^-{self.skew:g} does."
+            f"The forecast assumes {self.users:,} users with {self.items_per_user:g} of {self.items:,} items on "
+            f"average; the popularity of the r-th item is r^-{self.skew:g}."
         )
 
 
@@ -194,9 +194,9 @@ class Released:
     def sentence(self) -> str:
         """What was taken from the release, and what it leaves open."""
         return (
-            f"The {len(self.counts):,} counts are ones that were released before, of users taken to have "
-            f"{self.items_per_user} item{'s' * (self.items_per_user > 1)} each; other items are taken to have no "
-            "users. Where the release left items out, thresholds stand higher and more is lost than shown."
+            f"The {len(self.counts):,} counts are from an earlier release. The forecast assumes "
+            f"{self.items_per_user} item{'s' * (self.items_per_user > 1)} per user, and no users of other items. "
+            "If the release left items out, thresholds are higher and more is lost than shown."
         )
 
 

@@ -115,13 +115,15 @@ def _top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
         *_bound(terms.max_items_per_user),
         f"Each mechanism was run {_runs(chosen)}, planned and priced as for real data; ± is the standard "
         "deviation from one answer to the next.",
-        "Smallest count: how many users an item needs to come back with probability 1/2. Lost: by how much the "
+        "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: by how much the "
         f"users of the items fall short of those of the best {terms.k}.",
     ]
     if any(row.threshold is not None for row in rows):
-        sentences.append("Threshold: what an item must exceed; items below it rarely come back.")
+        sentences.append("Threshold: what an item must exceed; items below it are rarely returned.")
     if any(row.within is not None for row in rows):
-        sentences.append("Within: with 95 % confidence no item has over so many users fewer than the k-th best.")
+        sentences.append(
+            "Within: with 95 % confidence no returned item has more than this many users fewer than the k-th best."
+        )
     return Forecast(question="top_k", rows=rows, assumed=_assumed(vars(terms), crowd), sentences=tuple(sentences))
 
 
@@ -151,7 +153,7 @@ def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
         raise ParameterError("epsilon", f"be large enough for {', '.join(chosen)}", "smaller values")
     if terms.threshold is not None:
         near = f"{terms.threshold:,} users have it and no other item"
-        said.insert(0, f"Epsilon is what it costs to find an item, with 95 % confidence, if {near}.")
+        said.insert(0, f"Epsilon: the cost of finding an item, with 95 % confidence, if {near}.")
     by = "for one draw of invented users" if sets else "at the expected weights"
     if any(name in union.POLICIES for name in chosen):
         by += f" (policies: in {union.ORDERS} orders of users and items)"
@@ -160,8 +162,8 @@ def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
         crowd.sentence(),
         *_bound(most),
         f"Items are sums of exact release probabilities {by}; ± is the standard deviation from one answer to the next.",
-        "Smallest count: how many users an item needs to come back with probability 1/2. Lost: the part of all (user, "
-        "item) pairs whose item is missing. Threshold: the weight that is released with probability one half.",
+        "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: the share of all "
+        "(user, item) pairs whose item is missing. Threshold: the weight that is released with probability one half.",
     ]
     if any(row.method in union.ROUNDS for row in rows):
         sentences.append(f"Mechanisms with rounds ({', '.join(union.ROUNDS)}) were run {union.RUNS} times instead.")
@@ -179,7 +181,7 @@ def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
 def _known(question: Question) -> Any:
     """A question whose parts all have a forecast; its fields are what their kinds made of them."""
     if not isinstance(question, (TopK, Union)):
-        hint = "how near the answer of another question is does not depend on data: question.at(epsilon=1).accuracy"
+        hint = "the accuracy of other questions does not depend on data: question.at(epsilon=1).accuracy"
         raise ParameterError("question", "be a TopK or a Union for a forecast", type(question).__name__, hint)
     asked: Any = question
     method = asked.method or Method()
@@ -325,7 +327,7 @@ def _why(most: int | None, users: bool) -> str:
     reasons = [] if most is not None else ["most need max_items_per_user"]
     if not users:
         reasons.append(
-            "policies and rounds depend on who shares which items, so they need invented users, with at most about "
+            "policies and rounds depend on who shares which items, so they need simulated users, with at most about "
             f"{MOST_EVENTS:,} uses of items in all"
         )
     return "; ".join(reasons)

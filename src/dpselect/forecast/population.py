@@ -58,11 +58,13 @@ class Population(Value):
     _: KW_ONLY
     items: int = param(whole(1, MOST_ITEMS), default=ITEMS, help="how many items there are")
     items_per_user: Number | None = param(
-        NUMBER, default=None, help="how many of them a user has on average: 10, or of fewer than 20 items half"
+        NUMBER, default=None, help="how many of them a user has on average; default: 10, or half of fewer than 20 items"
     )
-    skew: Number = param(SKEW, default=1.1, help="the r-th item is liked as r^-skew; of 0 all are liked alike")
+    skew: Number = param(
+        SKEW, default=1.1, help="the popularity of the r-th item is r^-skew; with 0 all are equally popular"
+    )
     groups: int | Sequence[int] | None = param(SIZES, default=None, help="how many users each group has")
-    groups_per_user: Number = param(NUMBER, default=1, help="in how many of them a user is, on average")
+    groups_per_user: Number = param(NUMBER, default=1, help="how many of them a user is in, on average")
 
     def check(self) -> None:
         """Nobody has nearly all items, and what is said of groups fits them."""

@@ -25,7 +25,7 @@ def here(gateway: Gateway, person: Person) -> Desk:
             try:
                 who = gateway.people.named(person.name)  # as they are now, where their owner has changed it
                 if who is None or who.role is not Role.ANALYST:
-                    raise Refused("role", f"Only analysts may ask, and {person.name} is none now.")
+                    raise Refused("role", f"Only analysts may ask, and {person.name} is not an analyst now.")
                 return what(who, *given)
             except Exception as error:
                 if mistake(error) is None:

@@ -153,10 +153,10 @@ def _data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
     if name is None and len(data) == 1:
         return next(iter(data.values()))
     if not isinstance(name, str) or name not in data:
-        hint = "nobody opened any data to you" if not data else None
+        hint = "no data are open to you" if not data else None
         if isinstance(name, str) and data:
             hint = near(name, list(data))
-        raise ParameterError("data", "be the name of data that you may use", came(name), hint)
+        raise ParameterError("data", "be the name of data that are open to you", came(name), hint)
     return data[name]
 
 

@@ -23,7 +23,7 @@ from dpselect.ledger.entry import Entry
 from dpselect.ledger.standing import Standing, Used
 
 PAUSE = 0.2  # seconds between two batches of repeated answers
-NO_QUOTA = "Nobody has granted you a budget of these data."
+NO_QUOTA = "You have no budget for these data."
 
 
 class _OfTheWhole(LedgerBudget):

@@ -101,20 +101,20 @@ def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str,
 def _said(asked: AskedQuestion, row: Any, *, known: bool) -> list[str]:
     sizes = asked.settings.sizes
     if not known:
-        return ["There is no forecast for this sort of question; the price is certain all the same."]
-    said = [f"Imagined are {sizes.users:,} users with {float(sizes.items_per_user):g} items each: no row was read."]
+        return ["There is no forecast for this kind of question, but the price is exact."]
+    said = [f"This assumes {sizes.users:,} users with {float(sizes.items_per_user):g} items each: no row was read."]
     if row is not None:
         wanted = asked.plan.key.get("k")
         lost = "hardly any of the true best would be missing"
         if row.error >= HARDLY:
             lost = f"{100 * row.error:.0f} % of the users of the true best would be missing"
-        said.append(f"About {row.items:,.0f} items would come back, and {lost}.")
+        said.append(f"About {row.items:,.0f} items would be returned, and {lost}.")
         if row.within is not None:
             said.append(
                 f"With 95 % confidence none has over {row.within:,} fewer of the users that count than the best."
             )
         if row.smallest_count is not None and (not isinstance(wanted, int) or row.items < wanted - HALF):
-            said.append(f"An item needs about {row.smallest_count:,} users to come back with probability 1/2.")
+            said.append(f"An item needs about {row.smallest_count:,} users to be returned with probability 1/2.")
     return said
 
 

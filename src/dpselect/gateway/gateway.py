@@ -226,7 +226,7 @@ class Gateway:
         """The job that came with this key."""
         job = None if again is None else self.jobs.sent(person.name, again)
         if job is not None and job.body != question.body:
-            raise Refused("key", "This idempotency key came with another question before. Nothing was asked.")
+            raise Refused("key", "This idempotency key was used for another question. Nothing was asked.")
         return job
 
     def _joined(self, person: Person, job: Job, again: str | None, question: AskedQuestion) -> Job:
@@ -248,7 +248,7 @@ class Gateway:
         """
         questions, characters, new = self.jobs.of_day(person.name, job.asked_at - DAY)
         if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
-            raise Refused("too-many", "You asked as many questions in a day as the gateway keeps.", after=3600)
+            raise Refused("too-many", "You have asked as many questions today as the gateway stores.", after=3600)
         account, server = Account(dataset=job.data, analyst=person.name), self.settings.server
         paid = None if job.fresh else self.jobs.answer_to(job.key)
         if paid is not None and paid.settle is not None:
@@ -260,9 +260,9 @@ class Gateway:
             raise Refused("unavailable", CLOSED)
         of_all, own = self.jobs.waiting(person.name)
         if own >= server.waiting_each:
-            raise Refused("too-many", f"{own} questions of yours wait already, which is the most.", after=5)
+            raise Refused("too-many", f"{own} of your questions are waiting, the most allowed.", after=5)
         if of_all >= server.waiting:
-            raise Refused("busy", "As many questions wait as the gateway takes. Try again soon.", after=5)
+            raise Refused("busy", "The gateway's queue is full. Try again soon.", after=5)
         share = Fraction()
         for period, one in self.books.ledger.standings(account, question.periods).items():
             ceiling = one.ceiling(Ceiling.of(question.plan.price_at(one.order)))
@@ -295,14 +295,14 @@ class Gateway:
         found = self.jobs.find(number)
         mine = found is not None and (found.analyst == person.name or person.role is Role.OWNER)
         if found is None or not mine or found.data not in self.open_to(person):
-            raise Refused("not-found", "There is no question of yours of that number.")
+            raise Refused("not-found", "You have no question with that id.")
         return found
 
     def cancel(self, person: Person, number: str) -> dict[str, Json]:
         """Take a question back that has not begun."""
         after = self.jobs.change(self.job_of(person, number), state=JobState.CANCELLED, cost=NOTHING)
         if after is None:
-            raise Refused("state", "The question has begun, so it can no longer be taken back.")
+            raise Refused("state", "The question has started and can no longer be cancelled.")
         self._changed(number)
         return after.to_dict()
 
@@ -314,7 +314,7 @@ class Gateway:
             changes = {"state": JobState.REJECTED, "problem": problem("rejected", REJECTED), "cost": NOTHING}
         after = self.jobs.change(job, **changes) if job.state is JobState.APPROVAL else None
         if after is None:
-            raise Refused("state", "The question does not wait for anybody to agree.")
+            raise Refused("state", "The question is not waiting for approval.")
         self.log("decided", job=number, by=person.name, approved=approve)
         self._changed(number)
         self.runner.wake()
@@ -327,11 +327,11 @@ class Gateway:
             paid = self.jobs.answer(number)
             release = None if paid is None else self._release_of(paid)
             if paid is None or release is None:
-                raise Refused("not-found", "There is no answer of that number.")
+                raise Refused("not-found", "There is no answer with that id.")
             found = Answer(number, restored(release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
             self._answers.put(number, found, len(release))
         if found.data not in self.open_to(person):
-            raise Refused("not-found", "There is no answer of that number.")
+            raise Refused("not-found", "There is no answer with that id.")
         return found
 
     def _release_of(self, paid: Job) -> str | None:

@@ -17,7 +17,8 @@ def too_much(person: Person, share: Fraction) -> str | None:
     """Why one question of this part of the quota is refused to them, if it is."""
     if person.max_share is None or share <= person.max_share:
         return None
-    return f"costs up to {percent(share, up=True)} of the budget, and one may cost {percent(person.max_share)} at most"
+    most = percent(person.max_share)
+    return f"costs up to {percent(share, up=True)} of the budget, and one question may cost at most {most}"
 
 
 def check(person: Person, share: Fraction, today: int) -> None:
@@ -27,7 +28,7 @@ def check(person: Person, share: Fraction, today: int) -> None:
         raise Refused("budget", f"The question {said}.", "ask with a smaller share")
     if person.max_a_day is not None and today >= person.max_a_day:
         said = f"You asked {today} new questions in 24 hours, and {person.max_a_day} are the most."
-        raise Refused("too-many", said, "answers that are paid for are free to read", after=3600)
+        raise Refused("too-many", said, "answers that are paid for already are free", after=3600)
 
 
 def must_wait(person: Person, share: Fraction) -> bool:
@@ -42,5 +43,5 @@ def told(person: Person, price: dict[str, Json]) -> dict[str, Json]:
     if said is not None:
         return {**price, "fits": False, "sentence": said}
     if must_wait(person, share) and not free:
-        return {**price, "sentence": f"{price['sentence']}; somebody else must agree first"}
+        return {**price, "sentence": f"{price['sentence']}; somebody else must approve it first"}
     return price

@@ -253,7 +253,7 @@ class Renewal:
             try:
                 settings = read(self._path)
             except DpselectError as error:
-                self._log.failed("the settings have mistakes, so people stay as they were", error)
+                self._log.failed("the settings have mistakes, so people are unchanged", error)
             except Exception as error:
                 self._log.failed("the settings cannot be read", error)
             else:
@@ -264,4 +264,4 @@ class Renewal:
             self._taken(settings)
             self._log("people were read again")
         except Exception as error:
-            self._log.failed("people were read again, but their quotas were not", error)
+            self._log.failed("people were reloaded, but their quotas were not", error)

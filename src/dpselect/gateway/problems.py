@@ -22,46 +22,46 @@ class ProblemKind:
 
 KINDS = {
     "malformed": ProblemKind(400, "The request cannot be read", "Go back and send it again."),
-    "sign-in": ProblemKind(401, "Nobody is signed in", "Your session may have ended, or your token is not known here."),
+    "sign-in": ProblemKind(401, "Nobody is signed in", "Your session may have ended, or your token may be wrong."),
     "role": ProblemKind(403, "Your role may not do this", "Ask the owner of the data if you need it."),
     "cross-site": ProblemKind(
         403, "The request came from another site", "Open the page here, and send the form again."
     ),
     "not-found": ProblemKind(
-        404, "There is nothing at this address", "The address may be wrong, or what was here is not for you to see."
+        404, "There is nothing at this address", "The address may be wrong, or you may not see what is here."
     ),
-    "method": ProblemKind(405, "This address does not take that method", "Start from one of the pages above."),
+    "method": ProblemKind(405, "This address does not support that method", "Start from one of the pages above."),
     "budget": ProblemKind(
-        409, "The budget does not suffice", "Ask for less, or ask the owner of the data for a larger quota."
+        409, "The budget is too small", "Ask for less, or ask the owner of the data for a larger quota."
     ),
-    "state": ProblemKind(409, "It is too late for that", "The question has moved on. Look at it again."),
+    "state": ProblemKind(409, "Too late", "The question has changed state. Open it again."),
     "key": ProblemKind(
         409, "The idempotency key was used for another question", "Go back to the question and send it again."
     ),
     "too-large": ProblemKind(413, "The request is too large", "Send less at once."),
     "content": ProblemKind(415, "The request is not JSON", "Use the form, or send JSON."),
-    "host": ProblemKind(421, "This is not the server that was meant", "Use the address that you were given."),
+    "host": ProblemKind(421, "This is not the intended server", "Use the address that the owner gave you."),
     "parameter": ProblemKind(422, "A parameter is wrong", "Go back and change it."),
     "too-many": ProblemKind(429, "Too many requests", "Wait a little, then try again."),
-    "unexpected": ProblemKind(500, "Something unexpected happened", "The log of the server says more to its owner."),
+    "unexpected": ProblemKind(500, "Something unexpected happened", "The owner can read more in the server's log."),
     "busy": ProblemKind(503, "Too many questions wait", "Wait a little, then try again. Nothing was charged."),
     "unavailable": ProblemKind(503, "The gateway cannot answer now", "Try again in a minute. Nothing new was charged."),
     "failed": ProblemKind(
         500,
         "The question could not be answered",
-        "What it was to cost may stay charged, because rows may have been read.",
+        "Its price may stay charged, because rows may have been read.",
     ),  # of a job, never of a response
     "late": ProblemKind(500, "The question took too long"),  # the same
     "lost": ProblemKind(
         500, "The answer was lost", "The same question can be asked again, at a new price."
     ),  # the same
-    "rejected": ProblemKind(403, "Who had to agree did not", "The owner of the data can say why."),  # the same
+    "rejected": ProblemKind(403, "The question was not approved", "The owner of the data knows why."),  # the same
 }
-FAILED = "The gateway could not answer, for a reason that is not in what was asked. The owner's log has the reason."
-LATE = "The question took longer than its parameters and what the owner declared allow. Its price stays charged."
-CLOSED = "Answers about these data were late too often. Their owner was told, and must change what is declared of them."
+FAILED = "The gateway could not answer. The cause is not the question; the owner's log has it."
+LATE = "The question took longer than its parameters and the declared sizes allow. Its price stays charged."
+CLOSED = "Answers about these data were late too often. The owner was notified, and must declare larger sizes."
 LOST = "The server stopped while the question was being answered. Rows may have been read, so its price stays charged."
-REJECTED = "Somebody who had to agree to the question did not. Nothing was charged."
+REJECTED = "The question was not approved. Nothing was charged."
 UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."
 
 

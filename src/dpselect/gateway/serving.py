@@ -26,7 +26,7 @@ def listen(server: ServerSettings) -> socket.socket:
     except OSError as error:
         found.close()
         where = f"{server.host}:{server.port}"
-        raise OutputError(f"nobody can listen at {where}: {error.strerror}", "name another port with --port") from None
+        raise OutputError(f"cannot listen at {where}: {error.strerror}", "name another port with --port") from None
     return found
 
 

@@ -346,7 +346,7 @@ def only_one(folder: Path) -> int | None:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(held)
-        hint = "stop it first; several processes need a jobs = address of PostgreSQL"
+        hint = "stop it first; several processes need jobs = postgresql://..."
         raise OutputError(f"another gateway serves the folder {folder}", hint) from None
     return held
 

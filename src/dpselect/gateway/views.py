@@ -23,9 +23,9 @@ from dpselect.gateway.web.replies import Data
 from dpselect.ledger import Account, Ledger
 from dpselect.release.formatting import Json
 
-OF_ALL = "The record is not clean. Somebody to whom all data sets are open is told what is wrong."
+OF_ALL = "The record is not clean. Somebody with access to all data sets can see what is wrong."
 LISTED = 1_000  # characters of a parameter that lists of questions have too
-NO_DATA = "There is no such data set, or it is not open to you."
+NO_DATA = "There is no such data set, or you may not use it."
 MOST_PERIODS = 60
 FORMS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
 Found = dict[str, Json]
@@ -203,7 +203,9 @@ def _told_to(person: Person, found: Any, names: Collection[str], ledger: Ledger)
 def numbers(gateway: Gateway, person: Person) -> str:
     """Metrics, which are of all data."""
     if person.data is not None:
-        raise Refused("role", "These numbers are of all data sets. Only somebody to whom all are open may read them.")
+        raise Refused(
+            "role", "These numbers cover all data sets. Only somebody with access to all of them may read them."
+        )
     return gateway.metrics.text(gateway.jobs.waiting("")[0])
 
 

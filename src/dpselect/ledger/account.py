@@ -23,7 +23,7 @@ from dpselect.ledger.charge import Charge
 EVERYBODY = ""  # in the place of an analyst
 ALWAYS = ""  # in the place of a period: data that have none
 LONGEST = 200  # characters: two names fit into one index row of every store
-_MUST = f"be a text of 1 to {LONGEST} characters that can be seen, with single spaces between words"
+_MUST = f"be a text of 1 to {LONGEST} characters that are visible, with single spaces between words"
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 # What Unicode ignores by default or draws as a blank although it counts as a letter, a mark or a symbol.
@@ -36,7 +36,7 @@ _BLANK = frozenset(
     for point in range(first, last + 1)
 )  # fmt: skip
 USER = "one user"
-HINT = "a budget is about one unit: make another one, or an account whose user is that list of columns"
+HINT = "a budget protects one unit: make another budget, or an account whose user is that list of columns"
 
 
 def clean_name(parameter: str, name: object) -> str:
@@ -47,9 +47,9 @@ def clean_name(parameter: str, name: object) -> str:
     if is_clean(composed):
         return composed
     unseen = next((one for one in composed if _is_unseen(one)), None)
-    hint = "leave out the spaces at its ends, and all but one between words"
+    hint = "remove spaces at its ends, and all but one between words"
     if unseen is not None:
-        hint = f"leave out U+{ord(unseen):04X}, which cannot be seen or is another kind of space"
+        hint = f"leave out U+{ord(unseen):04X}, which is invisible or another kind of space"
     raise ParameterError(parameter, _MUST, ascii(name)[:LONGEST], hint)
 
 
@@ -154,8 +154,8 @@ class OneUnit:
 def check_unit(unit: object, of: str) -> None:
     """ParameterError where a price is stated for another unit than that of the budget."""
     if unit != of:
-        hint = "many libraries count rows: bound those of each user, and state the price for all of them together"
-        raise ParameterError("unit", f"be {of!r}, which the budget is about", came(unit), hint)
+        hint = "many libraries protect single rows: bound the rows of each user, and state the price of all of them"
+        raise ParameterError("unit", f"be {of!r}, which the budget protects", came(unit), hint)
 
 
 def several(user: str | None) -> tuple[str, ...] | None:

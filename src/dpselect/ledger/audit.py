@@ -53,7 +53,7 @@ def _of_the_tables(store: Store, head: str | None) -> Iterator[str]:
     with store.snapshot():
         meta = _meta(store)
         if meta is None:
-            yield "the ledger does not say what it is: its id, its version and its last entry are damaged"
+            yield "the ledger cannot be identified: its id, its version and its last entry are damaged"
         sums = Sums()
         walk = _Walk(meta, head)
         for row in _all_entries(store):
@@ -120,12 +120,12 @@ class _Walk:
         """Is the last entry the one that the ledger says it has, and was the noted one met?"""
         if self._meta is not None and (self._meta.entries, self._meta.head) != (self._number, self._digest):
             yield (
-                f"the last entry is not the one that the ledger says it has: "
-                f"it has {self._number} entries and says {self._meta.entries}"
+                f"the last entry is not the one on record: "
+                f"it has {self._number} entries and the record says {self._meta.entries}"
                 + ("" if self._meta.entries != self._number else " too, but the digests differ")
             )
         if not self._seen:
-            yield "no entry has the digest that was noted: the ledger was rewritten, or set back to an earlier state"
+            yield "no entry has the digest that was noted: the ledger was rewritten or restored from an earlier copy"
 
 
 def _of_caches(store: Store, sums: Sums) -> Iterator[str]:
@@ -212,9 +212,9 @@ class Sums:
                 if entry.charge != ZERO:
                     yield "repeats a release and charges for it"
                 if self._settles.get(entry.refers_to or 0) != entry.account.dataset:
-                    yield "repeats a release that these data never had"
+                    yield "repeats a release of other data"
                 if entry.account not in self.granted:
-                    yield "repeats a release for somebody without a right to it"
+                    yield "repeats a release for somebody who may not have it"
             case EntryKind.REFUSED:
                 pass
 
@@ -225,22 +225,22 @@ class Sums:
         if before is not None:
             begun, promised = before.promise, data.promise
             if begun.order is not None and (begun.order, begun.apart) != (promised.order, promised.apart):
-                yield "changes how an account composes, which is settled when it is made"
+                yield "changes how an account composes, which is fixed when it is made"
             if name in self._asked and before.fixed != data.fixed:
-                yield "changes whom a promise is about after questions were asked"
+                yield "changes the unit of a promise after questions were asked"
         self.data[name] = data
         self.used.setdefault(
             (entry.account, ALWAYS), Used()
         )  # from the beginning on, so that what is missing is damage
         for (account, _), used in self.used.items():
             if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(used.total.sums):
-                yield f"promises less than what is used of {name!r}"
+                yield f"promises less than was used of {name!r}"
 
     def _grant(self, entry: Entry) -> Iterator[str]:
         self.granted[entry.account] = entry.charge
         self.used.setdefault((entry.account, ALWAYS), Used())
         if entry.account.dataset not in self.data:
-            yield "grants a quota in an account that is not there"
+            yield "grants a quota in an account that does not exist"
 
     def _change(self, account: Account, period: str, change: Callable[[Used], Used]) -> None:
         for who in (account, Account.kept(account.dataset, EVERYBODY)):
@@ -254,27 +254,27 @@ class Sums:
         for period, ceiling in parts.items():
             standing = self.standing(account, period)
             if standing is None:
-                yield "asks without a quota, or of data about which nothing is promised"
+                yield "asks without a quota, or about data without a promise"
             elif (standing.data.period is None) != (period == ALWAYS):
-                yield "asks of a period where none is promised, or of none where some are"
+                yield "asks about a period in an account without periods, or about none in an account with periods"
             elif standing.order is None and ceiling.renyi < ceiling.epsilon:
                 yield "counts a divergence below its epsilon where epsilons add up"
             elif not standing.admits(ceiling):
-                yield f"leaves {account} with more spent and reserved than fits"
+                yield f"leaves {account} with more spent and reserved than the promise"
             self._change(account, period, lambda used, ceiling=ceiling: used.holding(ceiling))  # type: ignore[misc]
 
     def _read(self, entry: Entry) -> Iterator[str]:
         if entry.charge != ZERO:
             yield "marks a question as reading and charges for it"
         if not self._is_unread(entry):
-            yield "marks as reading what is no open reservation of this account, or was marked before"
+            yield "marks as reading something other than an unmarked open reservation of this account"
         self._unread.discard(entry.refers_to or 0)
 
     def _return(self, entry: Entry) -> Iterator[str]:
         if entry.charge != ZERO:
             yield "gives a reservation back and charges for it"
         if not self._is_unread(entry):
-            yield "gives back what is no open reservation of this account, or under which rows may have been read"
+            yield "gives back something other than an open reservation of this account that read no row"
         account, parts = self._open.pop(entry.refers_to or 0, NOTHING_OPEN)
         if account == entry.account:
             for period, ceiling in parts.items():
@@ -293,7 +293,7 @@ class Sums:
         elif account != entry.account:
             yield "settles a reservation of another account"
         elif set(costs) != set(parts) or not all(cost.fits(parts[period]) for period, cost in costs.items()):
-            yield "settles for more than what was reserved"
+            yield "settles for more than was reserved"
         if entry.refers_to in self._unread:
             yield "settles a question that was never marked as reading"
         mine = parts if account == entry.account else {}

@@ -88,7 +88,7 @@ class Budget:
     ) -> LedgerBudget:
         """The quota of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
 
-        `data` is what the ledger calls the data; `analyst` is this computer's name for the user unless it is given.
+        `data` is the name of the data in the ledger; `analyst` is this computer's name for the user unless it is given.
         `snapshot` names the version of data that are not files, so that the answer to the same question can be found
         again, by all analysts of the data: agree on the names. Nothing is opened yet; LedgerError where the ledger
         cannot be used, when a question is asked.
@@ -209,7 +209,7 @@ class Budget:
     def _check_process(self) -> None:
         """Before the lock, which a fork may have copied locked."""
         if self._home != here():
-            raise BudgetError("the budget belongs to the process that made it", "make another one in this process")
+            raise BudgetError("the budget belongs to another process", "make one in this process")
 
     def _stored(self, question: Fingerprint, *, fresh: bool) -> Release | None:
         """The answer to the same question, if it was kept and is wanted."""
@@ -245,7 +245,7 @@ class Budget:
         """What it costs beside what was taken: a sum that had room may be full where the other one is."""
         room = max(Fraction(0), promise.delta - promise.apart - taken.failure)
         if ceiling.failure > room:
-            aside = ", beside what is set aside for composing" if promise.apart else ""
+            aside = ", besides what is reserved for composition" if promise.apart else ""
             has = f"the budget has {rounded_down(room)} left for that{aside}"
             usual = self.usual_delta
             less = f"{rounded_down(usual)} for example" if 0 < usual <= room else "or make one with a larger delta"
@@ -255,7 +255,7 @@ class Budget:
             )
         held, left = to_hold(promise.limits, taken, ceiling)
         return BudgetError(
-            f"the question must hold up to {held} of the budget while it runs, and {left} is left",
+            f"the question must reserve up to {held} of the budget while it runs, and {left} is left",
             f"{HOLDS_LESS}, or make a larger budget",
         )
 
@@ -277,10 +277,12 @@ class LedgerBudget(Budget):
         if not isinstance(where, (str, os.PathLike, Ledger)):
             raise ParameterError("budget", "be a Budget, a file, a postgresql:// address or a Ledger", came(where))
         if not isinstance(where, Ledger) and len(os.fspath(where)) > LONGEST_PLACE:
-            raise ParameterError("budget", f"be a place of at most {LONGEST_PLACE} characters", came(str(where)))
+            raise ParameterError(
+                "budget", f"be a path or address of at most {LONGEST_PLACE} characters", came(str(where))
+            )
         given: object = snapshot
         if given is not None and not (isinstance(given, str) and given.strip()):
-            raise ParameterError("snapshot", "be a text that names the state of the data", came(snapshot))
+            raise ParameterError("snapshot", "be a name for the state of the data", came(snapshot))
         self.where = where
         self.account: Account = _account(data, user() if analyst is None else analyst)
         self.snapshot = snapshot
@@ -428,7 +430,7 @@ def user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
-        raise ParameterError("analyst", "be given where this computer has no name for the user", "nothing") from None
+        raise ParameterError("analyst", "be given if this computer has no name for the user", "nothing") from None
 
 
 def _account(data: str, analyst: str) -> Account:

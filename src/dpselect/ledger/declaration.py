@@ -58,9 +58,9 @@ class Given:
         period, time = self.period or made.period, self.time or made.time
         for name, value in (("time", time), ("timezone", self.timezone)):
             if period is None and value is not None:
-                raise ParameterError(name, "be left out where there is no period", came(value))
+                raise ParameterError(name, "be left out if no period is given", came(value))
         if period is not None and time is None:
-            raise ParameterError("time", "name the column that says when, where there is a period", "nothing")
+            raise ParameterError("time", "name the column of times if a period is given", "nothing")
         zone = None if period is None else self.timezone or made.timezone or UTC
         user = self.user or made.user
         usual = usual_unit(user, period) if made.unit == usual_unit(made.user, made.period) else made.unit
@@ -72,7 +72,7 @@ class Given:
                 if now != was:
                     must = f"stay {was!r}" if was else "stay left out"
                     hint = "make an account of another name"
-                    raise ParameterError(name, f"{must}, since questions were asked under it", came(now), hint)
+                    raise ParameterError(name, f"{must}, because questions were asked under it", came(now), hint)
         return made
 
 
@@ -90,7 +90,7 @@ def changed(promise: Promise, total: Charge, used: Sequence[Used]) -> Promise:
     for one in sums:
         if one.failure > made.limits.failure:
             least, got = short(one.failure + made.apart), short(total.delta)
-            raise ParameterError("delta", f"be at least the {least} that is used or set apart", got)
+            raise ParameterError("delta", f"be at least the {least} that is used or reserved", got)
         if not made.keeps(one):
-            raise ParameterError("epsilon", "cover what is used, by adding or by its order", short(total.epsilon))
+            raise ParameterError("epsilon", "cover what is used, by sum or by Rényi divergence", short(total.epsilon))
     return made

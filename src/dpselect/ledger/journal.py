@@ -41,14 +41,14 @@ class Journal:
     def meta(self) -> Meta:
         """What the ledger says of itself."""
         rows = self._store.run(sql.META)
-        return self._parsed("what it says of itself", meta_from, rows[0] if rows else ())
+        return self._parsed("its header", meta_from, rows[0] if rows else ())
 
     def end(self) -> Meta:
         """The same, for a writer: its last entry must be the one that is really there."""
         rows = self._store.run(sql.END)
-        meta = self._parsed("what it says of itself", meta_from, rows[0] if rows else ())
+        meta = self._parsed("its header", meta_from, rows[0] if rows else ())
         if (rows[0][4:] if rows[0][4] is not None else (0, meta.head)) != (meta.entries, meta.head):
-            raise self._damaged("its last entries are missing or are not its own")
+            raise self._damaged("its last entries are missing or foreign")
         return meta
 
     def append(self, end: Meta, draft: Draft) -> Entry:
@@ -77,8 +77,8 @@ class Journal:
         if data is None:
             known = [one.dataset for one in self.all_data()]
             raise LedgerError(
-                f"nothing is promised about the data {dataset!r}",
-                near(dataset, known) if known else "their owner makes an account for them with `dpselect ledger data`",
+                f"there is no promise for the data {dataset!r}",
+                near(dataset, known) if known else "the owner makes an account for them with `dpselect ledger data`",
             )
         return data
 
@@ -105,7 +105,7 @@ class Journal:
     def _granted(self, account: Account, row: Row) -> Charge:
         whose, granted = self._parsed(f"the quota of {account}", quota_from, row)
         if whose != account:
-            raise self._damaged(f"the quota of {account} is that of another")
+            raise self._damaged(f"the quota of {account} belongs to another account")
         return granted
 
     def quota(self, account: Account) -> Charge:
@@ -123,7 +123,7 @@ class Journal:
     def _hint(self, account: Account) -> str | None:
         """Who may be meant by an account that is not there."""
         known = sorted(one.analyst for one, _ in self.quotas() if one.dataset == account.dataset)
-        return near(account.analyst, known) if known else "nobody has: grant one with `dpselect ledger grant`"
+        return near(account.analyst, known) if known else "no analyst has: grant one with `dpselect ledger grant`"
 
     def quotas(self) -> list[tuple[Account, Charge]]:
         """Every analyst with what was granted, by data set and analyst."""
@@ -145,11 +145,11 @@ class Journal:
         for row in self._store.run(sql.TWO_USED, (account.dataset, period, account.analyst, EVERYBODY)):
             whose, when, used = self._parsed(f"what {account} used", used_from, row)
             if whose.dataset != account.dataset or when != period or whose.analyst not in (EVERYBODY, account.analyst):
-                raise self._damaged(f"what {account} used is that of another")
+                raise self._damaged(f"the usage of {account} belongs to another account")
             found[whose.analyst] = used
         own, of_all = found.get(account.analyst), found.get(EVERYBODY)
         if (of_all is None and own is not None) or (period == ALWAYS and None in (own, of_all)):
-            raise self._damaged(f"what {account} used is missing")
+            raise self._damaged(f"the usage of {account} is missing")
         return own or Used(), of_all or Used()
 
     def begin_used(self, account: Account) -> None:

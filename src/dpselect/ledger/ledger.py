@@ -86,7 +86,7 @@ class Ledger:
     ) -> DataAccount:
         """Promise (epsilon, delta) for all answers about the data, to all analysts together; or change the total.
 
-        `keep` is a share that analysts cannot use. `unit` says whom the promise is about (default: one user), and
+        `keep` is a share that analysts cannot use. `unit` is what the promise protects (default: one user), and
         `user` which column holds them, or which columns together, so that no question takes another. With a `period`
         ("day", "week", "month", "quarter" or "year" of `timezone`, by default UTC) the promise is for each period by
         itself; `time` names the column that says in which one a row is. What is left out stays as it is. All but `keep`
@@ -211,7 +211,7 @@ class Ledger:
         with self._writing() as (journal, end):
             entry, may_have_read = self._open_entry(journal, reservation)
             if not may_have_read:
-                raise ValueError("a question is started before it is settled")
+                raise ValueError("a question must be started before it is settled")
             changed = self._close(journal, entry, lambda used, period, held: used.settling(held, costs[period]))
             draft = Draft(
                 EntryKind.SETTLE,
@@ -256,7 +256,7 @@ class Ledger:
         with self._writing() as (journal, end):
             entry, may_have_read = self._open_entry(journal, reservation)
             if may_have_read:
-                raise LedgerError(f"under reservation {entry.number} rows may have been read", "it stays spent")
+                raise LedgerError(f"rows may have been read under reservation {entry.number}", "it stays spent")
             changed = self._close(journal, entry, lambda used, _, held: used.returning(held))
             journal.append(end, Draft(EntryKind.RETURN, entry.account, ZERO, refers_to=entry.number))
             return changed
@@ -487,6 +487,6 @@ class Ledger:
         with self._lock:
             store = self._opened()
             if not store.writable:
-                raise LedgerError(f"the ledger at {self._place} may not be written by this user", _FOR_RIGHTS)
+                raise LedgerError(f"this user may not write to the ledger at {self._place}", _FOR_RIGHTS)
             with store.transaction(durable=durable):
                 yield self._journal, self._journal.end()

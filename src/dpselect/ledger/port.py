@@ -23,7 +23,7 @@ def cut_short(place: str) -> LedgerError:
     A signal handler, or a generator that is collected, may use a ledger in the middle of a change in its own thread.
     That ends the transaction; what is still to be written would be half of a change.
     """
-    return LedgerError(f"the ledger at {place} was used in the middle of a change, which was not made", "ask again")
+    return LedgerError(f"the ledger at {place} was used during a change, which was not made", "ask again")
 
 
 class StoreDialect(StrEnum):

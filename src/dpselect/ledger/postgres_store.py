@@ -93,7 +93,7 @@ class PostgresStore:
                 raise LedgerError(
                     f"no ledger can be made at {self.place}: its schema dpselect belongs to another user, "
                     "who could remove the tables",
-                    "let an administrator say: ALTER SCHEMA dpselect OWNER TO whoever keeps the ledger",
+                    "let an administrator run: ALTER SCHEMA dpselect OWNER TO the owner of the ledger",
                 )
             yield
 
@@ -144,7 +144,7 @@ def open_postgres(url: str) -> PostgresStore:
         said = conninfo_to_dict(url)
     except psycopg.Error:
         raise LedgerError(
-            "the address of the ledger is no PostgreSQL address", "write postgresql://USER@HOST/DATABASE"
+            "the address of the ledger is not a PostgreSQL address", "write postgresql://USER@HOST/DATABASE"
         ) from None
     place = _place(said)
     try:
@@ -153,7 +153,7 @@ def open_postgres(url: str) -> PostgresStore:
     except psycopg.Error:
         raise LedgerError(
             f"no connection to the ledger at {place}",
-            "check host, database, user and password, and that the server runs",
+            "check host, database, user and password, and that the server is running",
         ) from None
     try:
         return PostgresStore(place, connection)
@@ -168,12 +168,15 @@ def _place(said: dict[str, str | int | None]) -> str:
     return f"postgresql://{said.get('host') or 'localhost'}{port}/{said.get('dbname') or ''}"
 
 
-_LOST = ("lost its connection: the last step may or may not be recorded", "open the ledger again and look at its log")
+_LOST = (
+    "lost its connection: it is unknown whether the last step was recorded",
+    "open the ledger again and look at its history",
+)
 _ABSENT = (
-    "is no ledger: its tables are not there, or not for this user",
+    "is not a ledger: its tables do not exist, or this user may not see them",
     "make one with `dpselect ledger init`, or ask its owner for rights to the schema dpselect",
 )
-_RIGHTS = ("may not be used like this by this user", "ask its owner for rights to the schema dpselect and its tables")
+_RIGHTS = ("may not be used in this way by this user", "ask its owner for rights to the schema dpselect and its tables")
 _THERE = ("is already there", "a ledger is never overwritten: name another database")
 _DAMAGED = ("is damaged", "run `dpselect ledger verify`, then take it from a backup")
 
@@ -192,20 +195,23 @@ _SAYS: dict[str, tuple[str, str | None]] = {
     "42P07": _THERE,
     "25006": ("may not be written: the server or this user is read-only", "write to the primary server"),
     "53100": ("could not be written: the server's disk is full", "make room, then ask again"),
-    "53": ("could not be used: the server ran out of something it needs", "ask who keeps the server"),
-    "55P03": (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who holds it"),
+    "53": ("could not be used: the server ran out of something it needs", "ask the administrator of the server"),
+    "55P03": (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who is using it"),
     "57014": ("did not answer: the statement was cancelled", "ask again"),
-    "58": ("could not be read or written: the server's disk or file system failed", "ask who keeps the server"),
+    "58": (
+        "could not be read or written: the server's disk or file system failed",
+        "ask the administrator of the server",
+    ),
     "XX001": _DAMAGED,
     "XX002": _DAMAGED,
-    "23": ("refused a change that no ledger makes", "run `dpselect ledger verify`"),
-    "P0001": ("refused a change that no ledger makes", "run `dpselect ledger verify`"),
+    "23": ("refused an unexpected change", "run `dpselect ledger verify`"),
+    "P0001": ("refused an unexpected change", "run `dpselect ledger verify`"),
 }
 
 
 def said_plainly(place: str, sqlstate: str | None) -> LedgerError:
     """The ledger error for a SQLSTATE; a failure without one is a connection that broke."""
     state = sqlstate or "08000"
-    unknown = (f"failed (SQLSTATE {state})", "ask who keeps the server")
+    unknown = (f"failed (SQLSTATE {state})", "ask the administrator of the server")
     says, hint = _SAYS.get(state) or _SAYS.get(state[:2]) or unknown
     return LedgerError(f"the ledger at {place} {says}", hint)

@@ -43,8 +43,8 @@ def price_paid(release: Release, payer: object) -> Price:
     """The price of the question that a release answers, as a budget keeps it in the receipt."""
     receipt = release.charged
     if receipt is None or receipt.price is None or receipt.payer != payer:
-        hint = "one that was stored, copied or paid by another does not say; give the Plan"
-        raise ParameterError("plan", "be a Plan, or a release that this budget paid", "another release", hint)
+        hint = "a stored or copied release, or one that another budget paid, does not say; give the Plan"
+        raise ParameterError("plan", "be a Plan, or a release that this budget paid for", "another release", hint)
     return receipt.price
 
 

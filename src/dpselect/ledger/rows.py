@@ -70,7 +70,7 @@ def intact_entry_from(row: Row) -> Entry:
     """A row of the table entry whose digest and question hash are those of what it says."""
     entry = entry_from(row)
     if digest_of(entry) != entry.digest:
-        raise DamagedRowError("what it says does not match its digest")
+        raise DamagedRowError("its contents do not match its digest")
     if row[12] != _question_hash(entry):
         raise DamagedRowError("the hash of its question does not match the question")
     return entry
@@ -134,7 +134,7 @@ def _sealed(*cells: str) -> list[Cell]:
 
 def _check_seal(row: Row) -> None:
     if row[-1] != _seal(row[:-1]):
-        raise DamagedRowError("what it says does not match its seal")
+        raise DamagedRowError("its contents do not match its seal")
 
 
 def _seal(cells: Row) -> str:
@@ -148,17 +148,17 @@ def _amounts(charge: Charge) -> tuple[str, str, str]:
 
 def _whole(cell: object) -> int:
     if type(cell) is not int:
-        raise DamagedRowError("a number is no number")
+        raise DamagedRowError("a number is not a number")
     return cell
 
 
 def _text(cell: object) -> str:
     if not isinstance(cell, str):
-        raise DamagedRowError("a text is no text")
+        raise DamagedRowError("a text is not a text")
     try:
         cell.encode()
     except UnicodeEncodeError:
-        raise DamagedRowError("a text holds bytes that are no text") from None
+        raise DamagedRowError("a text contains bytes that are not text") from None
     return cell
 
 
@@ -166,7 +166,7 @@ def _kind(cell: object) -> EntryKind:
     try:
         return EntryKind(_text(cell))
     except ValueError:
-        raise DamagedRowError("its kind is none that is known") from None
+        raise DamagedRowError("its kind is unknown") from None
 
 
 def _account(dataset: object, analyst: object) -> Account:
@@ -175,7 +175,7 @@ def _account(dataset: object, analyst: object) -> Account:
     except DamagedRowError:
         raise
     except ValueError:
-        raise DamagedRowError("the name of its data set or analyst is no name") from None
+        raise DamagedRowError("the name of its data set or analyst is not a name") from None
 
 
 def _charge(epsilon: object, delta: object, renyi: object = None) -> Charge:
@@ -186,4 +186,4 @@ def _amount(cell: object) -> Fraction:
     try:
         return undecimal(_text(cell))
     except ValueError:
-        raise DamagedRowError("an amount is no amount") from None
+        raise DamagedRowError("an amount is not an amount") from None

@@ -148,7 +148,7 @@ def check_form(store: Store) -> None:
     form = rows[0][0] if rows else None
     if not isinstance(form, int):
         hint = "take it from a backup"
-        raise LedgerError(f"the ledger at {store.place} is damaged: it does not say its version", hint)
+        raise LedgerError(f"the ledger at {store.place} is damaged: its version is missing", hint)
     if form != FORM:
-        hint = "use the dpselect that made it"
-        raise LedgerError(f"the ledger at {store.place} has form {form}, this dpselect knows form {FORM}", hint)
+        hint = "use the version of dpselect that made it"
+        raise LedgerError(f"the ledger at {store.place} has format {form}, but this dpselect reads format {FORM}", hint)

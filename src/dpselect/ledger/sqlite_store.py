@@ -156,11 +156,13 @@ def _check_file(path: Path) -> None:
             f"the ledger at {path} cannot be opened: {_reason(error)}", "check the path and the rights to it"
         ) from None
     if path.is_dir():
-        raise LedgerError(f"{path} is a folder, no ledger", "name the file of the ledger")
+        raise LedgerError(f"{path} is a folder, not a ledger", "name the file of the ledger")
     if not _may(path, os.R_OK):
         raise LedgerError(f"the ledger at {path} may not be read by this user", "ask its owner for the right")
     if not size:
-        raise LedgerError(f"{path} is empty, no ledger", f"remove it, then make one with `dpselect ledger init {path}`")
+        raise LedgerError(
+            f"{path} is empty, not a ledger", f"remove it, then make one with `dpselect ledger init {path}`"
+        )
 
 
 def _check_one_name(path: Path) -> None:
@@ -168,7 +170,7 @@ def _check_one_name(path: Path) -> None:
     with suppress(OSError):
         if path.stat().st_nlink > 1:
             raise LedgerError(
-                f"the ledger at {path} has another name (a hard link), under which it could be spent once more",
+                f"the ledger at {path} has another name (a hard link), through which it could be spent again",
                 "remove that name; a backup is a copy, not a link",
             )
 
@@ -226,15 +228,15 @@ _SAYS: dict[int, tuple[str, str | None]] = {
         "ask its owner for the right to write to the file and its folder",
     ),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "run `dpselect ledger verify`, then take it from a backup"),
-    sqlite3.SQLITE_NOTADB: ("is no ledger: the file is no SQLite database", "check the path"),
-    sqlite3.SQLITE_BUSY: (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who holds it"),
+    sqlite3.SQLITE_NOTADB: ("is not a ledger: the file is not a SQLite database", "check the path"),
+    sqlite3.SQLITE_BUSY: (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who is using it"),
     sqlite3.SQLITE_LOCKED: ("is in use", "ask again"),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "check the rights to the file and its folder"),
     sqlite3.SQLITE_IOERR: ("could not be read or written: the disk or its file system failed", "check the disk"),
     sqlite3.SQLITE_PERM: ("may not be used by this user", "check the rights to the file"),
-    sqlite3.SQLITE_CONSTRAINT: ("refused a change that no ledger makes", "run `dpselect ledger verify`"),
+    sqlite3.SQLITE_CONSTRAINT: ("refused an unexpected change", "run `dpselect ledger verify`"),
     sqlite3.SQLITE_NOMEM: ("could not be read or written: memory ran out", None),
-    sqlite3.SQLITE_TOOBIG: ("could not take so long a text", None),
+    sqlite3.SQLITE_TOOBIG: ("could not store such a long text", None),
 }
 
 
@@ -256,7 +258,7 @@ def _sentence(error: sqlite3.Error) -> tuple[str, str | None]:
     if isinstance(code, int) and code & _PRIMARY in _SAYS:
         return _SAYS[code & _PRIMARY]
     if any(words in str(error) for words in _NO_TABLE):
-        return "is no ledger: its tables are not there", "make one with `dpselect ledger init`"
+        return "is not a ledger: its tables do not exist", "make one with `dpselect ledger init`"
     name = getattr(error, "sqlite_errorname", type(error).__name__)
     return f"failed ({name})", "run `dpselect ledger verify`"
 

@@ -19,7 +19,7 @@ from dpselect.errors import BudgetError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, USER, Account, several, shown
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
 
-HOLDS_LESS = "an answer may cost less than is held; ask with a smaller epsilon"
+HOLDS_LESS = "an answer may cost less than is reserved; ask with a smaller epsilon"
 FIXED = ("unit", "user", "period", "time", "timezone")
 _FRACTION = re.compile(r"[0-9]{1,2000}(/[0-9]{1,2000})?", re.ASCII)
 
@@ -172,12 +172,12 @@ def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetE
         return BudgetError(
             f"the question may fail with a delta of {rounded_up(ceiling.delta)}, and {who} has {rounded_down(room)} "
             "left for that",
-            "ask with a smaller delta, or ask who keeps the ledger for a larger one",
+            "ask with a smaller delta, or ask the owner of the ledger for a larger one",
         )
     held, left = to_hold(limits, used.sums, ceiling.sums)
     return BudgetError(
-        f"the question must hold up to {held} of {who} while it runs, and {left} is left",
-        f"{HOLDS_LESS}, or ask who keeps the ledger for a larger budget",
+        f"the question must reserve up to {held} of {who} while it runs, and {left} is left",
+        f"{HOLDS_LESS}, or ask the owner of the ledger for a larger budget",
     )
 
 
@@ -200,7 +200,7 @@ def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...
         wanted = getattr(data, name)
         given = None if during is None else during.said[name]
         if given != wanted:
-            hint = f"say time=Time({data.time!r}, period={data.period!r}, timezone={data.timezone!r}), and during"
+            hint = f"give time=Time({data.time!r}, period={data.period!r}, timezone={data.timezone!r}), and during"
             must = f"be {wanted} as in the account of {data.dataset!r}"
             raise ParameterError(name, must, "nothing" if given is None else came(given), hint)
     return during.names if during is not None else ()
@@ -215,7 +215,7 @@ def check_user(data: DataAccount, user: str | None) -> None:
         must = f"be {shown(data.user)}, which the account of {data.dataset!r} is about"
         raise ParameterError("user", must, shown(user))
     if data.user is None and several(user) is not None:
-        hint = "`dpselect ledger data --user A --user B` makes an account that is about their combinations"
+        hint = "`dpselect ledger data --user A --user B` makes an account that protects their combinations"
         raise ParameterError("user", f"be one column, as the account of {data.dataset!r} names none", shown(user), hint)
 
 
@@ -227,9 +227,9 @@ def check_one_period(during: Periods | None) -> None:
     if during is not None and len(during.all) > 1:
         hint = "or let an account by period pay: `dpselect ledger data --period`"
         if during.compared:
-            must = "be left out where a promise to whole users pays, who may be in several periods"
+            must = "be left out if the promise is to whole users, who may be in several periods"
             raise ParameterError("compared_with", must, came(during.base.text), hint)
-        raise ParameterError("during", "name one period where a promise to whole users pays", came(during.text), hint)
+        raise ParameterError("during", "name one period if the promise is to whole users", came(during.text), hint)
 
 
 def total_of(data: DataAccount) -> Charge:

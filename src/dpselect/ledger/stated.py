@@ -59,7 +59,7 @@ class Spending:
         if self._home != here():  # before the block, whose every child would draw an answer of its own
             raise BudgetError("a stated price belongs to the process that reserved it", "call spend in this one")
         if not self._once.acquire(blocking=False):
-            raise BudgetError("a stated price pays for one block, which has run", "call spend again")
+            raise BudgetError("a stated price pays for one block, which has run already", "call spend again")
 
     def __exit__(self, *_: object) -> None:
         self._once.acquire(blocking=False)  # whoever settles it without a block has no block afterwards

@@ -31,9 +31,7 @@ from dpselect.release.scale import Scale
 ByGroup = TypeVar("ByGroup", QuantileByGroup, ChoiceByGroup)
 Which = Callable[[Draws, Progress | None], Any]
 """The groups that are asked for, found now where nobody lists them; None where none were found."""
-LISTED = (
-    "The groups are listed: each is answered, with or without users; of a group with few of them an answer says little."
-)
+LISTED = "The groups are listed, and each is answered, even without users; with few users an answer is mostly noise."
 SHARE = Fraction(1, 6)  # of epsilon; measured: docs/results.md
 SAID = ("threshold", "cutoff", "slack", "rounds", "order")  # what a statement says of a set union
 
@@ -83,7 +81,7 @@ class GroupFinder:
         groups = "one group" if self.most == 1 else f"at most {self.most:,} groups"
         return (
             f"The groups were found first, {part} in which each user takes part with {groups}, chosen at random. A "
-            "group that only a single user is in appears with a probability of at most delta."
+            "group with a single user appears with probability at most delta."
         )
 
     @property
@@ -93,7 +91,7 @@ class GroupFinder:
         if sure is None or half is None:
             return NOTHING
         said = f"A group is found if {said_users(sure)} or more are in it and in no other"
-        said += f" (with {half:,} its chance is about one half). Missing here does not mean absent, nor rare."
+        said += f" (with {half:,} its chance is about one half). A missing one may still exist, and need not be rare."
         return Accuracy((said,), {"group_found_with_users": sure, "group_half_found_with_users": half})
 
 

@@ -163,8 +163,8 @@ class HistogramPlan(Plan):
             scale = float(m.max_items_per_user / Fraction(m.epsilon))
             shape = f"Laplace noise of scale {formatting.few(scale, 4)} users"
         sentences = (
-            f"The domain is given, and the numbers of users of all of its items are told at once.{self._sampled()}",
-            f"Each count carries discrete {shape}; it may lie below 0.",
+            f"The domain is given, and the numbers of users of all its items are released together.{self._sampled()}",
+            f"Each count carries discrete {shape}; it may be negative.",
             *self.scale.sentences,
         )
         return Statement.of(m.privacy, type(m).__name__, used | self.scale.parameters, sentences)

@@ -162,7 +162,7 @@ class AskedAccuracy:
         """The answer, which says what was asked for and what it cost."""
         said = release.privacy
         price = formatting.price(self.epsilon)
-        sentence = f"Asked for: {self.whereof}. Epsilon {price} is what that costs, whatever the data."
+        sentence = f"Asked for: {self.whereof}. Epsilon {price} is what that costs, for any data."
         used = {**said.parameters, self.name: self.wanted}
         privacy = replace(said, parameters=used, sentences=(*said.sentences, sentence))
         return replace(release, privacy=privacy, accuracy=release.accuracy + self.accuracy)
@@ -204,7 +204,7 @@ def _tried(miss: Miss, epsilon: Fraction) -> int | Fraction | None:
 
 def _refusal(name: str, wanted: int, least: int | Fraction | None, cheaper: str) -> ParameterError:
     if least is None:
-        return ParameterError(name, "be left out here", wanted, "how near the answer will be cannot be said beforehand")
+        return ParameterError(name, "be left out here", wanted, "the accuracy is not known beforehand")
     must = f"be at least {least.__ceil__():,}, which costs epsilon {formatting.price(MOST_FOR_ACCURACY)}"
     return ParameterError(name, must, wanted, f"a larger {name} is cheaper{cheaper}")
 

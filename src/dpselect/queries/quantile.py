@@ -40,10 +40,10 @@ MEDIAN = Fraction(1, 2)
 OneOrSeveral = OneQuantile | RecursiveQuantiles
 
 ONE_EACH = {
-    PerUser.RANDOM: "A user with several values takes part with one of the distinct ones, chosen at random.",
-    PerUser.MIN: "A user with several values takes part with the smallest.",
-    PerUser.MAX: "A user with several values takes part with the largest.",
-    PerUser.MEAN: "A user with several values takes part with their mean, taken after each has moved to the grid.",
+    PerUser.RANDOM: "Of a user's distinct values, one counts, chosen at random.",
+    PerUser.MIN: "Of a user's values, the smallest counts.",
+    PerUser.MAX: "Of a user's values, the largest counts.",
+    PerUser.MEAN: "Of a user's values, the mean counts, after each value is rounded to the grid.",
 }
 COUNTED_VALUE = {
     PerUser.RANDOM: "one of each user's distinct values, chosen at random",
@@ -52,10 +52,10 @@ COUNTED_VALUE = {
     PerUser.MEAN: "the mean of each user",
 }
 BY_LEVELS = (
-    "They were found in {levels} levels: first the middle one, and then on either side of it those of the users there. "
-    "Users who share a value are divided evenly."
+    "They were found in {levels} levels: first the middle one, then those on either side of it, among the users there. "
+    "Users who share a value are split evenly."
 )
-EVEN_OF_NOTHING = "A number comes out even if no row matches."
+EVEN_OF_NOTHING = "A number is returned even if no row matches."
 CALLERS = "Every value is the one value of one user."
 
 
@@ -255,13 +255,13 @@ def points_said(points: Points) -> str:
     step = formatting.of_column(points.step)
     if isinstance(points, Unbounded):
         return (
-            f"No bounds were given. Every value moves to the nearest number of {DIGITS} digits that is a multiple of "
-            f"{step}, and at most to {points.value(points.points - 1):g} from 0; so does the answer."
+            f"No bounds were given. Every value is rounded to the nearest number of {DIGITS} digits that is a multiple "
+            f"of {step}, at most {points.value(points.points - 1):g} from 0, and so is the answer."
         )
     low, high = formatting.of_column(points.low), formatting.of_column(points.high)
     return (
-        f"Values below {low} count as {low} and those above {high} as {high}. Every value moves to the nearest of "
-        f"the points in steps of {step} from {low}, and so does the answer."
+        f"Values below {low} count as {low} and values above {high} as {high}. Every value is rounded to a grid of "
+        f"step {step} that starts at {low}, and so is the answer."
     )
 
 

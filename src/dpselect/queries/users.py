@@ -185,11 +185,11 @@ class UsersPlan(Plan):
         used |= {"epsilon_per_count": rate, "users_by": self.by}
         noise = f"discrete Laplace noise of scale {formatting.short(1 / rate)} users; below 0 it is shown as 0"
         sentences = (
-            "The groups are listed, and the numbers of users of all of them are told at once."
+            "The groups are listed, and the numbers of users of all of them are released together."
             if of_groups
-            else "The number of distinct users of all rows that are kept.",
+            else "The number of distinct users in all selected rows.",
             f"{'Each' if of_groups else 'The'} number carries {noise}.",
-            "A user counts by any row that is kept, also by one without an item.",
+            "Any selected row makes its user count, even one without an item.",
             *self.scale.sentences,
         )
         return Statement.of(m.privacy, type(m).__name__, used | self.scale.parameters, sentences)

@@ -122,7 +122,7 @@ def ranks(gap: Fraction, several: bool, values: str, scale: Scale = USERS, *, sh
 
 Number = int | float
 ONE_ROW = "any one row, named beforehand,"
-OUTSIDE = "of 20 rows about one may be outside"
+OUTSIDE = "about 1 in 20 rows may be outside"
 
 
 def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tuple[Number | None, Number | None]:
@@ -134,8 +134,8 @@ def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tupl
 
 def counts_apart(width: int, scale: Scale = USERS, nearer: str = "") -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
-    spread = f"{scale.value(width):,} less or more{nearer}"
-    said = f"The {scale.truth} of {ONE_ROW} lies from low to high: {scale.noisy} and {spread}; {OUTSIDE}."
+    spread = f"{scale.value(width):,}{nearer}"
+    said = f"The {scale.truth} of {ONE_ROW} lies from low to high: {scale.noisy} plus or minus {spread}; {OUTSIDE}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})
 
 
@@ -143,7 +143,7 @@ def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
     """Of the noisy numbers of users of groups."""
     said = (
         f"The {scale.truth} of any one group, named beforehand, lies from low to high: "
-        f"{column_of(GROUP_USERS, scale.parameters)} and {width:,} less or more."
+        f"{column_of(GROUP_USERS, scale.parameters)} plus or minus {width:,}."
     )
     return Accuracy((said,), {"width_of_group_users": width})
 
@@ -156,20 +156,20 @@ def counts_together(width: int, scale: Scale = USERS) -> Accuracy:
 
 def count_of_users(width: int, scale: Scale = USERS) -> Accuracy:
     """Of the number of all users."""
-    said = f"The {scale.truth} lies from low to high: {scale.noisy} and {width:,} less or more."
+    said = f"The {scale.truth} lies from low to high: {scale.noisy} plus or minus {width:,}."
     return Accuracy((said,), {"width_of_counts": width})
 
 
 def counts_of_all(width: int, one: int, scale: Scale = USERS, what: str = "item") -> Accuracy:
     """Of the counts of a whole domain, each with noise of its own."""
-    single = f"That of one {what}, named before the counts are seen, lies within {scale.said(one)} of its count."
+    single = f"That of one {what}, chosen before the counts are seen, is within {scale.said(one)} of its count."
     return Accuracy((_at_once(width, scale, what), single), {"width_of_counts": width, "width_of_one_count": one})
 
 
 def _at_once(width: int, scale: Scale, what: str = "item") -> str:
     """That all intervals hold together."""
     truth = scale.truth.replace("number", "numbers", 1)
-    return f"The {truth} of all {what}s {AT_ONCE}: {scale.noisy} and {width:,} less or more."
+    return f"The {truth} of all {what}s {AT_ONCE}: {scale.noisy} plus or minus {width:,}."
 
 
 def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:
@@ -180,8 +180,8 @@ def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:
 def counts_that_decided(width: int, scale: Scale) -> Accuracy:
     """Of the noisy counts of a union that decided which items it has."""
     said = (
-        f"The {scale.truth} of {ONE_ROW} lies from low to high, even if noise has lifted it above the threshold: "
-        f"for counts far above it, {scale.noisy} and {width:,} less or more; {OUTSIDE}."
+        f"The {scale.truth} of {ONE_ROW} lies from low to high, even if noise lifted it above the threshold: "
+        f"for counts far above it, {scale.noisy} plus or minus {width:,}; {OUTSIDE}."
     )
     return Accuracy((said,), {"width_of_counts": width})
 

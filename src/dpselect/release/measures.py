@@ -58,7 +58,7 @@ def accuracy_of(measures: Sequence[Measure], widths: Sequence[Fraction | None]) 
     for measure, width in zip(measures, widths, strict=True):
         name = formatting.text(measure.name)
         wide = None if width is None else number(measure, width)
-        spread = "" if wide is None else f": that number and {wide:,} less or more"
+        spread = "" if wide is None else f": that number plus or minus {wide:,}"
         low, high = (formatting.short(Fraction(end)) for end in (measure.low, measure.high))
         of = f"each {'user' if isinstance(measure, Sum) else 'row'} moved to {low} to {high}"
         said.append(f"The counted {name} of {ONE_ROW} {of}, lies from its low to its high{spread}; {OUTSIDE}.")

@@ -98,7 +98,7 @@ def of_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Rel
 def _whose(unit: str) -> tuple[str, ...]:
     """What a user is, and what is promised to whoever is several of them."""
     return (
-        f"A user is one {unit}: every bound and every number of users is one of those.",
+        f"A user is one {unit}; all bounds and numbers of users refer to these.",
         f"The promise is for one such {unit.rpartition(' ')[2]}, not for a whole user: somebody with m of them is "
         "promised (m epsilon, delta (1 + e^epsilon + ... + e^((m-1) epsilon)))-DP.",
     )

@@ -26,7 +26,7 @@ else:
 
 
 FROM_ZERO = "counted_from"  # the parameter of a statement whose item is a place in an array
-PAID_AGAIN = "asking again costs again, as these rows may have changed"
+PAID_AGAIN = "asking again is charged again, because these rows may have changed"
 NOT_SECURE = "NOT SECURE: made with draws for tests, do not publish"
 
 

@@ -45,8 +45,10 @@ def address_of(url: object, *, insecure: bool = False) -> Address:
     _check(url, parts)
     host, safe = parts.hostname or "", parts.scheme == "https"
     if not safe and not insecure and not _is_here(host):
-        hint = "insecure=True sends it all the same, where the network is trusted"
-        raise ParameterError("url", "begin with https://, or anybody on the way could read the token", came(url), hint)
+        hint = "insecure=True sends it anyway, on a trusted network"
+        raise ParameterError(
+            "url", "start with https://, or anybody on the network could read the token", came(url), hint
+        )
     return Address(safe, host, port, parts.path.rstrip("/"))
 
 

@@ -45,7 +45,7 @@ class RemoteDataset(Verbs):
         if named is not None and not (isinstance(named, str) and named.strip()):
             raise ParameterError("data", "be the name of data that the gateway keeps", came(name))
         if item is not None and not isinstance(item, (str, list, tuple)):
-            hint = "a gateway counts the values of columns, and no words of texts"
+            hint = "a gateway counts values of columns, not words of texts"
             raise ParameterError("item", "be the name of a column, or a list of several", came(item), hint)
         self.wire: Wire = wire
         self.name: str | None = name

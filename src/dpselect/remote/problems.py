@@ -11,7 +11,7 @@ from dpselect.release.formatting import text
 
 LONGEST = 600  # characters of what a gateway says
 DEEPEST = 100  # lists and objects inside each other
-SIGN_IN = "token=, DPSELECT_TOKEN or --token-file FILE says who asks; the owner of the gateway makes tokens"
+SIGN_IN = "give token=, DPSELECT_TOKEN or --token-file FILE; the owner of the gateway makes tokens"
 
 
 def plainly(said: object) -> str:
@@ -28,7 +28,7 @@ def plainly(said: object) -> str:
 def tidied(found: Any, deep: int = 0) -> Any:
     """The same JSON, with all its texts so."""
     if deep > DEEPEST:
-        raise GatewayError("the reply is nested deeper than any of a gateway", kind="reply")
+        raise GatewayError("the reply is nested deeper than any reply of a gateway", kind="reply")
     if isinstance(found, dict):
         return {text(name): tidied(value, deep + 1) for name, value in found.items()}
     if isinstance(found, list):
@@ -39,7 +39,7 @@ def tidied(found: Any, deep: int = 0) -> Any:
 def error_of(problem: Mapping[str, Any]) -> DpselectError:
     """The error of a problem: the same one as where the data are here, and a GatewayError for all that is elsewhere."""
     kind = kind_of(problem)
-    said = plainly(problem.get("detail")) or plainly(problem.get("title")) or "the gateway says no more"
+    said = plainly(problem.get("detail")) or plainly(problem.get("title")) or "the gateway gives no detail"
     hint = plainly(problem.get("hint")) or None
     match kind:
         case "parameter" if "parameter" in problem:
@@ -50,7 +50,7 @@ def error_of(problem: Mapping[str, Any]) -> DpselectError:
         case "failed":
             return DataError(said, hint)
         case "sign-in":
-            return GatewayError("the gateway does not know this token", hint or SIGN_IN, kind=kind)
+            return GatewayError("the gateway rejected this token", hint or SIGN_IN, kind=kind)
         case _:
             return GatewayError(said, hint, kind=kind)
 

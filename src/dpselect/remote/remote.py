@@ -43,7 +43,7 @@ def connect(url: str, *, token: str | None = None, insecure: bool = False, patie
 
 def _token(given: object) -> str:
     """A token, of which no message shows anything."""
-    hint = f"the owner of the gateway makes one; {TOKEN} is read where token= is left out"
+    hint = f"the owner of the gateway makes one; {TOKEN} is used if token= is left out"
     found = os.environ.get(TOKEN) if given is None else given
     if found is None or found == "":
         raise ParameterError("token", "be given", "nothing", hint)
@@ -162,5 +162,5 @@ def _object(found: Any) -> dict[str, Json]:
 def _rows(found: Any, name: str) -> list[dict[str, Json]]:
     rows = found.get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise GatewayError("the reply is not one of a gateway", "is the address right?", kind="reply")
+        raise GatewayError("the reply does not come from a gateway", "is the address right?", kind="reply")
     return [_object(row) for row in rows]

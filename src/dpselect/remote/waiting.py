@@ -23,7 +23,7 @@ FAREWELL = 5.0  # seconds for a last word after Ctrl-C
 RUNNING = ("approval", "queued", "running")
 FINAL = ("answered", "refused", "failed", "lost", "cancelled", "rejected")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
-_REPLY = "the gateway's reply is not one that this version knows"
+_REPLY = "this version does not understand the gateway's reply"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ def answer(wire: Wire, body: Body, progress: Progress | None) -> Release:
     except GatewayError as error:
         if job is None or error.kind != "connection":
             raise
-        raise GatewayError(str(error), f"the question goes on: Remote.wait({job.id!r}) has its answer") from None
+        raise GatewayError(
+            str(error), f"the question is still running: Remote.wait({job.id!r}) returns its answer"
+        ) from None
     except DpselectError:
         raise
     except BaseException as error:
@@ -97,7 +99,7 @@ def released(wire: Wire, name: str) -> Release:
             raise ValueError
         return _plain(Release.from_json(text))
     except ValueError:  # of which a ParameterError is one
-        raise GatewayError("the answer is none that this version can read", kind="reply") from None
+        raise GatewayError("this version cannot read the answer", kind="reply") from None
 
 
 def _ended(wire: Wire, job: RemoteJob, progress: Progress | None) -> RemoteJob:
@@ -105,8 +107,8 @@ def _ended(wire: Wire, job: RemoteJob, progress: Progress | None) -> RemoteJob:
     hold = LONG if progress is None else SHORT
     while job.state not in FINAL:
         if job.state == "approval":
-            hint = f"once that is done, Remote.wait({job.id!r}) has the answer"
-            raise GatewayError("somebody else must agree to this question first", hint, kind="approval")
+            hint = f"after that, Remote.wait({job.id!r}) returns the answer"
+            raise GatewayError("somebody else must approve this question first", hint, kind="approval")
         if progress is not None:
             progress(None)
         begun = time.monotonic()
@@ -134,7 +136,7 @@ def _read(wire: Wire, job: RemoteJob) -> Release:
 def _taken_back(wire: Wire, job: RemoteJob | None) -> str:
     """What became of a question that nobody waits for any more."""
     if job is None:
-        return "the question may have been asked; the same question again is answered once, and paid once"
+        return "the question may have been asked; asking it again is not charged twice"
     again = f"the same asked again is not paid again, nor is Remote.wait({job.id!r})"
     if job.state in FINAL:
         return f"the question is done; {again}"
@@ -142,10 +144,10 @@ def _taken_back(wire: Wire, job: RemoteJob | None) -> str:
         left = RemoteJob.of(wire.delete(job.path, patience=FAREWELL))
     except GatewayError as error:
         if error.kind == "state":
-            return f"the question goes on and is charged, since rows may have been read; {again}"
-        return f"the gateway could not be told: the question may go on; {again}"
+            return f"the question still runs and is charged, because rows may have been read; {again}"
+        return f"the gateway could not be reached: the question may still run; {again}"
     except DpselectError:
-        return f"the gateway could not be told: the question may go on; {again}"
+        return f"the gateway could not be reached: the question may still run; {again}"
     return "the question was cancelled; nothing was charged" if left.state == "cancelled" else f"too late; {again}"
 
 

@@ -135,7 +135,9 @@ class Wire:
             answer = connection.getresponse()
             body = answer.read(MOST + 1)
             if len(body) > MOST:
-                raise GatewayError(f"{self.address} sent more than {MOST >> 20} MB, which is no answer", kind="reply")
+                raise GatewayError(
+                    f"{self.address} sent more than {MOST >> 20} MB, which is not an answer", kind="reply"
+                )
             if answer.length:
                 raise http.client.IncompleteRead(b"")
         except (OSError, http.client.IncompleteRead) as error:
@@ -143,7 +145,7 @@ class Wire:
             raise _LostError(_why(error), begun=True, old=kept is not None) from None
         except http.client.HTTPException:
             self.close()
-            raise GatewayError(f"{self.address} answers something that is no HTTP", WRONG, kind="reply") from None
+            raise GatewayError(f"{self.address} did not answer with HTTP", WRONG, kind="reply") from None
         except BaseException:
             self.close()  # half a reply, of which the next request would read the rest
             raise
@@ -175,7 +177,7 @@ class Wire:
         except ssl.SSLError:
             if self._heard:
                 raise _LostError("closed the connection", begun=False) from None
-            raise GatewayError(f"{self.address} does not speak TLS", "is it the right port?") from None
+            raise GatewayError(f"{self.address} does not speak TLS", "check the port") from None
         except OSError as error:
             raise _LostError(_why(error), begun=False) from None
         made.sock.settimeout(SILENCE)
@@ -191,7 +193,7 @@ def _why(error: Exception) -> str:
         case TimeoutError():
             return "does not answer"
         case ConnectionRefusedError():
-            return "is not there: nothing listens at that address"
+            return "is not running: nothing listens at that address"
         case ConnectionError() | http.client.IncompleteRead():
             return "closed the connection"
         case _:
@@ -205,7 +207,7 @@ def _seconds(text: str | None) -> float | None:
 def _json(reply: Reply) -> Any:
     found = parsed(reply.body) if reply.sort == JSON else None
     if not isinstance(found, dict):
-        raise GatewayError("the reply is not one of a gateway", WRONG, kind="reply")
+        raise GatewayError("the reply does not come from a gateway", WRONG, kind="reply")
     return found
 
 
@@ -219,7 +221,7 @@ def parsed(body: bytes) -> Any:
 
 def _busy(reply: Reply) -> GatewayError:
     found = _problem(reply)
-    said = plainly(found.get("detail")) or "the gateway has too much to do"
+    said = plainly(found.get("detail")) or "the gateway is overloaded"
     when = "later" if reply.pause is None else f"in {reply.pause:.0f} seconds"
     return GatewayError(said, f"try again {when}", kind=kind_of(found) if found else "busy")
 
@@ -231,7 +233,7 @@ def _refusal(reply: Reply, address: Address) -> Exception:
     if reply.status == 401:
         return error_of({"type": "/problems/sign-in"})
     if reply.status < 400:
-        hint = "a token is sent to the address that was given, and to no other: give the new one"
+        hint = "a token is sent only to the address that you gave: give the new one"
         return GatewayError(f"{address} redirects to another address", hint, kind="reply")
     return GatewayError(f"{address} answers with status {reply.status}", WRONG, kind="reply")
 

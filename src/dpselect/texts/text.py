@@ -84,5 +84,5 @@ def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[
         raise ParameterError("shares", "be at least 1e-6 each", came(list(shares)))
     if sum(dealt) > 1:
         hint = "write thirds as fractions or as text, such as '1/3': 0.3333 is taken literally"
-        raise ParameterError("shares", "add up to 1 at most", came(list(shares)), hint)
+        raise ParameterError("shares", "add up to at most 1", came(list(shares)), hint)
     return dealt

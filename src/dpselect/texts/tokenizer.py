@@ -17,7 +17,7 @@ _NO_FUNCTION = (
     "text is cut inside the engine, one row at a time, and no row becomes a Python object; "
     "write the tokens joined by spaces into a column of your own and use tokenizer='spaces'"
 )
-_WHOLE_CHARACTERS = "the pattern is read by RE2, where \\C is half a character; . is a whole one"
+_WHOLE_CHARACTERS = "the pattern is read by RE2, where \\C is a part of a character; . is a whole one"
 _MOST = 16
 
 
@@ -60,7 +60,7 @@ def ngram_levels(value: int | Sequence[int], tokenizer: Tokenizer) -> tuple[int,
     if shortest > longest:
         raise ParameterError("ngrams", must, came(value))
     if longest > _MOST:
-        raise ParameterError("ngrams", f"be at most {_MOST} long", came(value), "each length takes its own share")
+        raise ParameterError("ngrams", f"be at most {_MOST} long", came(value), "each length needs its own share")
     if tokenizer.name == SENTENCES and longest > 1:
         raise ParameterError("ngrams", "be 1 where sentences are the items", came(value))
     return shortest, longest

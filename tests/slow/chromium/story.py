@@ -123,7 +123,7 @@ def approve(analyst: Window, owner: Window, data: str) -> None:
     asking.goto(f"/ask?data={data}&k=3")
     assert "looks at a question before it runs" in asking.inner_text("#expect")
     asking.click("#ask")
-    asking.locator("#state", has_text="waits for somebody to approve it").wait_for()
+    asking.locator("#state", has_text="waits for approval").wait_for()
     analyst.look()
     deciding.goto("/owner")
     owner.look()

@@ -352,7 +352,7 @@ def test_a_shared_address_is_for_all_who_may_use_the_data(ann: Browser, client: 
 
 def test_answers_of_other_data_are_not_there(client: TestClient, ann: Browser, olga: Browser) -> None:
     ann.get("/ask?data=visits&k=2&during=2026-10&share=2").submit("asking")
-    assert "waits for somebody to approve it" in ann.said
+    assert "waits for approval" in ann.said
     number = ann.path.rpartition("/")[2]
     assert "ann asks this of visits" in olga.get("/owner").said
     olga.submit(f"/owner/questions/{number}", decision="approve")

@@ -178,7 +178,7 @@ def test_in_front_of_a_gateway_and_of_its_settings(tmp_path: Path, monkeypatch: 
             assert str(client.call("top_k", where="user = 3")).startswith("refused: where must use columns that")
             assert client.leave() == 0
         with talking(tmp_path, demo.url, environment={"DPSELECT_TOKEN": "dps_" + "b" * 40}) as client:
-            assert str(client.call("budget")).startswith("refused: the gateway does not know this token")
+            assert str(client.call("budget")).startswith("refused: the gateway rejected this token")
         demo.server.stop()
         with talking(tmp_path, demo.url, environment={"DPSELECT_TOKEN": demo.tokens["analyst"]}) as client:
             said = str(client.call("budget"))

@@ -454,8 +454,8 @@ def test_accuracy_that_cannot_be_planned_is_named():
     release = dps.Dataset({"user": [1], "item": [1]}, user="user", item="item").top_k(1, domain=[1, "1"], epsilon=9)
     found = dps.check(release)
     assert found.verdict is FOLLOWS
-    assert "all else is so, and how good it is rests on" in str(found)
-    assert "all that it says is so" in str(dps.check(RELEASES["peeling"]))
+    assert "all other fields agree, but how good it is rests on" in str(found)
+    assert "all its fields agree" in str(dps.check(RELEASES["peeling"]))
 
 
 def test_words_of_a_file_steer_no_terminal(written):
@@ -534,7 +534,7 @@ def test_a_number_that_was_changed_for_people_only_is_found(written):
     assert "privacy.epsilon" in str(checked)
     found["privacy"] |= {"delta": 0.1, "unit": "day", "statement": []}
     found["accuracy"] |= {"gap": 0, "reach": 0}
-    assert "  does not follow: 1 more places are not as planned\n" in str(dps.check(written(found)))
+    assert "  does not follow: 1 more fields differ from the plan\n" in str(dps.check(written(found)))
 
 
 def test_whom_a_promise_is_about_is_said_where_it_is_not_a_user(written):

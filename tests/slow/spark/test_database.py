@@ -353,7 +353,7 @@ def test_files_that_vanish(spark, tmp_path):
     assert counted(database) == counts(AWKWARD)
     for file in (tmp_path / "rows").glob("*.parquet"):
         file.unlink()
-    with pytest.raises(DataError, match="Spark: the table, or a part of it, is not there"):
+    with pytest.raises(DataError, match="Spark: the table, or a part of it, does not exist"):
         counted(database)
     database.close()
 
@@ -428,12 +428,12 @@ def test_an_address_is_the_session_that_runs(spark, tmp_path):
         assert counted(database) == [("1", 2), ('a "b", c d', 1)]
         database.close()
     for other in ("spark:local[7]", "spark://user:word@example.org:7077"):
-        with pytest.raises(ParameterError, match="source must name the Spark that runs") as error:
+        with pytest.raises(ParameterError, match="source must name the running Spark") as error:
             opened(other, table="events")
         assert "word" not in str(error.value)
-    with pytest.raises(ParameterError, match="whose columns only its rows can tell"):
+    with pytest.raises(ParameterError, match="whose columns are known only from its rows"):
         opened("spark:", table="rows.json")
-    with pytest.raises(DataError, match="spark:: the table, or a part of it, is not there"):
+    with pytest.raises(DataError, match="spark:: the table, or a part of it, does not exist"):
         opened("spark:", table=str(tmp_path / "none.parquet"))
 
 

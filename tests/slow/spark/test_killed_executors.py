@@ -60,6 +60,6 @@ def test_where_none_may_run_again_nothing_is_released_and_the_ceiling_stays_char
     for one in (top, union):
         assert one["killed"]
         assert one["found"] is None
-        assert str(one["said"]).startswith("Spark: Spark was lost or stopped while it answered\nhint: ask again")
+        assert str(one["said"]).startswith("Spark: Spark was lost or stopped during the query\nhint: ask again")
     assert top["used"] == 1000
     assert union["used"] == 2000

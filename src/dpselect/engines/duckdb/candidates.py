@@ -44,7 +44,7 @@ def _check_columns(scan: Scan, label: str, score: str) -> None:
         if scan.names and column not in scan.names:
             raise SourceError(name, "be a column of the source", repr(column), near(column, scan.names))
     if label == score:
-        raise SourceError("score", "be another column than label", repr(score))
+        raise SourceError("score", "be a column other than label", repr(score))
 
 
 def _candidates(rows: Sequence[Row], label_type: str, score_type: str) -> dict[object, Score]:

@@ -114,8 +114,8 @@ def attached(workspace: Workspace, path: str) -> str:
         name = _attach(workspace, path) if free else None
     if name is not None:
         return name
-    hint = "another program or connection may hold it open; close it, or give the connection itself as the source"
-    hint += "; a file of SQLite is called .sqlite" if path.lower().endswith(".db") else ""
+    hint = "another program or connection may have it open; close it, or pass that connection as the source"
+    hint += "; name a SQLite file .sqlite" if path.lower().endswith(".db") else ""
     raise DataError(f"{path} cannot be opened as a DuckDB database", hint)
 
 

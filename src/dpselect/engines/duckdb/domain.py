@@ -66,7 +66,7 @@ def keep_list(workspace: Workspace, items: list[object], values: str) -> None:
     except DataError:
         kept = False
     if not kept:
-        raise ParameterError("domain", "hold values of one type", "some that no column of a table can hold together")
+        raise ParameterError("domain", "hold values of one type", "some that cannot be in one column")
 
 
 def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -> str:
@@ -89,7 +89,7 @@ def written_all(items: list[object]) -> Texts:
     """Public values in the form that those of a column without a declared type have; each must have one."""
     forms = written(items)
     if any(form is None for form in forms):
-        raise ParameterError("domain", "hold values that a column can hold", "NaN, or text that is no Unicode")
+        raise ParameterError("domain", "hold values that a column can hold", "NaN, or text that is not Unicode")
     return forms
 
 

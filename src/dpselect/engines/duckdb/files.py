@@ -57,14 +57,14 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
         types = described(workspace, f"SELECT * FROM {rows}") if files.paths else {}
     if not types and files.paths:
         shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
-        raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or of another kind")
+        raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or another kind of file")
     forms = _forms(types, files)
 
     def selected(columns: Sequence[str]) -> str:
         for column in columns:
             if types.get(column) == "JSON":  # the reader looks at every value, and fails for one
-                hint = "write it again with that column as text"
-                raise DataError(f"column {column!r} is JSON in parquet, of which one bad value stops all reading", hint)
+                hint = "write the file again with that column as text"
+                raise DataError(f"column {column!r} is JSON in Parquet, where one bad value stops all reading", hint)
         return f"(SELECT {', '.join(f'{forms[c]} AS {quoted(c)}' for c in columns)} FROM {rows})"
 
     return SqlScan(tuple(forms), selected, fixed=True)
@@ -121,7 +121,7 @@ def _difference(one: str, other: str, headers: Mapping[str, Header]) -> str:
     has, lacks = (one, other) if names[0] - names[1] else (other, one)
     missing = min((names[0] - names[1]) or (names[1] - names[0]), key=headers[has].names.index)
     place = headers[has].names.index(missing) + 1
-    return f"{lacks}, which does not name the column that is number {place} of {has}"
+    return f"{lacks}, which does not have column {place} of {has}"
 
 
 def _quoted_csv(headers: Mapping[str, Header], columns: Sequence[str]) -> str:

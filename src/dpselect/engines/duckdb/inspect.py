@@ -76,8 +76,8 @@ def _parquet_findings(workspace: Workspace, path: str, _kind: str) -> Iterator[s
             workspace.fetch(f"SELECT count(hash({column})) FROM {rows}")
         except DataError:
             yield (
-                f"{path}: FAILS: column {name} ({sql_type}) has values that cannot be read, such as moments out of "
-                "range; every question that names it fails. Write the file anew without them"
+                f"{path}: FAILS: column {name} ({sql_type}) has values that cannot be read, such as times out of "
+                "range; every question that uses it fails. Write the file again without them"
             )
             continue
         if sql_type == "VARCHAR":
@@ -95,7 +95,7 @@ def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
     sql = f"SELECT count(*), min(a.n) FROM {with_marks} AS a JOIN {without} AS b USING (n) WHERE a.t <> b.t"
     ((times, first),) = workspace.fetch(sql)
     found = f"{times:,} texts of column {name} that are not UTF-8 (the first in row {first + 1})"
-    yield f"{path}: read with ? in place of bytes: {found}"
+    yield f"{path}: read with ? instead of invalid bytes: {found}"
 
 
 def row_findings(

@@ -59,7 +59,7 @@ class JsonScan(Scan):
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
         if len({column.lower() for column in columns}) < len(columns):
-            raise SourceError("where", "write a column as user and item do", "names that differ by letter case")
+            raise SourceError("where", "spell a column as in user and item", "names that differ only in letter case")
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager

@@ -92,7 +92,7 @@ def _pairs(workspace: Workspace, kept: str, number: int, users: _Codes, items: _
     if users.joined:
         workspace.rows(f"DROP TABLE {users.values}")
     if _count(workspace, table) != number:
-        raise DataError("the source's values cannot be told apart", "cast users and items to text or to numbers")
+        raise DataError("the source's values cannot be distinguished", "cast users and items to text or to numbers")
     found: Int64 | SortedNumbers
     with workspace.untold():
         if number > MANY:
@@ -116,7 +116,7 @@ def _parts(workspace: Workspace, pair: str, table: str, number: int) -> Iterator
         found += len(part)
         yield start, part
     if found != number:
-        raise DataError("the engine lost rows that it kept", "this is an error of ours: please tell us")
+        raise DataError("the engine lost rows that it had stored", "this is a bug: please report it")
 
 
 def _fetched(workspace: Workspace, selected: str) -> Int64:

@@ -37,7 +37,7 @@ class RelationScan(Scan):
         lost = next((kind(one) for one in types.values() if kind(one) in _LOST), None)
         if lost is not None:
             hint = "cast it to text in the relation, or in a view"
-            raise DataError(f"a column of type {lost} does not come out of a connection as it is", hint)
+            raise DataError(f"a column of type {lost} cannot be read unchanged from a connection", hint)
         return types
 
     @contextmanager

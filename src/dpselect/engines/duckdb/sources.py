@@ -39,7 +39,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
         if newlines_in_values and files.kind not in ("csv", "tsv"):
-            hint = "only a CSV file has lines, over which a value in quotes can run"
+            hint = "only CSV files have quoted values with line breaks"
             raise SourceError("newlines_in_values", "be left out for this kind of source", "True", hint)
         if files.kind == "duckdb":
             return _database(workspace, files.paths[0], table)
@@ -68,7 +68,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
 
 def _no_table(table: str | None) -> None:
     if table is not None:
-        hint = "a table is of a DuckDB file or connection, of PostgreSQL or of Spark"
+        hint = "a table is in a DuckDB file or connection, in PostgreSQL or in Spark"
         raise SourceError("table", "be left out for this kind of source", came(table), hint)
 
 

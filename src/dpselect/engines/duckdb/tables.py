@@ -78,4 +78,4 @@ def _copy(
     except (duckdb.Error, OSError):
         written = False
     if not written:
-        raise OutputError(f"{os.fsdecode(path)} cannot be written", "does its folder exist, and is there room?")
+        raise OutputError(f"{os.fsdecode(path)} cannot be written", "check that its folder exists and has room")

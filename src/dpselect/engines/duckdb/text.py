@@ -116,7 +116,7 @@ def _token_stream(workspace: Workspace, rows: Rows, tokenizer: Tokenizer) -> Tok
     workspace.rows(f"DROP TABLE {messages}")
     workspace.rows(f"DROP TABLE {people}")
     if tokens != number:  # or tokens would go to somebody else
-        raise DataError("the source's users cannot be told apart", "cast users to text or to numbers")
+        raise DataError("the source's users cannot be distinguished", "cast users to text or to numbers")
     with workspace.untold():
         entries = _entries(_fetched(workspace, cut, number), users, many=number > MANY)
         workspace.rows(f"DROP TABLE {cut}")

@@ -140,14 +140,14 @@ def _failure(error: BaseException) -> DpselectError:
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
         return DataError(
             "the data do not fit into memory and the temporary folder",
-            "ask for fewer columns or rows, or grant more memory",
+            "use fewer columns or rows, or allow more memory",
         )
     if isinstance(error, duckdb.IOException) and any(full in str(error) for full in _FULL):
         return OutputError("the disk is full", "make room; TMPDIR says where temporary files go")
     if isinstance(error, duckdb.ResourceInUseException):
-        hint = "fetch its rows to the end, or give connection.cursor()"
-        return DataError("the source's connection is in the middle of another result", hint)
-    hint = "a file may be damaged or may have changed; what the engine said is not shown, it could quote rows"
+        hint = "fetch all its rows, or pass connection.cursor()"
+        return DataError("the source's connection has an unfinished result", hint)
+    hint = "a file may be damaged or have changed; the engine's message is not shown because it could quote rows"
     return DataError("the source could not be read", hint)
 
 

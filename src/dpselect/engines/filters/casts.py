@@ -28,7 +28,7 @@ WHOLE = "[ ]*[+-]?[0-9]{1,18}[ ]*"
 YES, NO = "([tT]([rR][uU][eE])?|1)", "([fF]([aA][lL][sS][eE])?|0)"
 BYTES = 50
 """Bytes of a text that is read as another type; a double of them lies within cost.READ powers of ten."""
-_FLOOR = "floor(x) makes a whole number"
+_FLOOR = "floor(x) returns a whole number"
 
 
 def cast(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
@@ -52,7 +52,7 @@ def cast(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
         return Value("date", f"CAST({value.used} AS {spelling.date})")
     if kind == "text" and (found := _as_text(value, spelling)):
         return Value("text", found)
-    hint = _FLOOR if kind == "exact" else "CASE WHEN ... THEN ... END says what each value becomes"
+    hint = _FLOOR if kind == "exact" else "map the values with CASE WHEN ... THEN ... END"
     return refuse(f"{value.shown} in a cast to {_name(kind)}", hint)
 
 
@@ -74,7 +74,7 @@ def _resized(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
     """An exact number within other bounds, null where it is outside of them; nothing is rounded."""
     least, most, scale = (int(str(one)) for one in to[1:])
     if value.most is None or value.most >= 10**38:
-        refuse(f"{value.shown} in a cast to an exact number", "CAST(x AS DOUBLE) takes any")
+        refuse(f"{value.shown} in a cast to an exact number", "CAST(x AS DOUBLE) accepts any number")
     if value.scale > scale:
         refuse(f"{value.shown} in a cast that rounds", _FLOOR)
     held = value.most * 10 ** (scale - value.scale)

@@ -18,7 +18,7 @@ _DIGITS = 17  # as many as a float can have; with more, engines may round it to 
 def text_of(text: str) -> str:
     """A text that every engine can hold."""
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        refuse("a text that not every engine can hold")
+        refuse("a text that not every engine can store")
     return text
 
 

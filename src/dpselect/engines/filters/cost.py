@@ -31,12 +31,12 @@ POWERS = 300
 """Powers of ten that a double has."""
 RANGE, READ = 100, 97  # those of a column, and those of a text that was read as a number
 _HINTS = {
-    "operators": "IN takes a list in place of many ORs",
-    "letters of patterns": "look for a shorter text",
-    "readings of texts": "look for fewer or shorter texts, or for each in one column only",
+    "operators": "use IN with a list instead of many ORs",
+    "letters of patterns": "search for a shorter text",
+    "readings of texts": "search for fewer or shorter texts, or in one column each",
     "constants": "",
 }
-_OWNER = "for richer conditions the owner of the data gives a view as the source"
+_OWNER = "for richer conditions, use a view as the source"
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def _of_a_day(name: str, first: Node, when: Node) -> Operation:
     known = UNITS if name == "DATE_TRUNC" else (*PARTS, "DOW")
     part = first.value.upper() if isinstance(first, Constant) and isinstance(first.value, str) else ""
     if part not in known:
-        refuse(f"{name.lower()} of something else", f"there may stand {', '.join(known).lower()}")
+        refuse(f"{name.lower()} of something else", f"use one of {', '.join(known).lower()}")
     if part == "DOW":  # Sunday is 0
         return Operation("%", (Operation("PART", (when,), ("ISODOW",)), Constant(7)))
     return Operation("TRUNC" if name == "DATE_TRUNC" else "PART", (when,), (part,))
@@ -83,9 +83,9 @@ def _refuse_call(name: str, given: int) -> NoReturn:
     if name in known:
         refuse(f"the function {name.lower()} of {given} values", VIEW)
     if name in _AGGREGATES:
-        refuse(f"the aggregate {name.lower()}", "it would let other rows decide")
+        refuse(f"the aggregate {name.lower()}", "it depends on other rows")
     if name in _CLOCKS:
-        refuse(f"the function {name.lower()}", "write the day itself: with a clock the same question is another one")
+        refuse(f"the function {name.lower()}", "write the date itself: a clock makes each question a new one")
     refuse(f"the function {name.lower()[:40]}", VIEW)
 
 
@@ -101,7 +101,7 @@ def type_of(name: str, numbers: Sequence[str]) -> tuple[object, ...]:
         digits, scale = (*sizes, 0, 0)[:2]
         if len(sizes) == len(numbers) in (1, 2) and 1 <= digits <= _MOST and scale <= digits:
             return "exact", -(10**digits) + 1, 10**digits - 1, scale
-        refuse(f"a cast to {word}", f"say its digits: {word}(10, 2), up to {_MOST}")
+        refuse(f"a cast to {word}", f"give its digits: {word}(10, 2), up to {_MOST}")
     known = "INTEGER, BIGINT, DOUBLE, DECIMAL(10, 2), TEXT, DATE, TIMESTAMP, BOOLEAN"
     return refuse(f"a cast to {word[:40]}", f"there may stand {known}")
 

@@ -72,8 +72,8 @@ class _Reader:
         if word.sort == "end":
             refuse("one that ends too early", WRITE)
         if word.is_(*_OUTSIDE):
-            refuse(f"{_OUTSIDE[word.text.upper()]} at character {word.at + 1}", "it would let other rows decide")
-        refuse(f"what cannot be read at character {word.at + 1}: {shown(self._text, word.at)!r}", WRITE)
+            refuse(f"{_OUTSIDE[word.text.upper()]} at character {word.at + 1}", "it depends on other rows")
+        refuse(f"an unexpected symbol at character {word.at + 1}: {shown(self._text, word.at)!r}", WRITE)
 
     # ---- operators ----------------------------------------------------------------------------------------
 
@@ -86,7 +86,7 @@ class _Reader:
         while (power := self._power()) >= least:
             left = self._tested(left) if power == _COMPARED else self._joined(left, power)
             if power == _COMPARED and self._power() == _COMPARED:
-                refuse(f"a comparison of a comparison at character {self.word.at + 1}", "write AND between the two")
+                refuse(f"a chained comparison at character {self.word.at + 1}", "write AND between the two comparisons")
         self._nested -= 1
         return left
 
@@ -158,7 +158,7 @@ class _Reader:
             refuse(f"{test} with something other than a text", "write the pattern itself: LIKE 'a%'")
         pattern = text_of(_unquoted(self.take().text))
         if self.word.is_("ESCAPE"):
-            refuse("LIKE with ESCAPE", "contains(x, 'a'), starts_with and ends_with take any text")
+            refuse("LIKE with ESCAPE", "contains(x, 'a'), starts_with and ends_with accept any text")
         if test == "ILIKE":
             left, pattern = Operation("LOWER", (left,)), lowered(pattern)
         return Operation("LIKE", (left,), (Pattern.like(pattern),))
@@ -200,7 +200,7 @@ class _Reader:
     def _call(self, name: str) -> Node:
         """A function, whose parenthesis is open."""
         if self.word.is_("SELECT", "WITH") or name in _OUTSIDE:
-            refuse("a subquery", "it would let other rows decide")
+            refuse("a subquery", "it depends on other rows")
         if name in ("CAST", "TRY_CAST"):
             node = self.expression()
             self.need("AS")

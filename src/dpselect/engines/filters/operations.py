@@ -126,7 +126,7 @@ class Writer:
         elif len(kinds) > 1:
             values.misfit(known)
         if "other" in kinds:
-            refuse(f"{known[0].shown} here", "IS NULL alone may stand behind it")
+            refuse(f"{known[0].shown} here", "only IS NULL may follow it")
         written = iter([part.used for part in known])
         low, high = min((p.low for p in known), default=0), max((p.high for p in known), default=0)
         common = (

@@ -26,10 +26,10 @@ class Pattern:
     def like(cls, text: str) -> Pattern:
         """What a text after LIKE means."""
         if "\\" in text:
-            refuse("LIKE with a backslash, which engines read in different ways", "contains(x, 'a') takes any text")
+            refuse("LIKE with a backslash, which engines read in different ways", "contains(x, 'a') accepts any text")
         cut = re.sub("%+", "%", text).split("%")
         if any("_" in piece for piece in cut[1:-1]):
-            refuse("a _ between two %", "_ may stand before the first % or behind the last; length(x) counts letters")
+            refuse("a _ between two %", "use _ only before the first % or after the last; length(x) counts letters")
         return cls(tuple(tuple(None if letter == "_" else letter for letter in piece) for piece in cut))
 
     @property

@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError
 Plain = str | bool | int | float | Decimal | datetime.date | datetime.datetime | None
 """A constant. 1.5 is a Decimal and 1e3 a float; a datetime is a moment without a zone."""
 
-VIEW = "docs/filters.md has the whole language; for more, give a view, a frame or a relation as the source"
+VIEW = "docs/filters.md has the whole language; for more, use a view, a frame or a relation as the source"
 LONGEST = 80  # characters of a name that a message repeats
 _DEPTH = 100
 

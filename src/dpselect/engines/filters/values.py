@@ -157,7 +157,7 @@ def alike(values: Sequence[Value], spelling: Spelling, *, ordered: bool = False)
     """The SQL of values that are compared with each other: which is first, or only whether they are equal."""
     kinds = {value.kind for value in values}
     if "null" in kinds:
-        refuse("a comparison with NULL, which no row fits", "write IS NULL or IS NOT NULL")
+        refuse("a comparison with NULL, which is never true", "write IS NULL or IS NOT NULL")
     if kinds & {"date", "timestamp"}:
         return _moments(values, spelling)
     if kinds == {"text"}:
@@ -231,4 +231,4 @@ def misfit(values: Sequence[Value], must: str = "") -> NoReturn:
     place = next((place for place, value in enumerate(values) if value.constant is None), 0)
     first, other = values[place], values[0 if place else -1]
     may = must or _KINDS.get(first.kind, "a number" if first.kind in ("exact", "double") else "IS NULL alone")
-    refuse(f"{other.shown} beside {first.shown}", f"there may stand {may}; CAST(x AS DOUBLE) and the like make one")
+    refuse(f"{other.shown} beside {first.shown}", f"use {may}; CAST(x AS DOUBLE) and other casts return one")

@@ -11,7 +11,7 @@ from dpselect.engines.filters.tree import VIEW, refuse
 
 LONGEST = 200_000
 """Characters of a filter."""
-WRITE = "write what would stand between WHERE and the end of a query"
+WRITE = "write what would follow WHERE in a query"
 _WORD = re.compile(
     r"""(?P<space>\s+)
     |(?P<name>[^\W\d]\w*)
@@ -49,7 +49,7 @@ class Word:
 def words(text: str) -> list[Word]:
     """All words of a text, and the end."""
     if len(text) > LONGEST:
-        refuse(f"one of {len(text)} characters", f"up to {LONGEST} may stand there")
+        refuse(f"one of {len(text)} characters", f"at most {LONGEST} are allowed")
     return [*_words(text), Word("end", "", len(text))]
 
 

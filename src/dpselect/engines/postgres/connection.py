@@ -55,18 +55,18 @@ _SETTINGS = (
 _INT8 = 20  # the type of whole numbers in 64 bits, https://www.postgresql.org/docs/current/catalog-pg-type.html
 
 # By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
-_LOST = ("the connection to the server was lost", "ask again; if it happens again, ask who keeps the server")
+_LOST = ("the connection to the server was lost", "ask again; if it happens again, ask the administrator of the server")
 _SAYS: dict[str, tuple[str, str]] = {
     "08": _LOST,
     "57P": _LOST,
     "25P": _LOST,
     "42501": ("this user may not read the table", "ask its owner for GRANT SELECT on it and USAGE on its schema"),
-    "57014": ("the server stopped the question", "its statement_timeout may be too short for this table"),
-    "40": ("the server stopped the question in favour of other work", "ask again, or ask the primary server"),
-    "53": ("the server ran out of memory, disk or connections", "ask who keeps the server"),
+    "57014": ("the server stopped the query", "its statement_timeout may be too short for this table"),
+    "40": ("the server stopped the query in favour of other work", "ask again, or ask the primary server"),
+    "53": ("the server ran out of memory, disk or connections", "ask the administrator of the server"),
     "55P": ("the table is locked by others", "ask again later"),
 }
-_UNKNOWN = ("the table could not be read", "what the server said is not shown, it could quote rows")
+_UNKNOWN = ("the table could not be read", "the server's message is not shown because it could quote rows")
 
 
 class PostgresWorkspace:
@@ -84,7 +84,7 @@ class PostgresWorkspace:
             if self.fetch("SELECT current_setting('server_encoding')") != [("UTF8",)]:
                 # Text that cannot be turned into UTF-8 would fail by what stands in a row.
                 hint = "copy the table into a database that was made with ENCODING 'UTF8'"
-                raise DataError(f"{self.place} does not keep its text as UTF8", hint)
+                raise DataError(f"{self.place} does not store its text as UTF8", hint)
         except BaseException:
             self.close()
             raise
@@ -161,7 +161,7 @@ def _connected(address: str, shown: str) -> psycopg.Connection:
         )
     except psycopg.Error:
         pass
-    hint = "check host, database, user and password (PGPASSWORD or ~/.pgpass), and that the server runs"
+    hint = "check host, database, user and password (PGPASSWORD or ~/.pgpass), and that the server is running"
     raise DataError(f"no connection to {shown}", hint)
 
 

@@ -35,7 +35,7 @@ def address_and_table(connection: Any, schema: str | None, name: str) -> tuple[s
         raise SourceError("source", "be a table or view of the database", f"{name!r}, which is none")
     schema, name, temporary, role, own = found[0]
     if temporary:
-        hint = "another connection does not see it; write it to a table that others see"
+        hint = "other connections cannot see it; write it to a table that they can see"
         raise SourceError("source", "be a table that outlives its connection", "a temporary one", hint)
     words = dict(connection.info.get_parameters())
     if connection.info.password:

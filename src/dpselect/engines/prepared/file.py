@@ -69,7 +69,7 @@ class PreparedFile:
         except (DataError, LookupError, AttributeError, TypeError, ValueError, RecursionError):
             pass
         if found is None:
-            hint = "it may be damaged, or of another version: prepare the source again, or take a copy"
+            hint = "it may be damaged or of another version: prepare the source again, or use a copy"
             raise DataError(f"{path!r} cannot be read as prepared data", hint)
         return cls(found, name)
 
@@ -148,7 +148,7 @@ def draft(path: str, *, add: bool) -> Iterator[str]:
             os.chmod(made, 0o600)
             _settle(made)
             if os.path.exists(made + ".wal") or (held is not None and not same(real, held)):
-                raise OutputError(f"another process has written to {path!r} meanwhile", "do it again")
+                raise OutputError(f"another process has changed {path!r} meanwhile", "do it again")
             if held is not None and os.name != "posix":  # what is open there cannot be replaced
                 os.close(held)
                 held = None

@@ -78,7 +78,7 @@ class Preparing:
             source += " ASOF LEFT JOIN starts ON staged.t >= starts.start"
         self.rows(f"CREATE TEMP TABLE coded AS SELECT {', '.join(columns)}, count(*) AS n FROM {source} GROUP BY ALL")
         if self.number("SELECT coalesce(sum(n), 0) FROM coded") != staged:
-            raise DataError("the source's values cannot be told apart", "cast its columns to text or to numbers")
+            raise DataError("the source's values cannot be distinguished", "cast its columns to text or to numbers")
         self.rows("DROP TABLE staged")
         self.rows("CREATE TABLE IF NOT EXISTS rows AS FROM coded LIMIT 0")
 
@@ -110,7 +110,7 @@ class Preparing:
         """Tags of new users: a place among all users would move when somebody comes (docs/prepared.md)."""
         taken = self.workspace.columns("SELECT u FROM users")["u"].astype(np.int64)
         if new + len(taken) > MOST:
-            raise DataError("there are more than 2^30 users", "prepare the rows of fewer, or ask the source itself")
+            raise DataError("there are more than 2^30 users", "prepare fewer users, or query the source itself")
         return distinct(new, taken)
 
     def _keep_starts(self) -> None:

@@ -80,7 +80,7 @@ class Rules:
     ) -> None:
         """Refuse what cannot be answered as the source would: another user, or more of the time than was kept."""
         if user is not None and tuple(user) != self.user:
-            must = f"be {said(self.user)}, for whom these data were prepared"
+            must = f"be {said(self.user)}, for which these data were prepared"
             raise SourceError("user", must, came(said(user)), "prepare the source again for another user")
         whole = f"prepare the source again with keep={self.time!r}"
         for parameter, name in (*others, *(("where", one) for one in filtered)):
@@ -90,7 +90,7 @@ class Rules:
         if periods is None or periods.column in self.stored:
             return
         if periods.column != self.time or self.period is None:
-            must = "be the column whose periods were prepared" if self.time else "be a column that was kept"
+            must = "be the column of the prepared periods" if self.time else "be a column that was kept"
             raise SourceError("time", must, came(periods.column), "prepare the source again with time=")
         sorts = _MADE_OF[self.period]
         if periods.sort not in sorts:
@@ -118,7 +118,7 @@ class Rules:
         hint = near(column, self.names)
         if hint.startswith("did you mean"):
             return hint
-        return f"prepared were {', '.join(self.names)}; for another column prepare the source again with keep="
+        return f"the prepared columns are {', '.join(self.names)}; for another one prepare the source again with keep="
 
 
 def said(value: object) -> str:

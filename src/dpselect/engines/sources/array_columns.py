@@ -47,7 +47,7 @@ def _column(values: Any, *, empty: bool) -> tuple[Array, bool]:
         listed = _listed(values)
         return written(listed[:0] if empty else listed), True
     if values.ndim != 1:
-        raise DataError("a column must be an array of one dimension")
+        raise DataError("a column must be a one-dimensional array")
     array, kind = values[:0] if empty else values, values.dtype.kind
     if kind in "OS":
         return written(array.tolist()), True

@@ -86,10 +86,10 @@ def _expanded(one: object) -> list[str]:
     if not isinstance(one, (str, os.PathLike)):
         raise SourceError("source", "be a list of paths", f"an element of type {type(one).__name__}")
     if is_lake(one):
-        raise SourceError("source", "name a table or an address alone", f"{place(os.fsdecode(one))!r} among files")
+        raise SourceError("source", "name a table or an address on its own", f"{place(os.fsdecode(one))!r} among files")
     path = os.path.expanduser(os.fsdecode(one))
     if "://" in path:
-        hint = "read it yourself and give the data frame, or a DuckDB relation"
+        hint = "read it yourself and pass the data frame, or a DuckDB relation"
         start = path.partition("://")[0]  # the rest may hold a password
         raise SourceError(
             "source", "be a file, or at s3://, gs:// or https://", f"an address that starts with {start}://", hint
@@ -124,8 +124,8 @@ def _check_in_no_table(folder: str) -> None:
     """Of the files of a table some may hold rows that were deleted since: what lies in one is not read by its place."""
     for at in (path := Path(os.path.abspath(folder)), *path.parents):
         if is_table(str(at)):
-            hint = "some of its files may be of an older state; name the table, and what you want of it in where"
-            raise SourceError("source", "lie in no Delta or Iceberg table", repr(folder), hint)
+            hint = "some of its files may belong to an older version; name the table, and filter with where"
+            raise SourceError("source", "not be inside a Delta or Iceberg table", repr(folder), hint)
 
 
 def _inside(folder: str) -> list[str]:
@@ -134,7 +134,7 @@ def _inside(folder: str) -> list[str]:
     _check_in_no_table(os.path.dirname(os.path.abspath(folder)))
     for at, folders, names in os.walk(folder):
         if is_table(at):
-            hint = "some of its files may be of an older state; name it alone"
+            hint = "some of its files may belong to an older version; name the table on its own"
             raise SourceError("source", "hold no Delta or Iceberg table", repr(at), hint)
         folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         shown = [name for name in names if not name.startswith((".", "_"))]
@@ -178,8 +178,8 @@ def _delta(folder: str) -> Files:
         raise DataError(f"{folder} cannot be read as a Delta table ({wrong})")
     if features - _PLAIN or (version > 1 and not features):
         came = ", ".join(sorted(features - _PLAIN)) or f"version {version} of its readers"
-        hint = "some rows of its files may be deleted, or have other names: write it anew, or prepare it from Spark"
-        raise SourceError("source", "be a Delta table whose files are whole", came, hint)
+        hint = "rows of its files may be deleted or renamed: rewrite the table, or prepare it from Spark"
+        raise SourceError("source", "be a Delta table that needs no reader features", came, hint)
     paths = sorted(os.path.join(os.path.abspath(folder), uri.removeprefix(root)) for uri in uris)
     # A part that is bytes is written as text.
     types = {name: "VARCHAR" if name in parts and sort == "binary" else _sql(sort) for name, sort in fields.items()}

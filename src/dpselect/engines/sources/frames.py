@@ -23,8 +23,8 @@ from dpselect.engines.sources.polars_counts import counted
 from dpselect.engines.sources.text_lines import unique
 from dpselect.errors import DataError, SourceError
 
-_ANEW = "every question reads the rows anew"
-_NONE = "the source gives no stream of Arrow tables", f"{_ANEW}, so it must give them more than once"
+_ANEW = "every question reads the rows again"
+_NONE = "the source has no stream of Arrow tables", f"{_ANEW}, so it must give them more than once"
 _NOT_ARROW = "a column of this frame is of a type that cannot be read", HINT
 _PIECE = 1 << 18
 """The most rows of a batch, which is what one thread of DuckDB reads at once."""

@@ -54,7 +54,7 @@ def open_lake(source: str | os.PathLike[str], table: str | None) -> Frame:
             raise
         except Exception as error:  # whatever it is: its text may hold a secret of an address, so it is no cause
             what = type(error).__name__
-    hint = "is it there, may it be read, and is it a table that the package knows?"
+    hint = "check that it exists, may be read, and is a table that the package supports"
     raise DataError(f"{place(path)} cannot be opened ({what})", hint)
 
 
@@ -80,7 +80,7 @@ def _remote(address: str) -> Frame:
     folder = not address.startswith("http") and system.get_file_info(path).type == fs.FileType.Directory
     inside = system.get_file_info(fs.FileSelector(path, recursive=True)) if folder else []
     if any(_is_of_table(one.path) for one in inside):
-        hint = "some of its files may be of an older state; prepare it from Spark, or copy it"
+        hint = "some of its files may belong to an older version; prepare it from Spark, or copy it"
         raise SourceError("source", "hold no Delta or Iceberg table at an address", place(address), hint)
     # Of all files, or a value that does not fit the type of the first would stop everybody's question.
     schema = pyarrow.unify_schemas([part.physical_schema for part in table.get_fragments()]).remove_metadata()
@@ -99,7 +99,7 @@ def _iceberg(folder: str) -> Frame:
 
     newest = metadata(folder)
     if len(newest) > 1:
-        hint = "a write that failed may have left one of them: its catalog knows which"
+        hint = "a failed write may have left one of them: ask its catalog which"
         raise SourceError("source", "have one newest file of metadata", f"{len(newest)} of one number", hint)
     table = StaticTable.from_metadata(newest[0])
     schema = table.schema().as_arrow()
@@ -167,7 +167,7 @@ def _asked(path: str, sql: str) -> list[str]:
         raise SourceError("source", "be a file that exists", repr(path))
     with contextlib.suppress(sqlite3.Error, UnicodeError), closing(_opened(path)) as connection:
         return [name for (name,) in connection.execute(sql)]
-    raise DataError(f"{path} cannot be read as SQLite", "it may be damaged, locked or of another kind")
+    raise DataError(f"{path} cannot be read as SQLite", "it may be damaged, locked or another kind of file")
 
 
 def _opened(path: str) -> sqlite3.Connection:

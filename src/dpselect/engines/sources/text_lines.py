@@ -109,7 +109,7 @@ def header(path: str, kind: str) -> Header | None:
             return Header(delimiter, tuple(unique(names)))
     except (*UNREADABLE, UnicodeError):
         pass
-    hint = "its first line must name its columns, in UTF-8 and in one line; lines end with a line feed"
+    hint = "its first line must name its columns, in UTF-8 and on one line; lines end with a line feed"
     raise DataError(f"{path} has no header that can be read", hint)
 
 

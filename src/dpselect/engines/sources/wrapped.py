@@ -16,7 +16,7 @@ T = TypeVar("T")
 Home = tuple[object, str | None]
 """A source and, where it has several, the name of the table that is meant."""
 _MUST = "be an Ibis table over DuckDB, polars or PostgreSQL"
-_ARROW = "give what its to_pyarrow() returns: whether all rows can be read then shows before anybody asks"
+_ARROW = "pass the result of its to_pyarrow(), which fails before anybody asks if a row cannot be read"
 
 
 def native(source: object) -> object:
@@ -55,7 +55,7 @@ def home_of(source: Any, table: str | None) -> Home:
         raise SourceError("source", _MUST, f"one over {backend.name}", _ARROW)
     operation = source.op()
     if not isinstance(operation, _operations().DatabaseTable):
-        hint = f"give the view that create_view makes of it, or {_ARROW}"
+        hint = f"pass the view that create_view makes of it, or {_ARROW}"
         raise SourceError("source", "be a table or view, where Ibis is over PostgreSQL", "an expression", hint)
     from dpselect.engines.postgres.ibis_tables import address_and_table
 
@@ -97,7 +97,7 @@ def _backend(source: Any) -> Any:
         return source.get_backend()
     except Exception:  # whatever it is: Ibis may quote the expression, whose values are whose they are
         pass
-    hint = "an unbound table has no rows; tables of two connections cannot be asked together"
+    hint = "an unbound table has no rows; tables of two connections cannot be combined"
     raise SourceError("source", "be an Ibis table of one connection", "one that is not", hint)
 
 
@@ -109,7 +109,10 @@ def _guarded(work: Callable[[], T]) -> T:
         raise
     except Exception:
         pass
-    raise DataError("the table of Ibis cannot be read from its connection", "is it open, and can Ibis run it there?")
+    raise DataError(
+        "the Ibis table cannot be read through its connection",
+        "check that it is open and that Ibis can run the table there",
+    )
 
 
 def _operations() -> Any:

@@ -23,9 +23,12 @@ T = TypeVar("T")
 _THREAD = "dpselect-spark"
 
 # What is looked for in the name of an error's condition, else in what was said; the first that is there counts.
-_LOST = ("Spark was lost or stopped while it answered", "ask again; if it happens again, ask who keeps the cluster")
-_FULL = ("Spark ran out of memory or disk", "give executors and driver more, or name fewer rows in a view")
-_GONE = ("the table, or a part of it, is not there", "look at its name; if it was replaced, read it anew")
+_LOST = (
+    "Spark was lost or stopped during the query",
+    "ask again; if it happens again, ask the administrator of the cluster",
+)
+_FULL = ("Spark ran out of memory or disk", "give executors and driver more memory, or use a view with fewer rows")
+_GONE = ("the table, or a part of it, does not exist", "check its name; if it was replaced, read it again")
 _DENIED = ("this user may not read the table", "ask its owner for the right to")
 _SAYS = (
     (("SPARK_JOB_CANCELLED", "cancelled job group", "was cancelled"), ("the question was cancelled", "ask again")),
@@ -34,7 +37,7 @@ _SAYS = (
     (("ExecutorLost", "SparkContext was shut down", "stopped SparkContext", "Executor heartbeat timed out"), _LOST),
     (("NOT_FOUND", "NOT_EXIST", "FileNotFound", "NoSuchFile"), _GONE),
 )
-_UNKNOWN = ("the table could not be read", "what Spark said is not shown, it could quote rows")
+_UNKNOWN = ("the table could not be read", "Spark's message is not shown because it could quote rows")
 
 
 class SparkWork:

@@ -48,8 +48,8 @@ def work_of(source: object) -> SparkWork:
     if isinstance(source, str):
         return SparkWork(_session(source), place(source))
     if not _is_classic(source):
-        hint = "save the rows as a table or as Parquet files, and name those"
-        raise SourceError("source", "be of Spark itself", "one of Spark Connect, which is not read yet", hint)
+        hint = "save the rows as a table or as Parquet files, and use those"
+        raise SourceError("source", "be of Spark itself", "one of Spark Connect, which is not supported yet", hint)
     session = source.sparkSession if hasattr(source, "sparkSession") else source
     return SparkWork(session, place(source))
 
@@ -74,8 +74,8 @@ def _session(address: str) -> SparkSession:
     if SparkContext._active_spark_context is not None:
         found = SparkSession.builder.getOrCreate()
         if master and found.sparkContext.master != master:
-            hint = 'a process has one Spark: write "spark:" for the one that runs, or stop it'
-            raise SourceError("source", "name the Spark that runs", repr(place(address)), hint)
+            hint = 'a process has one Spark: write "spark:" for the running one, or stop it'
+            raise SourceError("source", "name the running Spark", repr(place(address)), hint)
         return found
     builder = SparkSession.builder.appName("dpselect")
     for name, value in (_OWN | (_HERE if master.startswith("local") else {})).items():
@@ -84,7 +84,7 @@ def _session(address: str) -> SparkSession:
         return (builder.master(master) if master else builder).getOrCreate()
     except Exception:  # of Java, of PySpark or of the network
         pass
-    hint = "it needs Java 17 or newer (JAVA_HOME), and a master that can be reached"
+    hint = "it needs Java 17 or newer (JAVA_HOME), and a reachable master"
     raise DataError(f"{place(address)} could not be started", hint)
 
 
@@ -141,9 +141,9 @@ def _files(work: SparkWork, path: str) -> DataFrame:
     kind = next((kinds[end] for end in kinds if name.endswith(end)), "parquet")
     read = work.session.read
     if kind in ("json", "duckdb"):
-        hint = "read it yourself, session.read.schema(...).json(...), and give the frame"
+        hint = "read it yourself, session.read.schema(...).json(...), and pass the frame"
         must = "be Parquet, ORC, CSV or TSV files"
-        raise SourceError("table", must, f"a {kind} file, whose columns only its rows can tell", hint)
+        raise SourceError("table", must, f"a {kind} file, whose columns are known only from its rows", hint)
 
     def find() -> DataFrame:
         if kind in ("csv", "tsv"):
@@ -159,7 +159,11 @@ def _refuse_chance(frame: DataFrame) -> None:
     """A question may read its rows more than once, so they must be the same each time."""
     plan = cast("Any", frame)._jdf.queryExecution().analyzed()
     if plan.isStreaming():
-        raise SourceError("source", "be rows that are there", "a stream", "save what has come, and ask that")
+        raise SourceError(
+            "source", "be rows that are there", "a stream", "save the rows received so far, and use those"
+        )
     if not plan.deterministic():
-        hint = "save it as a table, or say frame.localCheckpoint(), and ask that"
-        raise SourceError("source", "be the same rows each time", "rows that are drawn or numbered anew", hint)
+        hint = "save it as a table, or call frame.localCheckpoint(), and use that"
+        raise SourceError(
+            "source", "be the same rows each time", "rows that are drawn or numbered again at each read", hint
+        )

@@ -138,6 +138,6 @@ class SqlPairs:
 def _all_of(found: S, items: int) -> S:
     """What was found of so many items, each of which was there before."""
     if len(found) != items:
-        hint = "ask a copy or a snapshot of the table that nobody writes to"
-        raise DataError("the table changed while it was asked", hint)
+        hint = "use a copy or a snapshot of the table that does not change"
+        raise DataError("the table changed during the query", hint)
     return found

@@ -174,7 +174,7 @@ def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect, more: s
     if ranged is not None:
         rows = f"(SELECT u, {ranged} AS i{more} FROM {rows} AS s)"
     elif item_type.kind != "integer":
-        hint = "list the items, or name a column that holds them"
+        hint = "list the items, or name a column that has them"
         raise ParameterError(
             "domain", f"fit the item column, which is {item_type.name}", "a range of whole numbers", hint
         )

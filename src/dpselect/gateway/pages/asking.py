@@ -39,7 +39,7 @@ BESIDE: Table = {  # of a form, and no parameters of a question
     "item": param(COLUMN, help="of what"),
     "during": param(COLUMN, help="in which period"),
     "share": param(SHARE, help="percent of your budget", default=2),
-    "fresh": param(FLAG, help="draw a new answer, and pay again, where there is one already", default=False),
+    "fresh": param(FLAG, help="draw a new answer and pay again, even if there is one already", default=False),
 }
 NOTHING = {  # the words for what is not chosen
     "by": "in all groups together",

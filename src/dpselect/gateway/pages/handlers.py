@@ -121,7 +121,7 @@ async def problem(request: Request) -> Response:
     """What a kind of problem means."""
     kind = request.path_params["kind"]
     if kind not in KINDS:
-        raise Refused("not-found", "There is no problem of that kind.")
+        raise Refused("not-found", "There is no problem with that name.")
     return page(request, "kind.html", kind=kind, title=KINDS[kind].title, help=KINDS[kind].help)
 
 
@@ -328,6 +328,6 @@ async def decide(request: Request) -> Response:
     """Approve a question, or not."""
     (decision,) = await posted(request, "decision")
     if decision not in ("approve", "reject"):
-        raise Refused("malformed", "The form did not say what was decided.")
+        raise Refused("malformed", "The form contains no decision.")
     await call(request, Gateway.decide, request.path_params["id"], decision == "approve")
     return see("/owner#waiting")

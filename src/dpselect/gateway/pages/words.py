@@ -25,7 +25,7 @@ QUANTILES = {
     Fraction(1): "largest value",
 }
 STATES = {
-    "approval": "waits for somebody to approve it",
+    "approval": "waits for approval",
     "queued": "waits for its turn",
     "running": "is being answered",
     "answered": "answered",

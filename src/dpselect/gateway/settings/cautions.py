@@ -63,7 +63,7 @@ def _of_data(settings: Settings) -> Iterator[str]:
     for name, one in settings.data.items():
         elsewhere = isinstance(one.source, str) and (is_postgres(one.source) or is_spark(one.source))
         if elsewhere and one.snapshot is None:
-            yield f"every question to {name} is paid anew, since a database does not say when it changed: set snapshot"
+            yield f"every question to {name} is charged again, because a database does not report changes: set snapshot"
         if one.approve and not any(owner.data is None or name in owner.data for owner in owners):
             yield f"no question to {name} can run: approve = true, and it has no owner among the people"
 
@@ -71,7 +71,7 @@ def _of_data(settings: Settings) -> Iterator[str]:
 def _of_people(settings: Settings) -> Iterator[str]:
     trusted = settings.server.proxy is not None or settings.server.oidc is not None
     if not any(one.role is Role.OWNER for one in settings.people.values()):
-        yield "nobody is an owner: while the gateway runs no quota can be granted, and no question agreed to"
+        yield "nobody is an owner: while the gateway runs, no quota can be granted and no question approved"
     for name, one in settings.people.items():
         if one.token is None and (one.subject is None or not trusted):
             lack = "token" if one.subject is None else "token, and no proxy or oidc that would say their subject"
@@ -79,4 +79,4 @@ def _of_people(settings: Settings) -> Iterator[str]:
         if one.token is not None and one.token.startswith(EXAMPLES):
             yield f"{name} cannot sign in: their token is the example's; dpselect gateway token makes one"
         if one.quota is not None and one.role is not Role.ANALYST:
-            yield f"the quota of {name} has no use: only analysts ask"
+            yield f"the quota of {name} is useless: only analysts ask"

@@ -116,9 +116,7 @@ def _once(found: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > LONGEST or not value.isprintable():
-        raise ParameterError(
-            "value", f"be a text of one line, of 1 to {LONGEST:,} characters that can be seen", came(value)
-        )
+        raise ParameterError("value", f"be a text of one line, of 1 to {LONGEST:,} visible characters", came(value))
     return value
 
 
@@ -129,7 +127,7 @@ Prose = Annotated[
     AfterValidator(str.strip),
 ]
 Name = Annotated[str, AfterValidator(lambda name: clean_name("name", name))]
-Separator = Annotated[str, _where(lambda text: text and "\0" not in text, "be the text that stands between items")]
+Separator = Annotated[str, _where(lambda text: text and "\0" not in text, "be the text that separates items")]
 Column = Annotated[str, _where(lambda name: name.strip() and "\0" not in name, "be the name of a column")]
 Zone = Annotated[str, PlainValidator(zone_of)]
 Sort = Annotated[str, _one_of(SORTS)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAME = "gateway.toml"  # what a text is called that came from no file
 MOST = 1 << 22  # bytes of a file
-HIDDEN = "a text that is not shown: it may hold a password"
+HIDDEN = "a text that is not shown because it may hold a password"
 _SECTIONS = {"data": 2, "people": 2}  # how many names their headings have; all others have one
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _MUST = {  # where the words of pydantic are those of Python
@@ -104,7 +104,7 @@ def _tables(text: str, file: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(file, [Mistake(f"is no TOML: {_secretless(str(error))}")]) from None
     except ValueError:  # a whole number of thousands of digits
-        raise SettingsError(file, [Mistake("holds what no setting can be")]) from None
+        raise SettingsError(file, [Mistake("holds a value that no setting can have")]) from None
 
 
 def _decimal(text: str) -> Decimal:

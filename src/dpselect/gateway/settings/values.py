@@ -268,7 +268,7 @@ class DataSettings(Named):
         if info.field_name == "table" and found and not database and kind not in ("folder", None):
             raise WrongError("must be left out where the source is files")
         if info.field_name == "snapshot" and found and not database and kind is not None:
-            hint = "files say themselves when they were written"
+            hint = "a file's own times show when it was written"
             raise WrongError("must be left out where the source is files", hint)
         return found
 

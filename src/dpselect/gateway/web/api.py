@@ -34,16 +34,18 @@ def _in_query(name: str, said: str, **schema: Any) -> dict[str, Any]:
 
 
 WAIT = _in_query(
-    "wait", "answer when the question has ended, or after so many seconds", type="integer", minimum=0, maximum=30
+    "wait", "reply when the question has ended, or after this many seconds", type="integer", minimum=0, maximum=30
 )
-AFTER = _in_query("after", "the id of a question: only those before it", type="string")
-LIMIT = _in_query("limit", "how many at most, 50 by default", type="integer", minimum=1, maximum=500)
-HEAD = _in_query("head", "the digest of a last entry that somebody noted: is it still in the record?", type="string")
+AFTER = _in_query("after", "the id of a question: list only those before it", type="string")
+LIMIT = _in_query("limit", "the most to list, 50 by default", type="integer", minimum=1, maximum=500)
+HEAD = _in_query(
+    "head", "the digest of an entry that was noted earlier, to check that it is still in the record", type="string"
+)
 AGAIN = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "a text of your own: a request that is sent twice with it is one question",
+    "description": "a text that you choose: requests with the same text are one question",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 
@@ -78,7 +80,7 @@ async def body_of(request: Request) -> tuple[Json, bytes]:
     """The body as JSON, and its bytes."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refused("content", "The body must be JSON: say Content-Type: application/json.")
+        raise Refused("content", "The body must be JSON: send Content-Type: application/json.")
     raw = await request.body()
     if len(raw) <= SHORT:
         return parsed(raw), raw
@@ -91,7 +93,7 @@ def parsed(raw: bytes) -> Json:
         found: Json = json_text.read(raw)
         json.dumps(found, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError):
-        raise Refused("malformed", "The body is no JSON that can be read.") from None
+        raise Refused("malformed", "The body is not valid JSON.") from None
     if _depth(found) > DEEPEST:
         raise Refused("malformed", "The body is nested too deep.")
     return found

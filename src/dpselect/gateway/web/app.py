@@ -86,7 +86,7 @@ async def _admit(request: Request, route: Route, rates: Rates) -> None:
     if person is None:
         raise Refused("sign-in", SIGN_IN)
     if not rates.allow(person.name):
-        raise Refused("too-many", "Too many requests came at once. Wait a second.", after=1)
+        raise Refused("too-many", "Too many requests at once. Wait a second.", after=1)
     if person.role not in route.roles:
         may = " or ".join(sorted(str(role) for role in route.roles))
         raise Refused("role", f"Only {may} may do this; you are {person.role}.")
@@ -108,7 +108,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
     """An address or a method that is not there. A browser is told so on a page."""
     found = error if isinstance(error, HTTPException) else HTTPException(404)
     if found.status_code == 405:
-        details = problem("method", f"This address does not take {request.method}.")
+        details = problem("method", f"This address does not support {request.method}.")
         return _problem(details, dict(found.headers or {}))
     details = problem("not-found", "There is nothing at this address.")
     if request.url.path.startswith("/v1/") or "text/html" not in request.headers.get("accept", ""):

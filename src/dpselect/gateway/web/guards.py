@@ -68,16 +68,16 @@ class Guards:
     def _wrong(self, scope: Scope, headers: Headers) -> tuple[str, str] | None:
         host = headers.get("host", "")
         if self._hosts is not None and host.lower() not in self._hosts:
-            return "host", "The request was meant for another server."
+            return "host", "The request is for another server."
         if sum(len(name) + len(value) for name, value in headers.raw) > HEAD:
             return "too-large", f"The headers of a request may have at most {HEAD:,} bytes."
         length = headers.get("content-length")
         if length is not None and (not length.isascii() or not length.isdigit() or len(length) > 15):
-            return "malformed", "The length of the request is no number."
+            return "malformed", "The length of the request is not a number."
         if length is not None and int(length) > self._server.body:
             return "too-large", f"A request may have at most {self._server.body:,} bytes."
         if scope["method"] not in SAFE and not _same_site(headers, host):
-            return "cross-site", "The request came from another site. Nothing was done."
+            return "cross-site", "The request came from another site and was ignored."
         return None
 
     async def _body(self, receive: Receive) -> bytes | None:

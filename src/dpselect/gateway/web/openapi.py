@@ -34,21 +34,21 @@ SIGNED = ("sign-in", "role", "unavailable")
 READ = ("content", "parameter")  # where there is a body
 IN_PATH = re.compile(r"{(\w+)}")
 TAGS = {  # how their addresses begin, and what they are about
-    "questions": ("/v1/(plan|price|questions)", "Plan, price and ask; an answer is waited for."),
-    "answers": ("/v1/answers", "What came back, free for everybody who may use the data."),
-    "data": ("/v1/data", "What may be asked, as the owner declared it."),
-    "budgets": ("/v1/(budget|grants)", "What is left of the promise and of quotas."),
+    "questions": ("/v1/(plan|price|questions)", "Plan, price and ask; poll for the answer."),
+    "answers": ("/v1/answers", "Answers, free for everybody who may use the data."),
+    "data": ("/v1/data", "What you may ask, as the owner declared it."),
+    "budgets": ("/v1/(budget|grants)", "What is left of the promise and the quotas."),
     "record": (
         "/v1/(record|verification)",
-        "What was asked and charged, and whether the record agrees with itself.",
+        "What was asked and charged, and whether the record is consistent.",
     ),
     "people": ("/v1/(me|people)", "Who may sign in."),
     "server": ("/", "How the gateway is."),
 }
 ABOUT = """\
-Many analysts ask, one promise pays: every answer is differentially private, and the budget of the data pays for it
+Many analysts ask under one promise: every answer is differentially private, and is charged to the budget of the data
 before a row is read. The parameters of a question are those of the Python verbs. Numbers are exact: write "0.1" or
-"1/3" as text, or a JSON number, which is taken at its shortest decimal."""
+"1/3" as text, or a JSON number, which is read as its shortest decimal."""
 NOBODY: list[dict[str, Any]] = []  # signs in
 AFTER = {"description": "how many seconds to wait", "schema": {"type": "integer", "minimum": 0}}
 
@@ -64,16 +64,16 @@ SOME = or_null(COLUMNS)
 BESIDE: dict[str, Schema] = {
     name: {**schema, "description": said}
     for name, schema, said in (
-        ("data", or_null(NAME), "the name of the data; may be left out where there is one"),
-        ("item", SOME, "the column of items, or several columns; of a quantile, that of values"),
-        ("where", or_null(NAME), "which rows count: a condition on one row, within what the owner lists"),
-        ("during", SOME, "the names of periods, of data that have them"),
-        ("share", or_null(SHARE), 'in place of epsilon: a share of the quota, such as "1%"'),
-        ("fresh", FLAG, "ask anew, and pay again, where the same question was answered before"),
+        ("data", or_null(NAME), "the name of the data; optional if there is only one"),
+        ("item", SOME, "the column of items, or several columns; for a quantile, the column of values"),
+        ("where", or_null(NAME), "a condition that a row must meet to count, on columns that the owner lists"),
+        ("during", SOME, "the names of periods, if the data have them"),
+        ("share", or_null(SHARE), 'instead of epsilon: a share of the quota, such as "1%"'),
+        ("fresh", FLAG, "draw a new answer and pay again, even if the question was answered before"),
     )
 }
-"""Beside the parameters of a query; what the owner declared stands for what is left out."""
-TOTAL = "whether the quota becomes this much, in place of growing by it"
+"""In addition to the parameters of a query; the owner's declarations are the defaults."""
+TOTAL = "set the quota to this amount instead of adding it"
 GRANT_BODY: Schema = {
     "type": "object",
     "properties": {
@@ -130,13 +130,13 @@ def _shared(schema: Any) -> Any:
 
 TOP = {"verb": "top_k", "k": 10, "share": "1%"}
 ASKED: dict[str, tuple[str, dict[str, Any]]] = {
-    "top": ("The ten artists that most users hear", TOP),
+    "top": ("The ten artists with the most users", TOP),
     "by_country": (
-        "The same in every country, of those who listen for ten minutes at once",
+        "The same in every country, for rows of at least ten minutes",
         {"verb": "top_k", "k": 5, "epsilon": "1/4", "by": "country", "where": "minutes >= 10"},
     ),
-    "union": ("All artists that enough users hear", {"verb": "union", "epsilon": "1/4", "max_items_per_user": 10}),
-    "median": ("How many minutes half of all users listen at once", {"verb": "quantile", "epsilon": "1/4"}),
+    "union": ("All artists with enough users", {"verb": "union", "epsilon": "1/4", "max_items_per_user": 10}),
+    "median": ("The median number of minutes", {"verb": "quantile", "epsilon": "1/4"}),
 }
 GRANT = ("More for one analyst", {"data": "listening", "analyst": "analyst", "epsilon": "1/10", "delta": "1e-7"})
 EXAMPLES: dict[str, dict[str, Any]] = {

@@ -23,7 +23,7 @@ ProblemType = Annotated[str, WithJsonSchema({"enum": [f"/problems/{kind}" for ki
 AskedState = Annotated[str, WithJsonSchema({"enum": sorted({*STATES.values()})})]
 Exact = Annotated[Any, WithJsonSchema({"description": "the item as [kind, text], where JSON has no type for it"})]
 ExactGroup = Annotated[list[Any], WithJsonSchema({"type": "array"})]
-Others = Annotated[list[Open], Field(description="what else is wrong in the same body, each as a problem")]
+Others = Annotated[list[Open], Field(description="the other mistakes in the same body, each as a problem")]
 
 
 class Question(TypedDict):

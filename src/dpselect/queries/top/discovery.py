@@ -308,5 +308,5 @@ def _bound(most: int, asked: Discovery) -> str:
     return (
         f"{said}."
         if asked.most is not None
-        else f"{said}; that number was chosen privately, for 1/{1 / BOUND_SHARE} of epsilon."
+        else f"{said}; that number was chosen privately, with 1/{1 / BOUND_SHARE} of epsilon."
     )

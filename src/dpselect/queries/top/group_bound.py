@@ -126,9 +126,9 @@ class ChosenGroups(Generic[Asking]):
         said = release.privacy
         most = said.parameters["max_groups_per_user"]
         chosen = (
-            f"max_groups_per_user = {most} was chosen privately, for {BOUND_SHARE} of epsilon, so that 9 of 10 users "
-            f"are in no more groups, as far as its noise allows: with a few thousand users it is mostly luck, and "
-            f"{self.bounds[-1]} is the most."
+            f"max_groups_per_user = {most} was chosen privately, with {BOUND_SHARE} of epsilon, so that 9 of 10 users "
+            f"are in no more groups. The choice is noisy, and with a few thousand users mostly random; at most "
+            f"{self.bounds[-1]} can be chosen."
         )
         parameters = {**said.parameters, "epsilon_of_max_groups": self.epsilon}
         statement = replace(said, epsilon=self.total, parameters=parameters, sentences=(*said.sentences, chosen))

@@ -30,8 +30,8 @@ from dpselect.release.release import Ended, Item, Release, Statement
 from dpselect.release.scale import USERS, Scale
 
 METHOD = "limited-domain"
-LISTED = "The same is asked in every group that is listed: "
-UNLISTED = "The same is asked in every group, and nobody has to know which groups there are: "
+LISTED = "Each listed group has its own answer: "
+UNLISTED = "Each group has its own answer, and groups need not be known: "
 REASON = "limited domain looks only at the k_bar + 1 items with most users of each"
 
 
@@ -148,7 +148,7 @@ class TopByGroup(Selection):
             used["epsilon_per_group"] = self.of_groups.epsilon_per_count
         sentences = [self.reason, *self._by_weights(), *self._in_a_group()]
         sentences.append(
-            f"An item comes back only if it beats a noisy threshold (bottom), {self.scale.about(each.height)} above "
+            f"An item is returned only if it exceeds a noisy threshold (bottom), {self.scale.about(each.height)} above "
             f"the {self.scale.score} at rank k_bar + 1 = {self.k_bar + 1:,} of its group."
         )
         return self.stated(used, sentences)

@@ -21,12 +21,12 @@ FEWEST_OF_SPARSE = 3
 FEWEST_TO_DISCOVER_BY_GROUP, MOST_BY_GROUP = 10, 20  # picks in the groups of a user, and picks / epsilon
 MOST_OF_LIMITED_DOMAIN = 25  # k / epsilon up to which bottom is low enough
 MOST_OF_SPARSE = 4000  # k^2 / epsilon up to which few of the picks are too low
-IN_ORDER = " It was taken because the items are to come in order."
-LARGE_K = " It was taken because k is large for epsilon."
+IN_ORDER = " It was chosen because the items are wanted in order."
+LARGE_K = " It was chosen because k is large for epsilon."
 BOUND_HELPS = " With a max_items_per_user that few users exceed, a set union could find more."
 NO_ORDER = {
-    "canonical-set": " A whole set was taken because no order is wanted and k is small enough for epsilon.",
-    "peeling": " It was taken because for a whole set k is below 3, or too large for epsilon.",
+    "canonical-set": " A whole set is drawn because no order is wanted and k is small enough for epsilon.",
+    "peeling": " It was chosen because k is below 3, or too large for epsilon to draw a whole set.",
 }
 
 

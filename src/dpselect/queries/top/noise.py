@@ -21,7 +21,9 @@ from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy
 from dpselect.release.release import Ended, Item, Release, Statement
 
-UNKNOWN_NOISE = "No domain is given; the k_bar largest counts are noised once, and those above noisy bottom come out."
+UNKNOWN_NOISE = (
+    "No domain is given; noise is added once to the k_bar largest counts, and those above noisy bottom are returned."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +118,7 @@ class NoisyTop(Selection):
         most = accuracy.said_items(s.max_items_per_user)
         sentences = (
             self.reason,
-            f"One user counts for at most {most}. An item comes out only if its noisy count "
-            f"is above noisy bottom, which stands {s.height} users above the count of rank {self.k_bar + 1:,}.",
+            f"One user counts for at most {most}. An item is returned only if its noisy count "
+            f"is above noisy bottom, which is {s.height} users above the count of rank {self.k_bar + 1:,}.",
         )
         return self.stated(used, sentences)

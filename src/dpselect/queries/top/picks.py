@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 
 LIMITED, PEELING, SPARSE = "limited-domain", "peeling", "limited-domain-sparse"
-KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; unseen items take part with count 0."
+KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; items without users have count 0."
 UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
 UNKNOWN_SPARSE = (
     "No domain is given, so only the k_bar + 1 items with most users are looked at, and one noisy threshold decides "
-    "which picks come out."
+    "which picks are returned."
 )
 
 Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
@@ -192,8 +192,8 @@ class LimitedTop(UnknownTop):
         touched = "any number of items" if most is None else f"at most {accuracy.said_items(most)}"
         sentences += [
             f"One user counts for {touched}.",
-            f"An item comes back only if it beats a noisy threshold (bottom), {self.scale.about(s.height)} above the "
-            f"{self.scale.score} at rank k_bar + 1 = {self.k_bar + 1:,}.",
+            f"An item is returned only if it exceeds a noisy threshold (bottom), {self.scale.about(s.height)} above "
+            f"the {self.scale.score} at rank k_bar + 1 = {self.k_bar + 1:,}.",
         ]
         return used, sentences
 
@@ -252,8 +252,8 @@ class SparseTop(UnknownTop):
         count = self.scale.score
         sentences += [
             "One user counts for any number of items.",
-            f"Picks are shown in their order while their {count}s pass one noisy threshold, which stands "
-            f"{self.scale.about(t.height)} above the {count} of rank k_bar + 1 = {t.k_bar + 1:,} at most; "
-            "the first that does not ends the list.",
+            f"Picks are shown in their order while their {count}s pass one noisy threshold, which is at most "
+            f"{self.scale.about(t.height)} above the {count} of rank k_bar + 1 = {t.k_bar + 1:,}; "
+            "the first one below it ends the list.",
         ]
         return used, sentences

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpselect.queries.price import AskedAccuracy
     from dpselect.queries.top.group_bound import ChosenGroups
 
-LARGE_BY_GROUP = " It was taken because k and the groups of a user are large for epsilon."
+LARGE_BY_GROUP = " It was chosen because k and the groups of a user are large for epsilon."
 ONE_GROUP = "ask of one group after another, with where="
 
 

@@ -13,11 +13,11 @@ from dpselect.questions.parts import Total
 
 OF_SUMS = {
     "items with most users": "items of the largest sums",
-    "unseen items take part with count 0": "unseen items take part with sum 0",
+    "items without users have count 0": "items without users have sum 0",
 }
 OF_GAINS = {
     "with most users": "that gained most users",
-    "take part with count 0": "take part with gain 0",
+    "have count 0": "have gain 0",
     "that enough users share": "that enough users share in the periods that are asked about",
 }
 DISCOVER = "discover"

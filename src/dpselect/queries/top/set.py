@@ -23,7 +23,7 @@ from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.release import Item, Kind, Release, Statement
 
-KNOWN_SET = "The domain is given, and k of its items are chosen all at once; unseen items take part with count 0."
+KNOWN_SET = "The domain is given, and k of its items are chosen all at once; items without users have count 0."
 KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
 
 

@@ -17,20 +17,20 @@ def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = ""
     what = "an item" if longest == 1 else f"a candidate of {longest} tokens"
     sure = users_for(mechanism, TIMES / 100, 1)
     if sure is None:
-        return Accuracy(("How many users an item needs to be found cannot be said beforehand.",))
+        return Accuracy(("How many users an item needs to be found is not known beforehand.",))
     half = users_for(mechanism, 0.5, 1)
     numbers = {"found_with_users": sure, "half_found_with_users": half}
     said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item{among}"
     said += f" (with {half:,} its chance is about one half)"
     if most is None or looks_at_others(mechanism):
-        more = "What users of several items lend to it depends on others, so of them nothing can be said."
+        more = "What users with several items add to it depends on other users, so this says nothing about them."
     else:
         more = f"A user of more than {said_items(most)} takes part with {most:,} of them, at random."
         many = None if most == 1 else users_for(mechanism, TIMES / 100, most)
         if many is not None:
             said += f", or {said_users(many)} of at most {said_items(most)} each"
             numbers |= {"found_with_users_of_many": many, "items_of_many": most}
-    return Accuracy((f"{said}. {more} Missing here does not mean absent, nor rare.",), numbers)
+    return Accuracy((f"{said}. {more} A missing one may still exist, and need not be rare.",), numbers)
 
 
 def users_for(mechanism: Any, chance: float, items: int) -> int | None:

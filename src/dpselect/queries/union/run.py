@@ -33,7 +33,7 @@ from dpselect.release.scale import Scale
 
 FOR_FEW, FEW = "greedy-geometric", 6  # docs/methods-compared.md has the figures
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
-NEVER = "An item that only a single user has appears with a probability of at most delta."
+NEVER = "An item that a single user has appears with probability at most delta."
 SAID = (
     "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
     "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
@@ -186,8 +186,10 @@ def plainly(label: object) -> tuple[str, bool, Any]:
 
 def why(name: str, query: UnionTerms) -> str:
     """What answers, and who chose it."""
-    taken = "It was named." if query.named != AUTO else "It was taken by epsilon, delta and max_items_per_user alone."
-    return f"Items that enough users share, by {name}; every decision is one exact coin. {taken}"
+    taken = (
+        "It was named." if query.named != AUTO else "It was chosen from epsilon, delta and max_items_per_user alone."
+    )
+    return f"Items that enough users share, by {name}; every decision is one exact Bernoulli draw. {taken}"
 
 
 def _levels(shares: tuple[Fraction, ...]) -> list[str]:
@@ -204,15 +206,15 @@ def _levels(shares: tuple[Fraction, ...]) -> list[str]:
 def _bound(most: int | None, query: UnionTerms) -> str:
     if most is None:
         return "A user may have any number of items."
-    said = f"Every user takes part with at most {_items(most, 'random')}"
-    return f"{said}; that number was chosen privately, for {BOUND_SHARE} of epsilon." if query.chosen else f"{said}."
+    said = f"Each user contributes at most {_items(most, 'random')}"
+    return f"{said}; that number was chosen privately, with {BOUND_SHARE} of epsilon." if query.chosen else f"{said}."
 
 
 def _of_few(most: int | None, query: UnionTerms) -> list[str]:
     """What else may be asked of users of few items: an account that composes pays more for it, so it is not taken."""
     if query.named != AUTO or query.words is not None or query.in_engine or most is None or not 1 < most <= FEW:
         return []
-    more = "often finds 10 to 50 % more items of such data; an account that composes pays more for it"
+    more = "often finds 10 to 50 % more items in such data, but costs more in a budget that composes"
     return [f"About nine of ten users have at most {most} items: method={FOR_FEW!r} {more}."]
 
 
@@ -252,7 +254,7 @@ def _counts_said(mechanisms: Sequence[CountGaussian]) -> tuple[dict[str, object]
     deviation, least = max(float(one.deviation) for one in mechanisms), min(one.least for one in mechanisms)
     some = ", or less at some lengths," if len(mechanisms) > 1 else ""
     said = (
-        f"Counts are the noisy numbers of users that decided which items are here, so they cost nothing more: Gaussian "
+        f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: Gaussian "
         f"noise of standard deviation {formatting.few(deviation, 4)}{some}, whole numbers. None is below {least:,}."
     )
     return {"deviation_of_counts": deviation, "counts_decided": True}, said
