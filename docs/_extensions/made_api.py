@@ -26,6 +26,8 @@ from dpselect.questions.value import Value
 SECTION = re.compile(
     r"^(Guarantee|Neighbors|Sensitivity|Exactness|Cost|Source|Example|Raises|Reads|Returns)(:| (?=[A-Z]))", re.MULTILINE
 )
+ARGS = re.compile(r"^Args:\n((?: {4}.*\n)+)", re.MULTILINE)
+ARG = re.compile(r"^ {4}(\w+): ", re.MULTILINE)
 PROMPT = re.compile(r"(?:^[ ]*>>> .*\n(?:^(?!\s*$).*\n?)*)", re.MULTILINE)
 NAMED = re.compile(r"docs/([\w/-]+)\.md(#[\w-]+)?")
 ATTRIBUTES = "__init__", "__call__", "__enter__", "__iter__", "__getitem__", "__len__"
@@ -64,15 +66,7 @@ def _class(full: str, kind: type, page: str) -> str:
     heading = "exception" if issubclass(kind, BaseException) else "class"
     shown = "" if issubclass(kind, (BaseException, Enum)) or _abstract(kind) else _signature(kind)
     inner = "\n\n".join(_members(kind, page))
-    parts = "\n".join(_parts(kind))
-    return _fenced(5, heading, full + shown, f"{_prose(kind, page)}\n\n{parts}\n\n{inner}")
-
-
-def _parts(kind: type) -> Iterator[str]:
-    """What each parameter of a question is, where it is declared with its help."""
-    for one in dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ():
-        if "help" in one.metadata:
-            yield f"- `{one.name}`: {one.metadata['help']}"
+    return _fenced(5, heading, full + shown, f"{_prose(kind, page)}\n\n{inner}")
 
 
 def _abstract(kind: type) -> bool:
@@ -152,6 +146,7 @@ def _prose(what: Any, page: str) -> str:
     if dataclasses.is_dataclass(what) and text.startswith(f"{what.__name__}("):
         return ""  # what the standard library wrote
     text = PROMPT.sub(lambda one: f"\n```pycon\n{textwrap.dedent(one[0]).rstrip()}\n```\n", text + "\n")
+    text = ARGS.sub(lambda one: "**Parameters**\n\n" + ARG.sub(r"- `\1`: ", one[1]).replace("\n        ", "\n  "), text)
     text = SECTION.sub(lambda one: f"\n**{one[1]}**{one[2]}", text)
     return NAMED.sub(lambda one: _link(one, page), text)
 

@@ -43,36 +43,30 @@ if TYPE_CHECKING:
 class Dataset(Verbs):
     """Rows of users and items, wherever they are.
 
-    `source` is a Parquet, CSV, TSV or JSON lines file (the texts also .gz), a folder, a glob or a list of such files, a
-    DuckDB relation, a pandas or polars frame, a PyArrow table, what narwhals wraps or reads, an object that streams
-    Arrow data, a dict of arrays, a Spark frame, or a `Table` of DuckDB, PostgreSQL or Spark. A file that `prepare` made
-    is quick to ask, and says itself what `user` and `item` are (docs/prepared.md). `user` names the column that
-    identifies the user of a row: the guarantee is for all rows of one user. `item` names the column that is counted, or
-    whose quantiles are asked. Rows without a user or an item do not count; `users` needs no item and counts users of
-    rows without one. Each may be a list of columns: items are then tuples, and with `user=["user", "day"]` the
-    guarantee is for one user on one day (docs/keys.md). `item` may be a `Split`, which makes the parts of a text the
-    items, or, for `union`, a `Text`, of which the tokens are.
+    The guarantee protects all rows of one user. Rows without a user or an item do not count; `users` alone needs no
+    item. Nothing is opened before a question is asked. Then the schema is checked before anything is charged, and rows
+    are read after that. `where`, `during` and `exclude` return the same data with fewer rows.
 
-    `where` keeps the rows for which a condition holds, as SQL writes it. It is one small language for every source,
-    which looks at one row at a time and cannot fail on any row (docs/filters.md). `max_items_per_user` keeps that many
-    distinct items of each user, chosen at random anew for every question; of prepared data without `where`,
-    once and for all.
+    Text files are read as text, so cast to compare numbers: `where="age::INT > 30"`. One line is one record, and
+    malformed lines are left out (docs/data.md).
 
-    `time` is a `Time`: the column with the time of a row, and a sort of period. The guarantee is then for one user in
-    one period, and `during` names the periods that are asked about: with several of them, each user in each
-    period counts as a user of their own in all bounds and numbers (docs/periods.md).
-
-    Text files are read as text: cast to compare numbers, as in `where="age::INT > 30"`. One line is one record, and a
-    line that does not fit is left out; `CSV` says of files that a value in quotes may run over several lines. Nothing
-    is opened here. When a question is asked, its source is opened anew: the schema is checked before anything is paid,
-    and rows are read after. `where`, `during` and `exclude` give the same data with fewer rows, and leave these as they
-    are.
-
-    With `budget` every question is paid: a `Budget`, or the path of a ledger, which is then this computer's user's
-    budget for the data called "default". What does not fit is refused before a row is read. The same question about
-    the same files or Arrow table is answered again free of charge. A budget has its own delta for questions that name
-    none. `share="1%"` in place of epsilon takes at most that share of the budget, with the largest epsilon of three
-    digits whose ceiling fits into it.
+    Args:
+        source: A Parquet, CSV, TSV or JSON lines file (text files may be .gz), or a folder, glob or list of them; a
+            `.prepared` file (docs/prepared.md); a `Table` in DuckDB, PostgreSQL or Spark; a DuckDB relation; a pandas,
+            polars, PyArrow or Spark table; anything else that narwhals reads or that streams Arrow data; a dict of
+            arrays.
+        user: The column that identifies the user of a row. With several columns the guarantee is for one combination:
+            `user=["user", "day"]` protects one user on one day (docs/keys.md). A prepared file knows its own.
+        item: The column whose values are counted, or whose quantiles are computed. With several columns items are
+            tuples. A `Split` makes the parts of a text the items; a `Text` makes its words the items of a `union`.
+        where: Only rows for which this SQL condition holds; it looks at one row at a time (docs/filters.md).
+        time: A `Time`: the column with the time of a row, and the kind of period. The guarantee is then for one user in
+            one period, and `during` names the periods of a question (docs/periods.md).
+        max_items_per_user: The most items that a user counts for, chosen at random for every question; for prepared
+            data without `where`, once.
+        budget: A `Budget`, or the path of a ledger, which means your quota for the data called "default". Questions
+            that do not fit are refused before a row is read. Repeating a question about the same files or Arrow table
+            is free.
     """
 
     def __init__(
@@ -178,13 +172,13 @@ class Dataset(Verbs):
     # ---- for the owner of the data ---------------------------------------------------------------------------
 
     def inspect(self) -> Inspection:
-        """Read all rows and say what would be left out, what would make a question fail, and what is in them.
+        """Report what is in the rows, what would be left out, and what would make a question fail.
 
-        This is for the owner of the data: it has no privacy and costs no budget. Of files it says which lines are left
-        out, and why, and which columns cannot be read; of rows how many have no user or no item, how many `where`
-        leaves out, how many users and items there are, and how many items a user has. Of data with a time it says how
-        many rows are in none of the periods, and a user is one user in one of them. Of prepared data it says whether
-        all of their file is as it was written.
+        This is for the owner of the data: the report is not private and costs no budget. For files it shows which lines
+        are left out and why, and which columns cannot be read. For rows it shows how many have no user or no item, how
+        many `where` leaves out, how many users and items there are, and how many items users have. For data with a time
+        it shows how many rows are outside all periods, and a user is one user in one period. For a prepared file it
+        shows whether the file is intact.
         """
         from dpselect.engines.inspection import inspect
 
@@ -203,27 +197,28 @@ class Dataset(Verbs):
         memory: str | None = None,
         progress: Progress | None = None,
     ) -> Dataset:
-        """Put the rows in order once, in the file `to`; the data that come back give the same answers, faster.
+        """Write the sorted rows to a file, once, and return data that give the same answers faster.
 
-        For the owner of the data: what is written is as private as the rows. The name of the file ends in `.prepared`.
-        Only this user may open it, and a place in which others may write is refused.
+        For the owner of the data: the file is as private as the rows. Only your own user may open it, and a folder in
+        which others may write is refused. The file has the columns of users and items, the period of each row if the
+        data have a time, and the columns that you name. Questions about other columns are refused.
 
-        The columns of users and of items are kept; `keep` are others that questions may use, in `where`, in `by` or as
-        items; `weights` are columns of numbers to add up or to take means of. Of the time the period of each row is
-        kept; `keep` its column too where whole times are asked for. Columns that are not named are not there.
+        A question sees the file before or after a change, never a mixture, even if a process dies.
 
-        For a user with more than `max_rows_per_user` rows (in a period, where there are periods) only that many are
-        kept, drawn among the distinct ones. So the work that one user makes is bounded; sums and means count what was
-        kept.
+        Args:
+            to: The path of the file, which ends in `.prepared`.
+            keep: Other columns that questions may use, in `where`, in `by` or as items; the column of time, if whole
+                times are needed.
+            weights: Columns of numbers for sums and means.
+            max_rows_per_user: Keep at most this many rows of a user (in a period, if there are periods), drawn among
+                the distinct ones. This bounds the work that one user causes; sums and means count only these rows.
+            add: Add the rows to those in the file, by its own rules, without reading the earlier sources again.
+                Duplicate rows count twice in sums and means; a file with the contents of an earlier one is refused.
+            memory: How much memory to use, such as "4GiB"; the rest goes to temporary files.
+            progress: Called with the finished part, or None if it is unknown, about five times a second.
 
-        With `add` rows are added to those in the file, by the rules that were given when it was made, and without
-        reading the earlier sources again. Rows that are there twice count twice in sums and means; a file with the same
-        contents as one that was added before is refused. A question sees the data as they were before or after, never
-        a mixture, also where a process dies. `memory` is how much of it may be used, such as "4GiB"; the rest goes to
-        temporary files.
-
-        Raises ParameterError for a bad parameter, DataError where the source cannot be read, OutputError where the
-        file cannot be written.
+        Raises: ParameterError for a bad parameter, DataError if the source cannot be read, OutputError if the file
+            cannot be written.
         """
         given: dict[str, Any] = {"keep": keep, "weights": weights, "max_rows_per_user": max_rows_per_user}
         self._prepare(to, **given, add=add, memory=memory, progress=progress)
@@ -266,10 +261,18 @@ class Dataset(Verbs):
         within: int | None = None,
         threshold: int | None = None,
     ) -> Plan:
-        """What would be asked, how, and at what cost: no row is read and nothing is paid.
+        """Return the question with its price, method and accuracy; no row is read and nothing is charged.
 
-        The price is said as for `ask`. The plan says its `method`, `epsilon`, `delta` and what is promised of the
-        answer (`accuracy`), and `ask` takes it as it is, with a delta that the budget gave it.
+        `ask` takes the plan as it is. Its `accuracy` states how good the answer will be, where that is known
+        beforehand.
+
+        Args:
+            question: The question, such as `TopK(10)`.
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
+            within: Instead of epsilon: the accuracy, in users or ranks.
+            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be, too.
         """
         from dpselect.questions.payment import Payment
 

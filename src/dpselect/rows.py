@@ -30,17 +30,19 @@ def _zone(_name: str, value: object) -> str:
 class Time(Value):
     """As `time` of a Dataset: the column with the time of a row. The guarantee is then for one user in one period.
 
-    `timezone` says when days begin. Which periods are meant is said by `Dataset.during` (docs/periods.md).
+    `Dataset.during` names the periods of a question (docs/periods.md).
     """
 
     said_as: ClassVar[str] = "periods"
 
-    column: str = param(COLUMN, help="the time of a row: the promise is for one user in one period", flat="time")
+    column: str = param(
+        COLUMN, help="the column with the time of a row; the promise is for one user in one period", flat="time"
+    )
     _: KW_ONLY
     period: Literal["day", "week", "month", "quarter", "year"] = param(
-        one_of("day", "week", "month", "quarter", "year"), help="the sort of period"
+        one_of("day", "week", "month", "quarter", "year"), help="the kind of period"
     )
-    timezone: str = param(Kind(_zone, "TEXT"), default=UTC, help="where days begin", rare=True)
+    timezone: str = param(Kind(_zone, "TEXT"), default=UTC, help="the time zone in which days begin", rare=True)
 
     def periods(self, names: Sequence[str]) -> Periods:
         """The periods of these names."""
@@ -63,7 +65,7 @@ def _texts(name: str, value: object) -> str:
 
 @frozen
 class Split(Value):
-    """As `item` of a Dataset: the parts of a column of text are the items, each once for a user who wrote it."""
+    """As `item` of a Dataset: the parts of a column of text are the items; each counts once for a user."""
 
     column: str = param(Kind(_texts, "TEXT"), help="the column of texts", flat="item")
     separator: str = param(
@@ -99,16 +101,17 @@ def _table(name: str, value: object) -> str:
 
 @frozen
 class Table(Value):
-    """As the source of a Dataset: a table or view of a database, which DuckDB, PostgreSQL or Spark reads.
+    """As the source of a Dataset: a table or view that DuckDB, PostgreSQL or Spark reads.
 
-    The database is a DuckDB file or connection, a `postgresql://USER@HOST/DATABASE` address, a Spark session or a
-    `spark:MASTER` address. The name may have its schema before it, as in "shop.orders" (docs/data.md).
+    The name may include its schema, as in "shop.orders" (docs/data.md).
     """
 
     database: object = param(
-        Kind(_database, "TEXT", _known_by, python=_shown), help="where the table is", flat="source"
+        Kind(_database, "TEXT", _known_by, python=_shown),
+        help="a DuckDB file or connection, a Spark session, or a postgresql:// or spark: address",
+        flat="source",
     )
-    name: str = param(Kind(_table, "TEXT"), help="the name of a table of a database", flat="table")
+    name: str = param(Kind(_table, "TEXT"), help="the name of a table in the database", flat="table")
 
 
 def _files(name: str, value: Any) -> str | tuple[str, ...]:
@@ -129,14 +132,14 @@ def _paths(files: str | tuple[str, ...]) -> str:
 
 @frozen
 class CSV(Value):
-    """As the source of a Dataset: CSV or TSV files, a folder or a glob of them, that are not read line by line.
+    """As the source of a Dataset: CSV or TSV files, or a folder or glob of them, with options.
 
-    With `newlines_in_values=True` a value in quotes may run over several lines: whoever sets it says that all quotes in
-    the files match, or one row may hide others (docs/data.md).
+    With `newlines_in_values=True` a quoted value may contain line breaks. All quotes in the files must then match, or
+    one row may hide others (docs/data.md).
     """
 
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = param(
-        Kind(_files, "TEXT", python=_paths), help="their path, or a list of paths"
+        Kind(_files, "TEXT", python=_paths), help="a path, or a list of paths"
     )
     _: KW_ONLY
     newlines_in_values: bool = param(

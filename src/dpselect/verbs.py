@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 
 
 class Verbs(ABC):
-    """What can be asked of data, wherever they are.
+    """The questions that data can answer, wherever they are.
 
-    Every verb makes its question (`TopK`, `Union`, ...) and asks it. The price is `epsilon`, or a `share` of the
-    budget, such as "1%"; a `delta` that is left out is 1e-6, or the budget's, where the question needs one, and else 0.
-    `ask` takes any question, also at a price that follows from how good the answer must be.
+    Each verb makes its question (`TopK`, `Union`, ...) and asks it. The price is `epsilon`, or a `share` of the budget,
+    such as "1%". If `delta` is left out and the question needs one, it is 1e-6, or the budget's. `ask` takes any
+    question, and also accuracies from which the price follows.
 
-    Guarantee of all: (epsilon, delta)-DP for one whole user coming or going, for all that the release shows. All raise
-    ParameterError for a bad parameter, before any row is read, and DataError where the source cannot be read. No data,
-    or none that fit, are an outcome: a release without items.
+    Guarantee: everything that a release shows is (epsilon, delta)-DP for adding or removing all rows of one user.
+        `choose`, `histogram`, `users` and `quantile` are epsilon-DP (delta = 0) unless delta is given or groups are
+        found.
+    Returns: a `Release`. Data without matching rows give an answer too: a release without items, or a noisy number.
+    Raises: ParameterError for a bad parameter, before any row is read; DataError if the source cannot be read;
+        BudgetError if the budget is too small, before any row is read.
     """
 
     def __init__(self, where: str | None) -> None:
@@ -51,21 +54,32 @@ class Verbs(ABC):
         domain: object = None,
         method: Method | str | None = None,
     ) -> Release:
-        """The k items that most distinct users share, best first.
+        """Return the k items with the most distinct users, best first.
 
-        `score=Total("minutes", at_most=60)` ranks by sums over users of a column, `score=Gain("2026-09")` by the users
-        that items gained (docs/weights.md, docs/periods.md). `by="country"` asks for the k items of every group, at the
-        price of the groups that one user counts in: `By(...)` says more of them (docs/by-group.md).
-        `counts=True` adds noisy counts and `measures` other numbers of the items that come back, such as
-        `Mean("rating", 1, 5)`, at the same total price (docs/weights.md).
+        With `domain` (a list, a range, a number of items, or a `Column` of a public source) exactly k items are
+        returned. Without it, dpselect finds the items: by limited domain, which considers only the items with most
+        users, or, if k is large for epsilon, by a set union and peeling. This needs delta > 0 and may return fewer than
+        k items.
 
-        Without `domain` the items are found: by limited domain, which looks only at the items with most users, or, for
-        a k that is large for epsilon, by a set union and peeling. That needs delta > 0 and may return fewer than k.
-        With `domain` (a list, a range, a number of items, a `Column` of another source) exactly k come back, by
-        peeling. `method` names another, such as "discover", or "set" for the best that leaves the items of a domain in
-        no order; `Method` says more (docs/reference/methods.md).
+        `data.exclude(["..."])` leaves items out. To name an accuracy instead of a price, use `data.ask(TopK(10),
+        within=50)`.
 
-        `data.exclude(["..."])` leaves items out; `data.ask(TopK(10), within=50)` names an accuracy, not a price.
+        Args:
+            k: The most items to return.
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
+            by: Answer in every group: a column, several columns, or By(...).
+            score: What to rank by; default: distinct users.
+            counts: Also noisy counts, which share epsilon, so the choice is less accurate.
+            measures: Numbers for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'.
+            domain: All items that can occur; found privately if left out.
+            method: The method, if dpselect should not choose it: a name, or Method(...).
+
+        Example:
+            >>> plays = {"user": [*range(300), *range(200)], "artist": ["Ada"] * 300 + ["Bo"] * 200}
+            >>> Dataset(plays, user="user", item="artist").top_k(1, epsilon=1).labels
+            ['Ada']
         """
         from dpselect.questions.questions import TopK
 
@@ -82,14 +96,25 @@ class Verbs(ABC):
         counts: bool = False,
         method: Method | str | None = None,
     ) -> Release:
-        """All items that enough distinct users share: a vocabulary, or the keys of a GROUP BY. They have no ranks.
+        """Return all items that enough distinct users share, unranked: a vocabulary, or the keys of a GROUP BY.
 
-        Every user takes part with `max_items_per_user` random items of the data; where those have no such bound, a
-        method that needs one chooses it privately, for 1/20 of epsilon. `counts=True` adds noisy numbers of users, for
-        a quarter of the price, or by "count-gaussian" those that decided, for nothing more. `by` asks for the items of
-        every group, such as every country: for all pairs of group and item that enough users share. `method` is the
-        name of a mechanism, such as "renyi-shaped" or "greedy-geometric", or a `Method` (docs/set-union.md). Where the
-        items are those of a `Text`, n-grams are released level by level.
+        Each user contributes at most `max_items_per_user` random items of the data. If the data have no such bound, a
+        method that needs one chooses it privately, with 1/20 of epsilon. Noisy counts cost a quarter of the price,
+        except with "count-gaussian", which releases the counts that it selects by. If the items are those of a `Text`,
+        n-grams are released level by level (docs/set-union.md).
+
+        Args:
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
+            by: Find items in every group of a column, or of several.
+            counts: Also noisy counts, which share epsilon, so the choice is less accurate.
+            method: The method, if dpselect should not choose it: a name, or Method(...).
+
+        Example:
+            >>> words = {"user": range(300), "word": ["tea"] * 299 + ["rare"]}
+            >>> Dataset(words, user="user", item="word").union(epsilon=1).labels
+            ['tea']
         """
         from dpselect.questions.questions import Union
 
@@ -105,11 +130,23 @@ class Verbs(ABC):
         by: By | str | Sequence[str] | None = None,
         method: Method | str | None = None,
     ) -> Release:
-        """The item of a known domain that most distinct users share: epsilon-DP for one whole user.
+        """Return the item of a known domain that most distinct users share.
 
-        `method` is "exponential" or "permute-and-flip". `by` asks for the item of every group, such as every country,
-        at the price of the groups that one user counts in; unless `By` lists them, part of the price finds groups that
-        enough users are in, which takes a delta (docs/by-group.md).
+        With `by`, part of the price finds the groups that enough users are in, which needs a delta; groups that `By`
+        lists need none (docs/by-group.md).
+
+        Args:
+            domain: All items that can occur.
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
+            by: Answer in every group: a column, several columns, or By(...).
+            method: The method, if dpselect should not choose it: a name, or Method(...).
+
+        Example:
+            >>> votes = {"user": range(500), "vote": ["yes"] * 400 + ["no"] * 100}
+            >>> Dataset(votes, user="user", item="vote").choose(["yes", "no"], epsilon=1).labels
+            ['yes']
         """
         from dpselect.questions.questions import Choose
 
@@ -123,13 +160,18 @@ class Verbs(ABC):
         delta: Number | None = None,
         share: Number | None = None,
     ) -> Release:
-        """How many distinct users have each item of a known domain: all noisy counts at once, in the domain's order.
+        """Return a noisy count of distinct users for each item of a known domain, in the domain's order.
 
-        Nothing is paid for choosing items. `domain` is a list, a range or a `Column` of a public source, and items that
-        nobody has are counted too. A user counts for `max_items_per_user` items of it, or for all of them: so many
-        counts share epsilon. With delta > 0 noise that grows with the root of that number is taken where it is nearer,
-        and no delta is spent where it is not. With 95 % confidence what was counted lies within all intervals at once.
-        A count may lie below 0 (docs/counts.md).
+        No budget is spent on selection, and items without users are counted too. One user affects at most
+        `max_items_per_user` counts (all of them if unset), and the counts share epsilon. With delta > 0, dpselect uses
+        noise that grows with the square root of that number if it is smaller, and otherwise spends no delta. With 95 %
+        confidence, all counted numbers are within their intervals at once. A count may be negative (docs/counts.md).
+
+        Args:
+            domain: All items that can occur.
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
         """
         from dpselect.questions.questions import Histogram
 
@@ -143,12 +185,17 @@ class Verbs(ABC):
         share: Number | None = None,
         by: By | None = None,
     ) -> Release:
-        """How many distinct users there are: epsilon-DP for one whole user.
+        """Return the noisy number of distinct users.
 
-        A user counts by any row that is kept, also by one without an item; bounds on items play no part. `by` asks for
-        the number in each of some listed groups, such as `By("country", groups=["DE", "FR"])`, in
-        `max_groups_per_user` of which a user counts: so many numbers share epsilon. No number is below 0, and the true
-        ones lie within all intervals at once, with 95 % confidence (docs/counts.md).
+        Any selected row makes its user count, even a row without an item, and bounds on items play no part. With `by`,
+        a user counts in at most `max_groups_per_user` of the listed groups, whose numbers share epsilon. No number is
+        negative, and with 95 % confidence the true numbers are within all intervals at once (docs/counts.md).
+
+        Args:
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
+            by: Answer in each listed group: By(COLUMNS, groups=...).
         """
         from dpselect.questions.questions import Users
 
@@ -166,15 +213,27 @@ class Verbs(ABC):
         per_user: str = "random",
         by: By | str | Sequence[str] | None = None,
     ) -> Release[int | float]:
-        """The value in the `item` column below which a share q of all users lies, or several such values, ascending.
+        """Return the value of the `item` column below which a share q of all users lies, or several such values.
 
-        Every user takes part with one value: with `per_user` a "random" one of their distinct values, their "min",
-        "max" or "mean". `bounds` are two numbers chosen without looking at the data; what lies beyond counts as the
-        bound. The answer is a point low + i `step`; without a step the points are very dense. Without bounds it is a
-        number of six digits, wherever the values lie. Several q share the price; a small delta makes them more
-        accurate. `by` asks for the quantiles of every group, such as every country, at the price of the groups that one
-        user counts in; unless `By` lists them, part of the price finds groups that enough users are in, which takes a
-        delta (docs/by-group.md).
+        Each user counts with one value: `per_user` is "random" (one of the user's distinct values), "min", "max" or
+        "mean". Values outside the bounds count as the bound. Several q share the price; a small delta makes them more
+        accurate. With `by`, part of the price finds the groups that enough users are in, which needs a delta; groups
+        that `By` lists need none (docs/by-group.md).
+
+        Args:
+            q: A share between 0 and 1, or several in ascending order.
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
+            bounds: The range of values, chosen without looking at the data; if left out, answers have six digits.
+            step: Answers are low + i step; if left out, a very fine grid.
+            per_user: Which of a user's values counts.
+            by: Answer in every group: a column, several columns, or By(...).
+
+        Example:
+            >>> ages = {"user": range(500), "age": [20 + n % 41 for n in range(500)]}
+            >>> Dataset(ages, user="user", item="age").quantile(0.5, epsilon=9, bounds=(0, 120), step=10).labels
+            [40]
         """
         from dpselect.questions.questions import Quantile
 
@@ -192,7 +251,17 @@ class Verbs(ABC):
         per_user: str = "random",
         by: By | str | Sequence[str] | None = None,
     ) -> Release[int | float]:
-        """The middle one of all users' values: `quantile` at 1/2, which needs no delta but to find groups."""
+        """Return the median of all users' values: `quantile` at 1/2, which needs a delta only to find groups.
+
+        Args:
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
+            bounds: The range of values, chosen without looking at the data; if left out, answers have six digits.
+            step: Answers are low + i step; if left out, a very fine grid.
+            per_user: Which of a user's values counts.
+            by: Answer in every group: a column, several columns, or By(...).
+        """
         from dpselect.questions.questions import Quantile
 
         question = Quantile(bounds=bounds, step=step, per_user=per_user, by=by)
@@ -212,11 +281,19 @@ class Verbs(ABC):
     ) -> Release[Any]:
         """Ask any question, such as `TopK(10, by="country")`, at a price.
 
-        The price is epsilon, a `share` of the budget, or what follows from how good the answer must be: `within` so
-        many users of the truth, for a top k or a quantile, and for a union `threshold`, the number of users of an item
-        that is found (docs/plan.md). `fresh=True` pays again for a question whose answer the ledger holds. What does
-        not fit the data is refused before a row is read and before anything is paid. A `Plan` has a price of its
-        own, and takes no other.
+        Give one of `epsilon`, `share`, `within` and `threshold`; the last two are accuracies from which the price
+        follows (docs/plan.md). A `Plan` includes its price, so none is given. A question that does not fit the data is
+        refused before a row is read and before anything is charged.
+
+        Args:
+            question: The question, or a plan of it.
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            share: Instead of epsilon: a share of the budget, such as "1%".
+            within: Instead of epsilon: the accuracy, in users or ranks.
+            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be, too.
+            fresh: Draw a new answer and pay again, even if the ledger has an answer to this question.
+            progress: Called with the finished part, or None if it is unknown, about five times a second.
         """
         from dpselect.queries.plan import Plan
         from dpselect.questions.payment import Payment
@@ -237,13 +314,13 @@ class Verbs(ABC):
         return self._made(given, fresh=fresh, progress=progress)
 
     def where(self, condition: str) -> Self:
-        """The same data with only the rows for which a condition holds too, as SQL writes it (docs/filters.md)."""
+        """Return the same data with only the rows for which an SQL condition also holds (docs/filters.md)."""
         found = copy(self)
         found._conditions = _narrowed(self._conditions, condition)
         return found
 
     def during(self, periods: str | Sequence[str]) -> Self:
-        """The same data with only the rows of some periods: "2026-10", "2026-09..2026-11", or a list of such."""
+        """Return the same data with only the rows of some periods: "2026-10", "2026-09..2026-11", or a list of them."""
         from dpselect.questions.kinds import PERIODS
 
         if self._during is not None:
@@ -254,9 +331,12 @@ class Verbs(ABC):
         return found
 
     def exclude(self, items: object) -> Self:
-        """The same data without the rows of these items, a list or a `Column`: they do not count for anything.
+        """Return the same data without the rows of these items, for a top k without a domain or a union.
 
-        The list is public, and the answer says how many it names. For a top k without a domain, and for a union.
+        The list is public, and the answer states its length.
+
+        Args:
+            items: A list of items, or a `Column` of a public source.
         """
         from dpselect.questions.kinds import LISTED
 

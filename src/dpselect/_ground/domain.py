@@ -77,7 +77,13 @@ def _check_plain(value: object) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Column:
-    """A column of another source that is public, such as the catalogue of a shop; `source` is what Dataset takes."""
+    """A column of a public source, such as the catalogue of a shop.
+
+    Args:
+        source: A source that Dataset accepts.
+        column: The name of the column.
+        table: The name of the table, if the source is a database.
+    """
 
     source: object
     column: str

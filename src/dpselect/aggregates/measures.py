@@ -27,10 +27,16 @@ HINT = 'in Python also dps.Sum("minutes", 0, 60) and dps.Mean("rating", 1, 5)'
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum over users of what each has of a column in their rows of the item: their own total, cut to [low, high].
+    """The sum over users of each user's own total of a column in the rows of an item, clipped to [low, high].
 
-    Rows that hold no number give nothing. A row is moved to at most 10^8 units from 0 and read in millionths of a unit;
-    a user's total is rounded to whole units, halves up, and a user who has the item counts with it in any case.
+    Rows without a number add nothing. A row is clipped to 10^8 units from 0 and read in millionths of a unit. A user's
+    total is rounded to whole units, halves up. A user who has the item counts even without a number.
+
+    Args:
+        column: The column of numbers.
+        low: The least that one user adds.
+        high: The most that one user adds.
+        unit: The unit of rounding and noise; 1 if left out, which requires whole bounds.
     """
 
     column: str
@@ -86,9 +92,15 @@ class Sum:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean over users, of those with a number in their rows of the item, of each one's own mean of the column.
+    """The mean over users of each user's own mean of a column in the rows of an item.
 
-    Every row is moved to [low, high] and to a point of a grid of two million steps; a user's mean is rounded to it.
+    Users without a number do not count. Each row is clipped to [low, high] and rounded to a grid of two million steps,
+    and so is each user's mean.
+
+    Args:
+        column: The column of numbers.
+        low: Smaller numbers count as this.
+        high: Larger numbers count as this.
     """
 
     column: str

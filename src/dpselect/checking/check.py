@@ -67,13 +67,17 @@ class Check:
 
 
 def check(release: Release | str | os.PathLike[str], budget: str | os.PathLike[str] | Ledger | None = None) -> Check:
-    """Check a release, or the file that `to_json` wrote of it: is it what its question is planned as?
+    """Check whether a release is what the plan of its question says, and whether a ledger paid for it.
 
-    The question that it names is planned again, at its price and without data, and all that the release says is
-    compared with the plan: price, parameters, accuracy, statement and form. With a ledger as `budget` the release is
-    looked for among its answers: that nothing in the chain was changed, who paid for it and when, and that it was
-    charged no less than it costs. Raises DataError for a file that holds no release, LedgerError for a ledger that
-    cannot be read.
+    The question in the release is planned again, at its price and without data, and compared with the release: price,
+    parameters, accuracy, statement and form.
+
+    Args:
+        release: A release, or the path of the file that `to_json` wrote.
+        budget: A ledger in which the release must be: the chain is unchanged, who paid for it and when, and that the
+            charge is at least its cost.
+
+    Raises: DataError if the file holds no release, LedgerError if the ledger cannot be read.
     """
     found, text = read(release)
     findings = promised(found, text)

@@ -43,13 +43,14 @@ SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _sizes(value))
 
 @frozen
 class Population(Value):
-    """Imagined users, for a forecast: how many they are, and how they use items.
+    """Simulated users for a forecast: how many there are, and how they use items.
 
-    The r-th item is liked as r^-skew. Of a question by group `groups` are the numbers of users of the groups, in place
-    of `users`; in each they use items alike.
+    The popularity of the r-th item is r^-skew. For a question by group, `groups` are the numbers of users of the
+    groups, instead of `users`; all groups use items alike.
 
-    >>> Population(5_000, items=300, skew="1.5")
-    Population(5000, items=300, skew=1.5)
+    Example:
+        >>> Population(5_000, items=300, skew="1.5")
+        Population(5000, items=300, skew=1.5)
     """
 
     said_as: ClassVar[str] = "a population"

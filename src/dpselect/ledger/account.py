@@ -67,7 +67,12 @@ def _is_unseen(character: str) -> bool:
 
 @dataclass(frozen=True)
 class Account:
-    """The budget of one analyst for one data set."""
+    """The budget of one analyst for one data set.
+
+    Args:
+        dataset: The name of the data in a ledger.
+        analyst: The name of the analyst.
+    """
 
     dataset: str
     analyst: str

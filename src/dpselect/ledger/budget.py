@@ -43,24 +43,28 @@ NOTHING = ApproxDP(Fraction(0), Fraction(0))
 class Budget:
     """A privacy budget: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 
-    `Budget(epsilon=3)` has a delta of 1e-6 and lives as long as the object; pass it to every Dataset whose questions it
-    should pay for. `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the
-    file, promises something about the data, and grants what ann may use of it. A question that does not fit raises
-    BudgetError before a row is read, and costs nothing.
+    Pass it to every Dataset whose questions it should pay for. `Budget(epsilon=3)` lives as long as the object.
+    `Budget.open("budget.sqlite", data="plays", analyst="ann")` is durable: `dpselect ledger` makes the file, promises
+    something about the data, and grants quotas. A question that does not fit raises BudgetError before a row is read,
+    and costs nothing. One that fails after rows may have been read costs its ceiling.
+
+    A question that needs a delta and names none uses a thousandth of the budget's, at most 1e-6. With `delta=0` the
+    budget only adds up epsilons. Repeating a question about the same files is free. Threads may share a budget; it
+    belongs to the process that made it.
 
     Guarantee: all answers that a budget paid for are together (epsilon, delta)-DP, for adding or removing one user with
         all of their rows in all data sets asked, however the questions depend on earlier answers.
     Neighbors: add-remove.
     Source: it keeps two totals, the sum of epsilons and the sum of Rényi divergences of one order, and allows a
         question while either total is within the budget (docs/composing.md has the theorem and its proof). Half of its
-        delta is set aside for that, or less where the first question names more than the other half. In a ledger the
+        delta is reserved for that, or less if the first question names more than the other half. In a ledger the
         promise is the account's, for all analysts of the data together (docs/budgets.md).
 
-    A question that needs a delta and names none takes a thousandth of the budget's, at most 1e-6. With `delta=0` the
-    budget only adds up epsilons. The same question about the same files is answered again free of charge. Threads may
-    share a budget; it belongs to the process that made it. A question that fails after rows may have been read costs
-    its ceiling.
+    Args:
+        epsilon: The epsilon of all answers together.
+        delta: The delta of all answers together.
 
+    Example:
         >>> budget = Budget(epsilon=1)
         >>> budget
         Budget(epsilon=1, delta=1e-06, 100 % left)
@@ -86,12 +90,16 @@ class Budget:
     def open(
         where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> LedgerBudget:
-        """The quota of an analyst in a ledger: a file, a postgresql:// address, or a Ledger.
+        """Return an analyst's quota in a ledger.
 
-        `data` is the name of the data in the ledger; `analyst` is this computer's name for the user unless it is given.
-        `snapshot` names the version of data that are not files, so that the answer to the same question can be found
-        again, by all analysts of the data: agree on the names. Nothing is opened yet; LedgerError where the ledger
-        cannot be used, when a question is asked.
+        Nothing is opened before a question is asked, which raises LedgerError if the ledger cannot be used.
+
+        Args:
+            where: A file, a postgresql:// address, or a `Ledger`.
+            data: The name of the data in the ledger.
+            analyst: The analyst whose quota is charged; your name on this computer if left out.
+            snapshot: A name for the version of data that are not files, so that the stored answer to a repeated
+                question is found, for all analysts of the data: agree on the names.
         """
         return LedgerBudget(where, data=data, analyst=analyst, snapshot=snapshot)
 
@@ -101,9 +109,10 @@ class Budget:
         return rounded_part(1 - self._promise.part(self._taken.total))
 
     def left_for(self, plan: Priced | Release) -> int:
-        """How many more questions like this one can be asked at least, whatever their answers cost.
+        """Return how many more questions like this one fit at least, whatever their answers cost.
 
-        It may also be a release that this budget paid: then questions like the one that it answers are meant.
+        Args:
+            plan: The plan of a question, or a release that this budget paid for.
         """
         if isinstance(plan, Release):
             return self._left_at(price_paid(plan, self._payer))
@@ -113,7 +122,7 @@ class Budget:
         return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
 
     def share_of(self, plan: Priced) -> float:
-        """Which part of the budget a question costs at most, from 0 to 1: 0.012 means 1.2 percent."""
+        """Return the share of the budget that a plan costs at most, from 0 to 1."""
         plan = priced(plan)
         self.check(plan.price.neighbors)
         promise = self._promise_for(plan)
@@ -170,19 +179,28 @@ class Budget:
     def spend(
         self, *, epsilon: Number, delta: Number, unit: str, neighbors: str, note: str, during: During = None
     ) -> Spending:
-        """Pay a stated price for what another library does in the block of a `with`.
+        """Pay a stated price for the use of another library in the block of a `with`.
 
-        Guarantee: that of the budget, if what the block releases is (epsilon, delta)-DP for the unit and neighbors
-            that are stated. The budget cannot check this.
+        Guarantee: that of the budget, if what the block releases is (epsilon, delta)-DP for the unit and neighbors that
+            are stated. The budget cannot check this.
         Neighbors: add-remove; `unit` is that of the budget, "one user" unless its data say more.
         Source: docs/composing.md, "A price that is stated". All of delta counts as a failure. A price in rho must be
             converted first.
 
         The price is reserved when this is called, whether or not a block follows, and all of it is charged however the
-        block ends. `note` says what it is for; a ledger records it, and who stated the price. `during` names all
-        periods whose rows are read, where the account has periods. BudgetError where it does not fit, which says the
-        largest delta that is left.
+        block ends.
 
+        Args:
+            epsilon: The epsilon of everything that the block releases.
+            delta: The delta of everything that the block releases.
+            unit: What the price protects, such as "one user".
+            neighbors: Must be "add-remove".
+            note: What it is for; a ledger records the note and the analyst who stated the price.
+            during: All periods whose rows are read, if the account has periods.
+
+        Raises: BudgetError if the price does not fit; the message gives the largest delta that is left.
+
+        Example:
             >>> budget = Budget(epsilon=1)
             >>> with budget.spend(epsilon="0.1", delta=0, unit="one user", neighbors="add-remove", note="a mean"):
             ...     pass  # run the other library here

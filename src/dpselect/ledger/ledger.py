@@ -36,11 +36,14 @@ _FOR_RIGHTS = "ask its owner for the right to write to it"
 
 
 class Ledger:
-    """Budgets, charges and releases, kept for good in a SQLite file or in PostgreSQL (postgresql://...).
+    """Budgets, charges and releases, stored permanently in a SQLite file or in PostgreSQL (postgresql://...).
 
-    Entries are only ever appended, each bound to all before it. A question reserves its highest price, records that it
-    now reads rows, and settles what it really cost. If it is interrupted before it reads rows, its reservation can be
-    given back; after that it stays reserved. Usable from several threads; a forked process must open the ledger anew.
+    Entries are only ever appended, each chained to all earlier ones. A question reserves its highest price, records
+    that it now reads rows, and settles what it really cost. If it is interrupted before it reads rows, its reservation
+    can be given back; after that it stays reserved. Threads may share a ledger; a forked process must open it again.
+
+    Args:
+        where: A path, or a postgresql:// address.
     """
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
@@ -52,7 +55,11 @@ class Ledger:
 
     @staticmethod
     def create(where: Where) -> Ledger:
-        """Make a new ledger; an existing one is never overwritten."""
+        """Make a new ledger; an existing one is never overwritten.
+
+        Args:
+            where: A path, or a postgresql:// address.
+        """
         ledger = Ledger.__new__(Ledger)
         ledger._start(create_store(where), build)
         return ledger
@@ -84,17 +91,23 @@ class Ledger:
         time: str | None = None,
         timezone: str | None = None,
     ) -> DataAccount:
-        """Promise (epsilon, delta) for all answers about the data, to all analysts together; or change the total.
+        """Promise (epsilon, delta) for all answers about the data, to all analysts together, or change the promise.
 
-        `keep` is a share that analysts cannot use. `unit` is what the promise protects (default: one user), and
-        `user` which column holds them, or which columns together, so that no question takes another. With a `period`
-        ("day", "week", "month", "quarter" or "year" of `timezone`, by default UTC) the promise is for each period by
-        itself; `time` names the column that says in which one a row is. What is left out stays as it is. All but `keep`
-        and the total cannot change once a question was asked.
+        Parameters that are left out stay unchanged. After the first question only `keep` and the total can change. The
+        total may be changed at any time, also by an owner who saw answers: up, or down to what is used. How the account
+        composes is fixed when it is made (docs/composing.md); one that adds up begins to compose now if its delta has
+        room for that.
 
-        The total may be changed at any time, also by an owner who saw answers: up, or down to what is used. How the
-        account composes is settled when it is made (docs/composing.md); one that adds up begins to compose now if its
-        delta has room for that.
+        Args:
+            dataset: The name of the data in the ledger.
+            epsilon: The epsilon of all answers together.
+            delta: The delta of all answers together; half of it is reserved for composition.
+            keep: A share that analysts cannot use, such as "20%".
+            unit: What the promise protects; one user by default.
+            user: The column of users, or several columns; questions with another one are refused.
+            period: "day", "week", "month", "quarter" or "year": the promise is for each period separately.
+            time: The column with the time of a row, if there is a period.
+            timezone: The time zone in which days begin; UTC by default.
         """
         total, everybody = amount_granted(epsilon, delta), Account.everybody(dataset)
         given = Given.read(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
@@ -111,11 +124,18 @@ class Ledger:
     def grant(
         self, account: Account, epsilon: Number, delta: Number, *, total: bool = False, every: str | None = None
     ) -> Balance:
-        """Add to what the analyst may use of the data's account; with `total`, set the sum.
+        """Let an analyst use more of the data's account.
 
         A quota is a cap on the sum of epsilons, or on the same share of the account's divergence, and a cap on delta.
-        Quotas may add up to more than the account, which refuses what does not fit. Of data with periods it is a quota
-        in each of them, and never a refill of one; `every` may say so, and must then be their period.
+        Quotas may add up to more than the account, which refuses what does not fit. If the data have periods, the quota
+        is for each of them, and never refills one.
+
+        Args:
+            account: The data and the analyst.
+            epsilon: Added to what was granted before.
+            delta: Added to what was granted before.
+            total: Set the quota to these amounts instead of adding them.
+            every: The period of the data, to state that the quota is for each of them.
         """
         amount, total = amount_granted(epsilon, delta), flag("total", total)
         with self._writing() as (journal, end):

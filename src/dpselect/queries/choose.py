@@ -234,16 +234,27 @@ def choose(
     budget: Budget | Where | None = None,
     fresh: bool = False,
 ) -> Release[Label]:
-    """Choose the best of some candidates by a private score; one item comes back.
+    """Choose the best of some candidates by a private score.
 
-    Guarantee: epsilon-DP for one user against `neighbors`. `sensitivity` is how far one user can move any score;
-    `monotonic=True` says that one more user moves all scores the same way (add-remove only) and halves the price.
-    `scores` is an array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index is
-    chosen), or count groups. `method` is "exponential" or "permute-and-flip" (never less accurate on average at this
-    epsilon, but it costs more of a budget). With `budget` it is paid, as for a Dataset, also by `share`; scores have no
-    fingerprint, so a stored answer is found again only where the budget's `snapshot` names their state. Raises
-    ParameterError before any score is looked at.
+    Guarantee: epsilon-DP for one user against `neighbors`.
 
+    Args:
+        scores: An array (an index is chosen), a mapping from label to score, a pandas Series (a label of its index is
+            chosen), or count groups.
+        epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+        share: Instead of epsilon: a share of the budget, such as "1%".
+        sensitivity: How far one user can move any score.
+        monotonic: Adding a user moves all scores in the same direction, which halves the price; add-remove only.
+        neighbors: "add-remove" or "replace-one".
+        method: "exponential", or "permute-and-flip", which is never less accurate on average at this epsilon but costs
+            more of a budget.
+        budget: The budget that pays, as for a Dataset. A stored answer is found only if its `snapshot` names the state
+            of the scores.
+        fresh: Draw a new answer and pay again, even if the ledger has an answer to this question.
+
+    Raises: ParameterError before any score is looked at.
+
+    Example:
         >>> choose({"left": 3, "right": 90}, epsilon=1, monotonic=True).labels
         ['right']
     """

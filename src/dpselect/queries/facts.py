@@ -84,7 +84,7 @@ class Facts(Value):
 
     _: KW_ONLY
     max_items_per_user: int | None = param(
-        whole(), default=None, help="most items that a user counts for, chosen at random"
+        whole(), default=None, help="the most items that a user counts for, chosen at random"
     )
     exclude: Listed | Column | None = param(
         LISTED,
@@ -92,15 +92,13 @@ class Facts(Value):
         help="items that are never returned: [their rows do not count](data.md#items-that-must-not-come-back)",
     )
     ngrams: int | Sequence[int] | None = param(
-        LEVELS, default=None, help="for a text: the shortest and the longest; words by themselves by default"
+        LEVELS, default=None, help="for a text: the shortest and the longest n-grams; default: single words"
     )
     tokenizer: str = param(
         TOKENIZER, default=WORDS, help="for a text: `words`, `spaces`, `sentences`, or a pattern after `re:`"
     )
-    lower: bool = param(FLAG, default=True, help="for a text: whether letters become small")
-    shares: Sequence[Number] | None = param(
-        PARTS, default=None, help="for a text: the parts of the price of its levels"
-    )
+    lower: bool = param(FLAG, default=True, help="for a text: whether to lowercase it")
+    shares: Sequence[Number] | None = param(PARTS, default=None, help="for a text: how its levels share the price")
 
     def check(self) -> None:
         """What is about a text goes with n-grams; one word is one, where a tokenizer is all that is said."""

@@ -277,16 +277,25 @@ def quantile(
     budget: Budget | Where | None = None,
     fresh: bool = False,
 ) -> Release[int | float]:
-    """The value below which a share q of all users' values lies, or several such values, ascending.
+    """Return the value below which a share q of all users' values lies, or several such values.
 
-    Guarantee: (epsilon, delta)-DP for one user coming or going, if every user has one value in `values`. `bounds` are
-    two numbers chosen without looking at the data; what lies beyond counts as the bound, and what is missing does not
-    count. The answer is a point low + i `step`; without a step the points are very dense. Without bounds it is a number
-    of six digits. Several q share the price,
-    and a small delta makes them more accurate. With `budget` it is paid, as for a Dataset, also by
-    `share`; values have no fingerprint, so a stored answer is found again only where the budget's `snapshot` names
-    their state. Raises ParameterError before any value is looked at.
+    Guarantee: (epsilon, delta)-DP for adding or removing one user, if every user has one value in `values`.
 
+    Args:
+        values: One number for each user; missing ones do not count.
+        q: A share between 0 and 1, or several in ascending order, which share the price.
+        bounds: The range of values, chosen without looking at the data; if left out, answers have six digits.
+        epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+        share: Instead of epsilon: a share of the budget, such as "1%".
+        delta: The probability that this fails; a small one makes several q more accurate.
+        step: Answers are low + i step; if left out, a very fine grid.
+        budget: The budget that pays, as for a Dataset. A stored answer is found only if its `snapshot` names the state
+            of the values.
+        fresh: Draw a new answer and pay again, even if the ledger has an answer to this question.
+
+    Raises: ParameterError before any value is looked at.
+
+    Example:
         >>> quantile([30] * 50 + [40] * 60, bounds=(0, 120), step=1, epsilon=9).labels
         [40]
     """

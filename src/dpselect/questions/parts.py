@@ -35,12 +35,11 @@ LIMITED = ("limited-domain", "limited-domain-sparse", "limited-domain-laplace")
 
 @frozen
 class By(Value):
-    """The same in every group, such as every country, at the price of the groups that one user counts in.
+    """Answer in every group, such as every country, at the price of the groups in which one user counts.
 
-    `groups` lists those that count and are shown in any case; left out, they are found. A user in more than
-    `max_groups_per_user` groups counts in only that many, chosen at random; left out, a top k chooses the number
-    privately for a twentieth of epsilon, and other questions take 1. `sizes=True` shows a noisy number of users of each
-    group, of a top k only.
+    Groups are found unless `groups` lists them. A user in more than `max_groups_per_user` groups counts in only that
+    many, chosen at random. If the number is left out, a top k chooses it privately with a twentieth of epsilon, and
+    other questions use 1. `sizes=True` is for a top k only.
     """
 
     said_as: ClassVar[str] = "groups"
@@ -50,14 +49,16 @@ class By(Value):
     )
     _: KW_ONLY
     groups: Sequence[Any] | Column | None = param(
-        LISTED, default=None, help="only these groups, each shown even if empty"
+        LISTED, default=None, help="only these groups, each returned even if empty"
     )
     max_groups_per_user: int | None = param(
         whole(),
         default=None,
-        help="most groups per user, which share epsilon (1, or chosen for 1/20 of epsilon)",
+        help="the most groups in which a user counts, which share epsilon (1, or chosen for 1/20 of epsilon)",
     )
-    sizes: bool = param(FLAG, default=False, help="a noisy number of users of each group too", flat="users", rare=True)
+    sizes: bool = param(
+        FLAG, default=False, help="also the noisy number of users of each group", flat="users", rare=True
+    )
 
 
 @dataclass(frozen=True)
@@ -94,31 +95,31 @@ class AskedGroups:
 
 @frozen
 class Total(Value):
-    """Rank by the sum over users of a column of numbers, of which one user gives an item at most `at_most`.
+    """Rank by the sum over users of a column of numbers, of which one user adds at most `at_most` to an item.
 
-    A user's total in their rows of the item is rounded to `unit` and cut to `at_most`, which is in the column's own
-    unit and must not be chosen by these data; where the owner of a gateway declares it, it may be left out.
+    A user's total in their rows of the item is rounded to `unit` and capped at `at_most`. The cap is in the column's
+    own unit and must not be chosen by these data; leave it out if the owner of a gateway declares it.
     """
 
     said_as: ClassVar[str] = "weights"
 
     column: str = param(COLUMN, help="rank by sums over users of this column of numbers", flat="by_weight")
     _: KW_ONLY
-    at_most: Number | None = param(NUMBER, default=None, help="most that one user adds to an item's sum")
+    at_most: Number | None = param(NUMBER, default=None, help="the most that one user adds to an item's sum")
     unit: Number | None = param(
-        NUMBER, default=None, help="what a user's total is rounded to; 1", flat="weight_unit", rare=True
+        NUMBER, default=None, help="the unit to which a user's total is rounded (1)", flat="weight_unit", rare=True
     )
 
 
 @frozen
 class Gain(Value):
-    """Rank by how many users an item gained since as many other periods, such as the month before."""
+    """Rank by how many users an item gained since other periods, such as the month before."""
 
     said_as: ClassVar[str] = "gains"
 
     over: str | Sequence[str] = param(
         PERIODS,
-        help="rank by the users that items gained since as many other periods, such as 2026-09",
+        help="rank by the users gained since these periods, such as 2026-09; as many as are asked about",
         flat="compared_with",
         rare=True,
     )
@@ -151,12 +152,9 @@ POPULAR = Kind(_popular, "POPULAR", several_written, items_read, lambda value: r
 
 @frozen
 class Method(Value):
-    """The method that answers a question, if dpselect should not choose it. A name alone may be given as it is.
+    """A method and its parameters, if dpselect should not choose. A method's name alone may be given instead.
 
-    `name` is that of a method, or "set" for the best of those that choose a top k in no order. `k_bar` is how many
-    items with most users limited domain looks at. `in_engine=True` leaves users and their items in the engine, for data
-    larger than memory. `popular` is a public list of items that are likely to be shared, or an earlier release, which
-    users who give all to one item choose first.
+    `name` may also be "set": the best method for a top k without an order.
     """
 
     said_as: ClassVar[str] = "a method"
@@ -169,10 +167,12 @@ class Method(Value):
         rare=True,
     )
     _: KW_ONLY
-    k_bar: int | None = param(whole(), default=None, help="look at so many items with most users", rare=True)
+    k_bar: int | None = param(
+        whole(), default=None, help="how many of the items with most users to consider", rare=True
+    )
     in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine", rare=True)
     popular: Sequence[Any] | Release | None = param(
-        POPULAR, default=None, help="a public list of items that are likely to be shared, best first", rare=True
+        POPULAR, default=None, help="a public list of items that many users are likely to have, best first", rare=True
     )
 
     def check(self) -> None:

@@ -23,25 +23,25 @@ class Payment(Value):
 
     _: KW_ONLY
     epsilon: Number | None = param(
-        EPSILON, default=None, help="one person changes the odds of any answer by a factor of e^epsilon at most"
+        EPSILON, default=None, help="one person changes the odds of any answer by a factor of at most e^epsilon"
     )
     delta: Number | None = param(
         DELTA,
         default=None,
-        help="probability that this fails (1e-6 where items or groups must be found, else 0)",
+        help="the probability that this fails (1e-6 if items or groups must be found, else 0)",
     )
     within: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: the accuracy, as [users or ranks off](plan.md#accuracy-first)",
+        help="instead of epsilon: the accuracy, in [users or ranks](plan.md#accuracy-first)",
     )
     threshold: int | None = param(
         whole(),
         default=None,
-        help="in place of epsilon: an item of so many users [is found](plan.md#accuracy-first); "
+        help="instead of epsilon: an item with this many users [is found](plan.md#accuracy-first); "
         "smaller ones may be, too",
     )
-    share: Number | None = param(SHARE, default=None, help='in place of epsilon: a share of the budget, such as "1%"')
+    share: Number | None = param(SHARE, default=None, help='instead of epsilon: a share of the budget, such as "1%"')
 
     def check(self) -> None:
         """One amount at most."""

@@ -33,16 +33,16 @@ def _method(verb: str) -> Inner:
     return inner(Method, plain=named)
 
 
-_BY = "the same in every group: a column, several, or By(...)"
-_METHOD = "how, where that shall not be left to dpselect: a name, or Method(...)"
-_COUNTS = "noisy counts too, from the same epsilon: the choice is less sure"
+_BY = "answer in every group: a column, several columns, or By(...)"
+_METHOD = "the method, if dpselect should not choose it: a name, or Method(...)"
+_COUNTS = "also noisy counts, which share epsilon, so the choice is less accurate"
 
 
 class Question(Value):
-    """What somebody wants to know, as a value: equal to any that says the same, and its repr is its Python.
+    """A question as a value: equal to any question that says the same, and its repr is its Python code.
 
-    What can be said of a question alone is checked when it is made; what it costs, and whether it fits data, when it is
-    asked. Where the owner of a gateway declared a domain, bounds or the most that one user gives, these are left out.
+    What can be checked of a question alone is checked when it is made; its price, and whether it fits data, when it is
+    asked. If the owner of a gateway declared a domain, bounds or the most that one user adds, leave these out.
     """
 
     verb: ClassVar[str]
@@ -64,10 +64,11 @@ class Question(Value):
 
     @staticmethod
     def from_dict(found: Mapping[str, Json]) -> Question:
-        """The question that `to_dict` wrote, or somebody else did: checked as any other.
+        """Return the question of a dict, such as `to_dict` returns, with the same checks as for any other.
 
-        Raises ParameterError for what no question has, a price among it.
+        Raises ParameterError for a key that the question does not have, such as a price.
 
+        Example:
             >>> Question.from_dict({"verb": "top_k", "k": 5, "by": ["country"]})
             TopK(5, by='country')
         """
@@ -87,10 +88,18 @@ class Question(Value):
         threshold: int | None = None,
         max_items_per_user: int | None = None,
     ) -> Plan:
-        """The question at a price, for data of which no more is known than the bound on a user's items.
+        """Return the plan of the question at a price, without data.
 
-        `Dataset.plan` makes the same of data, which know their bound, and whose budget may pay.
+        `Dataset.plan` does the same for data, which have their own bound, and whose budget may pay.
 
+        Args:
+            epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            within: Instead of epsilon: the accuracy, in users or ranks.
+            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be, too.
+            max_items_per_user: The most items that a user counts for, chosen at random.
+
+        Example:
             >>> TopK(5).at(epsilon=1).method
             'limited-domain'
         """
@@ -112,15 +121,20 @@ class Question(Value):
         methods: str | Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Forecast:
-        """What to expect of a top k or a union at each epsilon, by each method, before any budget is spent.
+        """Simulate a top k or a union at each epsilon, by each method, before any budget is spent. No data is read.
 
-        No data is read. `like` is a `Population` that is imagined, a Release with counts, or the counts that somebody
-        published before; `max_items_per_user` bounds its users, as in a Dataset. `epsilon` is one value or several
-        (0.1, 0.3, 1 and 3); in its place a top k takes `within` and a union `threshold`, as in `ask`: each method is
-        then shown at the price that follows (docs/plan.md). `methods` are compared, or all that apply; a question
-        that names its method has the forecast of that one. Of a top k by group, a Population has the `groups`
-        (docs/plan.md).
+        Args:
+            like: A `Population`, a Release with counts, or counts that were published before. For a top k by group the
+                Population has `groups`.
+            epsilon: One value or several; 0.1, 0.3, 1 and 3 if left out.
+            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            within: For a top k, instead of epsilon: each method is shown at the price of this accuracy (docs/plan.md).
+            threshold: For a union, the same.
+            max_items_per_user: The most items that a user counts for, chosen at random.
+            methods: The methods to compare; all that apply if left out, or the one that the question names.
+            progress: Called with the finished part, or None if it is unknown, about five times a second.
 
+        Example:
             >>> found = Union(method="count-laplace").forecast([812, 640, 12, 3], max_items_per_user=1, epsilon=1)
             >>> [(row.method, round(row.items), row.smallest_count) for row in found]
             [('count-laplace', 2, 15)]
@@ -151,36 +165,41 @@ class Question(Value):
 
 @frozen
 class TopK(Question):
-    """The k items that most distinct users share, best first; or those of the largest totals or gains.
+    """The k items with the most distinct users, or with the largest totals or gains, best first.
 
-    >>> TopK(5, by=By("country", groups=["DE", "FR"]), counts=True)
-    TopK(5, by=By('country', groups=['DE', 'FR']), counts=True)
+    Example:
+        >>> TopK(5, by=By("country", groups=["DE", "FR"]), counts=True)
+        TopK(5, by=By('country', groups=['DE', 'FR']), counts=True)
     """
 
     verb: ClassVar[str] = "top_k"
     without: ClassVar[tuple[str, ...]] = ("popular",)
 
-    k: int = param(whole(), default=10, help="how many items at most")
+    k: int = param(whole(), default=10, help="the most items to return")
     _: KW_ONLY
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
-    score: Total | Gain | None = param(inner(Total, Gain), default=None, help="what ranks items; else distinct users")
+    score: Total | Gain | None = param(
+        inner(Total, Gain), default=None, help="what to rank by; default: distinct users"
+    )
     counts: bool = param(FLAG, default=False, help=_COUNTS)
     measures: Sequence[Measure | str] | Measure | str | None = param(
-        MEASURES, default=None, help="for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'"
+        MEASURES, default=None, help="numbers for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'"
     )
-    domain: Items | None = param(DOMAIN, default=None, help="all items that can occur; found if not given")
+    domain: Items | None = param(DOMAIN, default=None, help="all items that can occur; found privately if left out")
     method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD)
 
 
 @frozen
 class Union(Question):
-    """All items that enough distinct users share: a vocabulary, or the keys of a GROUP BY. They have no ranks."""
+    """All items that enough distinct users share, unranked: a vocabulary, or the keys of a GROUP BY."""
 
     verb: ClassVar[str] = "union"
     without: ClassVar[tuple[str, ...]] = ("k_bar",)
 
     _: KW_ONLY
-    by: str | Sequence[str] | None = param(COLUMNS, default=None, help="the items of every group: a column, or several")
+    by: str | Sequence[str] | None = param(
+        COLUMNS, default=None, help="find items in every group of a column, or of several"
+    )
     counts: bool = param(FLAG, default=False, help=_COUNTS)
     method: Method | str | None = param(_method("union"), default=None, help=_METHOD)
 
@@ -205,23 +224,25 @@ class Quantile(Question):
     verb: ClassVar[str] = "quantile"
     without: ClassVar[tuple[str, ...]] = ("users",)
 
-    q: Number | Sequence[Number] = param(SHARES, default="1/2", help="one share between 0 and 1, or several, ascending")
+    q: Number | Sequence[Number] = param(
+        SHARES, default="1/2", help="a share between 0 and 1, or several in ascending order"
+    )
     _: KW_ONLY
     bounds: tuple[Number, Number] | None = param(
         BOUNDS,
         default=None,
-        help="between which values lie, chosen without the data; left out, answers have six digits",
+        help="the range of values, chosen without looking at the data; if left out, answers have six digits",
     )
-    step: Number | None = param(NUMBER, default=None, help="answers are low + i step; left out, very fine")
+    step: Number | None = param(NUMBER, default=None, help="answers are low + i step; if left out, a very fine grid")
     per_user: str = param(
-        one_of("random", "min", "max", "mean"), default="random", help="which value of a user with several takes part"
+        one_of("random", "min", "max", "mean"), default="random", help="which of a user's values counts"
     )
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
 
 
 @frozen
 class Histogram(Question):
-    """How many distinct users have each item of a known domain: all noisy counts at once."""
+    """A noisy count of distinct users for each item of a known domain."""
 
     verb: ClassVar[str] = "histogram"
 
@@ -230,17 +251,20 @@ class Histogram(Question):
 
 @frozen
 class Users(Question):
-    """How many distinct users there are, or are in each of some listed groups.
+    """The number of distinct users, in total or in each of some listed groups.
 
-    >>> Users(by=By("country", groups=["DE", "FR"]))
-    Users(by=By('country', groups=['DE', 'FR']))
+    Example:
+        >>> Users(by=By("country", groups=["DE", "FR"]))
+        Users(by=By('country', groups=['DE', 'FR']))
     """
 
     verb: ClassVar[str] = "users"
     without: ClassVar[tuple[str, ...]] = ("users",)
 
     _: KW_ONLY
-    by: By | str | Sequence[str] | None = param(BY, default=None, help="of each listed group: By(COLUMNS, groups=...)")
+    by: By | str | Sequence[str] | None = param(
+        BY, default=None, help="answer in each listed group: By(COLUMNS, groups=...)"
+    )
 
     def check(self) -> None:
         """Groups are listed."""
@@ -259,8 +283,10 @@ class Scores(Question):
 
     _: KW_ONLY
     sensitivity: Number = param(NUMBER, default=1, help="how far one user can move any score")
-    monotonic: bool = param(FLAG, default=False, help="one more user moves all scores the same way")
-    neighbors: str = param(one_of("add-remove", "replace-one"), default="add-remove", help="whom the promise is about")
+    monotonic: bool = param(FLAG, default=False, help="adding a user moves all scores in the same direction")
+    neighbors: str = param(
+        one_of("add-remove", "replace-one"), default="add-remove", help="the neighbours that the promise covers"
+    )
     method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
 
 

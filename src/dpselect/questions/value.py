@@ -5,6 +5,7 @@ Checks, repr, equality, JSON and the flat names that a command and HTTP have are
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -30,8 +31,22 @@ def param(kind: Kind, *, default: Any = MISSING, help: str, flat: str | None = N
 
 @dataclass_transform(frozen_default=True, field_specifiers=(param,))
 def frozen(cls: type[T]) -> type[T]:
-    """The decorator of all that is made of parameters; a type checker reads it as that of a dataclass."""
-    return dataclass(frozen=True, repr=False, eq=False)(cls)
+    """The decorator of all that is made of parameters; a type checker reads it as that of a dataclass.
+
+    The help of the parameters becomes a part of the docstring.
+    """
+    made = dataclass(frozen=True, repr=False, eq=False)(cls)
+    lines = [f"    {one.name}: {sentence(one)}" for one in fields(made) if "help" in one.metadata]  # type: ignore[arg-type]
+    text, mark, example = inspect.cleandoc(cls.__doc__ or "").partition("Example:\n")
+    if lines and cls.__doc__:
+        made.__doc__ = "\n".join([text.rstrip(), "", "Args:", *lines, *(["", mark + example] if mark else [])])
+    return made
+
+
+def sentence(parameter: Field[Any]) -> str:
+    """The help of a parameter as a sentence of a docstring."""
+    said = LINK.sub(r"\1", parameter.metadata["help"])
+    return f"{said[0].upper()}{said[1:]}."
 
 
 class Value:

@@ -41,14 +41,15 @@ Place = str | os.PathLike[str]
 
 @dataclass(frozen=True, repr=False)
 class Release(Tabular, Generic[Label_co]):
-    """The items that were selected, best first, how good they are, and the privacy statement.
+    """The items that were selected, best first, with their accuracy and the privacy statement.
+
+    A release is a sequence of its items. Printing it is short; `explain()` shows everything.
 
     `kind` says how the items are related (ranked, or a set), `counted` whether noisy counts were asked for (also where
-    no item was found), and `ended` why there are no more. `secure` is False where the draws were made for tests.
-    `charged` is the receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has
-    those that are shown, and the items come group after group. `question` is what was asked, from which the price and
-    all that is said of the answer can be planned anew (`check`). A release is a sequence of its items. A print is
-    short; `explain()` shows everything.
+    no item was found), and `ended` why there are no more. `secure` is False if the draws were made for tests. `charged`
+    is the receipt of a budget, which may be less than the statement's price. Asked by group, `groups` has those that
+    are shown, and the items come group after group. `question` is the question, from which `check` plans the release
+    again.
     """
 
     items: tuple[Item[Label_co], ...]
@@ -124,7 +125,7 @@ class Release(Tabular, Generic[Label_co]):
     @overload
     def to_json(self, path: Place) -> None: ...
     def to_json(self, path: Place | None = None) -> str | None:
-        """The release as JSON, in a file or as text; `from_json` reads either."""
+        """Return the release as JSON, or write it to a file; `from_json` reads both."""
         import json
 
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
@@ -137,7 +138,7 @@ class Release(Tabular, Generic[Label_co]):
 
     @classmethod
     def from_json(cls, text: Place) -> Release[Any]:
-        """The release that `to_json` wrote: its text, or the path of a file with it."""
+        """Return the release that `to_json` wrote, from its text or the path of its file."""
         from dpselect.release import serialization
 
         found = serialization.parsed(text)

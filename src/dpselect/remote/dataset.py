@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 
 class RemoteDataset(Verbs):
-    """Data that somebody keeps behind a gateway, by name: `Remote.data(...)` makes it.
+    """Data behind a gateway, by name. `Remote.data(...)` makes it.
 
-    Its verbs are those of a `Dataset`, with the same parameters, errors and releases. The gateway's owner says what a
-    user is, which columns may be items, groups, filters, weights and values, and whose budget pays. `item` is one of
-    the columns of items, or a list of columns; left out it is the first. Where the owner declared a domain, bounds or
-    the most that one user gives to an item, None stands for these.
+    Its verbs have the same parameters, errors and releases as those of a `Dataset`. The gateway's owner declares what a
+    user is, which columns may be items, groups, filters, weights and values, and whose budget pays. If the owner
+    declared a domain, bounds or the most that one user adds to an item, leave the parameter out to use them.
     """
 
     def __init__(

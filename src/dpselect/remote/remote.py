@@ -29,11 +29,15 @@ TOKEN = "DPSELECT_TOKEN"
 
 
 def connect(url: str, *, token: str | None = None, insecure: bool = False, patience: float = PATIENCE) -> Remote:
-    """Connect to a gateway; nothing is sent before something is asked.
+    """Connect to a gateway; nothing is sent before a question is asked.
 
-    `token` says who asks, and is taken from DPSELECT_TOKEN where it is left out. It is sent to this address alone, and
-    over http:// only where that does not leave this computer, unless `insecure=True`. For `patience` seconds a lost
-    connection is made anew, and a gateway with too much to do is waited for; nothing is asked, or paid, twice by that.
+    Args:
+        url: The address of the gateway.
+        token: Your token; DPSELECT_TOKEN if left out. It is sent only to this address, and over http:// only within
+            this computer.
+        insecure: Also send the token over http:// to other machines.
+        patience: For this many seconds a lost connection is made again, and an overloaded gateway is waited for. This
+            never asks or pays twice.
     """
     if not isinstance(insecure, bool):
         raise ParameterError("insecure", "be True or False", came(insecure))
@@ -56,10 +60,10 @@ def _token(given: object) -> str:
 
 
 class Remote:
-    """A gateway: what it keeps, and what was asked of it. `connect` makes it.
+    """A gateway: its data, and the questions that were asked there. `connect` makes it.
 
-    What comes back as dicts is documented in docs/connect.md. Texts in it are the gateway's, with
-    control characters escaped. Threads may share it.
+    docs/connect.md documents the dicts that it returns. Control characters in texts of the gateway are escaped. Threads
+    may share it.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -75,7 +79,13 @@ class Remote:
         item: str | Sequence[str] | None = None,
         max_items_per_user: int | None = None,
     ) -> RemoteDataset:
-        """Data that the gateway keeps, to be asked as a `Dataset` is. The name may be left out where there is one."""
+        """Return data of the gateway, to be asked like a `Dataset`.
+
+        Args:
+            name: The name of the data; may be left out if there is only one.
+            item: The column of items, or several; the first of the owner's if left out.
+            max_items_per_user: The most items that a user counts for; the owner's if left out.
+        """
         return RemoteDataset(self._wire, name, item=item, max_items_per_user=max_items_per_user)
 
     def me(self) -> dict[str, Json]:
@@ -89,17 +99,25 @@ class Remote:
     def plan(
         self, question: Question | Plan, *, data: RemoteDataset | str | None = None, **price: Any
     ) -> dict[str, Json]:
-        """What would come back, how sure it would be and what it would cost. It is free, and reads no data.
+        """Return a forecast of the answer, its accuracy and its price. It is free, and reads no data.
 
-        The price is said as for `ask`: `plan(dps.TopK(5), data="listening", epsilon=0.5)`. `data` is a name, or a
-        RemoteDataset, which also says the item and the filter.
+        The price is given as for `ask`: `plan(dps.TopK(5), data="listening", epsilon=0.5)`.
+
+        Args:
+            question: The question, or a plan of it.
+            data: The name of the data, or a RemoteDataset with its item and filter.
         """
         return _object(self._wire.post("/v1/plan", _body(self._about(data), question, price)))
 
     def price(
         self, question: Question | Plan, *, data: RemoteDataset | str | None = None, **price: Any
     ) -> dict[str, Json]:
-        """What it would cost, as `plan` says it, without a forecast: that takes no time."""
+        """Return the price, as `plan` does, but without the forecast, which takes time.
+
+        Args:
+            question: The question, or a plan of it.
+            data: The name of the data, or a RemoteDataset with its item and filter.
+        """
         return _object(self._wire.post("/v1/price", _body(self._about(data), question, price)))
 
     def budget(self) -> list[dict[str, Json]]:
@@ -111,16 +129,16 @@ class Remote:
         return _rows(self._wire.get("/v1/questions"), "questions")
 
     def question(self, question: str) -> dict[str, Json]:
-        """The state of a question, by its id."""
+        """Return the state of a question, by its id."""
         return _object(self._wire.get(f"/v1/questions/{identifier('question', question)}"))
 
     def wait(self, question: str, *, progress: Progress | None = None) -> Release:
-        """The answer to a question that was asked before, by its id, once it is there."""
+        """Wait for the answer to a question that was asked before, by its id."""
         called("progress", progress)
         return answer_of(self._wire, identifier("question", question), progress)
 
     def cancel(self, question: str) -> dict[str, Json]:
-        """Take a question back, by its id. GatewayError where rows may have been read: then it is paid."""
+        """Cancel a question, by its id. GatewayError if rows may have been read: then it is charged."""
         path = f"/v1/questions/{identifier('question', question)}"
         return _object(self._wire.delete(path, patience=self._wire.patience))
 
@@ -129,7 +147,7 @@ class Remote:
         return _rows(self._wire.get("/v1/answers"), "answers")
 
     def answer(self, answer: str) -> Release:
-        """An answer by its id: it costs nothing."""
+        """Return an answer, by its id, free of charge."""
         return released(self._wire, identifier("answer", answer))
 
     def close(self) -> None:

@@ -15,12 +15,20 @@ LEAST = Fraction(1, 10**6)  # of a share: what every method can be made for, the
 
 @dataclass(frozen=True)
 class Text:
-    """In the place of `item` of a Dataset: the tokens of a column of text are the items, for `union`.
+    """As `item` of a Dataset: the tokens of a column of text are the items of a `union`.
 
-    With `ngrams=(1, 3)` they are one to three tokens in a row. `tokenizer` is "words", "spaces", "sentences", or "re:"
-    and a pattern whose matches are the tokens; `lower=False` keeps capitals. N-grams are released level by level, and
-    `level_shares` says how the levels share the price: by default three levels 1/2, 1/3 and 1/6. Raises ParameterError.
+    N-grams are released level by level, shortest first.
 
+    Args:
+        column: The column of text.
+        ngrams: How many tokens in a row make an item: a number, or the smallest and the largest, such as (1, 3).
+        tokenizer: "words", "spaces", "sentences", or "re:" and a pattern whose matches are the tokens.
+        lower: Whether to lowercase the text.
+        level_shares: The share of the price for each length; for three lengths 1/2, 1/3 and 1/6 if left out.
+
+    Raises: ParameterError for a bad parameter.
+
+    Example:
         >>> Text("body", ngrams=(1, 2))
         Text(column='body', ngrams=(1, 2), tokenizer='words', lower=True, level_shares=None)
     """
