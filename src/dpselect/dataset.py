@@ -272,7 +272,7 @@ class Dataset(Verbs):
             delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             within: Instead of epsilon: the accuracy, in users or ranks.
-            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be, too.
+            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be.
         """
         from dpselect.questions.payment import Payment
 

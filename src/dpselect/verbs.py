@@ -73,7 +73,7 @@ class Verbs(ABC):
             score: What to rank by; default: distinct users.
             counts: Also noisy counts, which share epsilon, so the choice is less accurate.
             measures: Numbers for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'.
-            domain: All items that can occur; found privately if left out.
+            domain: All possible items; found privately if left out.
             method: The method, if dpselect should not choose it: a name, or Method(...).
 
         Example:
@@ -136,7 +136,7 @@ class Verbs(ABC):
         lists need none (docs/by-group.md).
 
         Args:
-            domain: All items that can occur.
+            domain: All possible items.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
             delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
@@ -168,7 +168,7 @@ class Verbs(ABC):
         confidence, all counted numbers are within their intervals at once. A count may be negative (docs/counts.md).
 
         Args:
-            domain: All items that can occur.
+            domain: All possible items.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
             delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
@@ -291,7 +291,7 @@ class Verbs(ABC):
             delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             within: Instead of epsilon: the accuracy, in users or ranks.
-            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be, too.
+            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be.
             fresh: Draw a new answer and pay again, even if the ledger has an answer to this question.
             progress: Called with the finished part, or None if it is unknown, about five times a second.
         """

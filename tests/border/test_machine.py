@@ -25,5 +25,5 @@ def test_a_small_address_space_is_a_message_and_no_crash(tmp_path: Path) -> None
     assert (ended.returncode, ended.stdout) == (3, "")
     assert ended.stderr.splitlines() == [
         "dpselect: this process may use 585 MiB of address space (ulimit -v), and the engine needs 1536",
-        "hint: ulimit -v unlimited; DPSELECT_MEMORY says how much may be used",
+        "hint: ulimit -v unlimited; DPSELECT_MEMORY sets how much may be used",
     ]

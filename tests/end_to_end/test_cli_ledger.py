@@ -67,7 +67,7 @@ def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
     refused = dpselect(*paid(events, book, "--fresh"))
     assert (refused.status, refused.out) == (5, "")
     assert refused.err.startswith(
-        "dpselect: the question must hold up to 42.86 % of the quota of 'ann' on 'default' while it runs, "
+        "dpselect: the question must reserve up to 42.86 % of the quota of 'ann' on 'default' while it runs, "
         "and 14.28 % is left\n"
     )
     assert "hint: " in refused.err
@@ -366,7 +366,7 @@ def test_a_program_that_only_looks_like_one_is_paid(dpselect, book, tmp_path):
     (tmp_path / "run").chmod(0o700)
     found = dpselect("ledger", "pay", book, *STATED, "--run", tmp_path / "run")
     assert found.status == 126
-    assert "the price is paid, and" in found.err
+    assert "the price was charged, but" in found.err
     assert of_ann(dpselect, book)["spent_epsilon"] == 1
 
 

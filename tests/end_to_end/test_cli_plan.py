@@ -72,7 +72,7 @@ def test_counts_of_an_earlier_release(form: str, dpselect: Command, events: Path
     assert told["assumed"]["like"] == 3
     assert [(row["items"], row["error"]) for row in told["rows"]] == [(2, 0)] * 2
     assert counts is None or told["rows"][0]["smallest_count"] == sorted(counts)[1]
-    assert "released before" in " ".join(told["notes"])
+    assert "from an earlier release" in " ".join(told["notes"])
 
 
 def test_groups_of_declared_sizes(dpselect: Command) -> None:

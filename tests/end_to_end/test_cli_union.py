@@ -59,7 +59,7 @@ def test_a_table_with_its_statement(events: Path, dpselect: Command) -> None:
     assert (ended.status, ended.err) == (0, "")
     assert [line.strip() for line in ended.out.split("\n\n")[1].splitlines()] == ["item", *ANIMALS]
     assert "spent: (30, 1e-09)-DP per user, add-remove neighbours" in ended.out
-    assert "chosen privately, for 1/20 of epsilon" in " ".join(ended.out.split())
+    assert "chosen privately, with 1/20 of epsilon" in " ".join(ended.out.split())
     assert CANARY_ITEM not in ended.out
 
 

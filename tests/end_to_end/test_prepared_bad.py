@@ -44,8 +44,8 @@ def copy(made: Path, tmp_path: Path) -> Path:
 # what differs from good rules, and the message
 NEW: dict[str, Bad] = {
     "no user": ({"user": None}, "user must be the name of a column, or a list of several, got nothing"),
-    "keep is USER": ({"keep": "USER"}, "keep must be other columns than user, got 'USER'"),
-    "weight is kept": ({"keep": "minutes"}, "weights must be other columns than keep, got 'minutes'"),
+    "keep is USER": ({"keep": "USER"}, "keep must be columns other than user, got 'USER'"),
+    "weight is kept": ({"keep": "minutes"}, "weights must be columns other than keep, got 'minutes'"),
     "keep in two cases": ({"keep": ["country", "Country"]}, "keep must name each column once, got 'Country'"),
     "missing kept column": ({"keep": "contry"}, r"keep must be a column of the source, got 'contry'\n.*country\?"),
     "time without period": ({"period": None}, "period must be .*got nothing"),
@@ -213,7 +213,7 @@ def test_other_columns_and_types_are_refused(copy: Path, tmp_path: Path) -> None
 
 def test_contents_are_added_once_by_whatever_name(tmp_path: Path) -> None:
     first, second = write(tmp_path, 0), write(tmp_path, 1)
-    with pytest.raises(dps.ParameterError, match=r"source must be files that are not in .*0\.csv.* named twice$"):
+    with pytest.raises(dps.ParameterError, match=r"source must be files that are not in .*0\.csv.* listed twice$"):
         prepare([first, first], to=tmp_path / "data.prepared", **RULES)
     assert not (tmp_path / "data.prepared").exists()
     prepare(first, to=tmp_path / "data.prepared", **RULES)
@@ -235,10 +235,18 @@ def test_contents_are_added_once_by_whatever_name(tmp_path: Path) -> None:
 IN = {"time": "day", "period": "month", "during": "2026-01"}
 # what differs in the data and in the question, and the message; nothing of it is paid
 ASKED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "where": ({"where": "device = 'x'"}, {}, "where must use columns of the source, got 'device'\nhint: prepared were"),
+    "where": (
+        {"where": "device = 'x'"},
+        {},
+        "where must use columns of the source, got 'device'\nhint: the prepared columns are",
+    ),
     "where of a time": ({"where": "day > '2026-01-01'"}, {}, r"where must .*, of which the month was\n.*keep='day'"),
     "item of a time": ({"item": "day"}, {}, "item must use columns that were kept, got 'day', of which the month was"),
-    "by": ({}, {"by": "device"}, "by must be a column of the source, got 'device'\nhint: prepared were user, item"),
+    "by": (
+        {},
+        {"by": "device"},
+        "by must be a column of the source, got 'device'\nhint: the prepared columns are user, item",
+    ),
     "measures": ({}, {"measures": "sum(km, 0, 1)"}, "measures must be a column of the source, got 'km'"),
     "user": (
         {"user": "item", "item": "country"},
@@ -329,4 +337,4 @@ def test_inspect_looks_at_it(made: Path, copy: Path, dpselect: Command) -> None:
 def test_what_is_made_is_said_to_be_private(made: Path, tmp_path: Path, dpselect: Command) -> None:
     ended = dpselect(*WORDS, made / "0.csv", "-o", tmp_path / "new.prepared", "--quiet")
     assert ended.status == 0
-    assert "as private as the rows themselves; only your own user may open it" in ended.out
+    assert "as sensitive as the rows themselves; only your user may open it" in ended.out

@@ -59,7 +59,7 @@ def test_lines_of_a_csv_file():
         "items of a user: at least 1; 25% have at most 1, 50% have at most 1, 75% have at most 1, 90% have at most 1, "
         "99% have at most 1, 100% have at most 1",
     ]
-    assert "not looked at one by one" in said(dps.CSV("x.csv", newlines_in_values=True), user="user", item="item")[0]
+    assert "not checked one by one" in said(dps.CSV("x.csv", newlines_in_values=True), user="user", item="item")[0]
 
 
 @pytest.fixture(scope="module")

@@ -135,9 +135,9 @@ def test_csv_files_name_the_same_columns():
     Path("c.csv").write_text("item;user;more\na;3;x\n")
     Path("d.csv").write_text("item;user\nsecret;3\n")
     assert refused(["a.csv", "b.csv"]).startswith(
-        "source must be files with the same columns, got b.csv, which does not name the column that is number 2 of"
+        "source must be files with the same columns, got b.csv, which does not have column 2 of"
     )
-    assert refused(["a.csv", "c.csv"]).endswith("got a.csv, which does not name the column that is number 3 of c.csv")
+    assert refused(["a.csv", "c.csv"]).endswith("got a.csv, which does not have column 3 of c.csv")
     with engine(["a.csv", "d.csv"]) as opened:
         assert pairs(opened.top(3)) == [("secret", 2)]
 
@@ -159,7 +159,7 @@ def test_databases():
         connection.execute('CREATE TABLE "my rows" AS SELECT 1 AS user, 2 AS item').fetchall()
         connection.execute("CREATE SCHEMA s").fetchall()
         connection.execute('CREATE VIEW s.seen AS FROM main."my rows"').fetchall()
-        assert "another program or connection may hold it" in refused("rows.duckdb", DataError, table="my rows")
+        assert "another program or connection may have it open" in refused("rows.duckdb", DataError, table="my rows")
     assert "got nothing\nhint: there is my rows, s.seen" in refused("rows.duckdb")
     assert "hint: did you mean my rows?" in refused("rows.duckdb", table="my_rows")
     for table in ("my rows", "main.my rows", "s.seen"):
@@ -186,7 +186,7 @@ def test_connections():
         assert "table must be a table or view" in refused(connection, table=name), scan
     assert "name a table or view" in refused(connection)
     pending = connection.execute("FROM range(100000)")
-    assert "in the middle of another result" in refused(connection, DataError, table="clicks")
+    assert "has an unfinished result" in refused(connection, DataError, table="clicks")
     assert pending.fetchone() == (0,)
     connection.close()
     assert refused(connection, DataError, table="clicks")
@@ -315,5 +315,5 @@ def test_json_in_parquet_is_refused_before_a_row_is_read(tmp_path):
     duckdb.sql(f"COPY (SELECT 'u' AS user, 'x' AS item, '1'::JSON AS other) TO '{tmp_path}/rows.parquet'")
     with engine(tmp_path / "rows.parquet") as one:
         assert pairs(one.top(1)) == [("x", 1)]
-    with pytest.raises(DataError, match="column 'other' is JSON in parquet"):
+    with pytest.raises(DataError, match="column 'other' is JSON in Parquet"):
         DuckDBEngine(tmp_path / "rows.parquet", user="user", item="other", key=b"k")

@@ -170,7 +170,7 @@ def test_a_dict_takes_what_numpy_takes(array, labels):
 def test_a_dict_must_be_a_table():
     with pytest.raises(DataError, match="same length"):
         top({"user": [1], "item": [1, 2]})
-    with pytest.raises(DataError, match="one dimension"):
+    with pytest.raises(DataError, match="one-dimensional"):
         top({"user": [1], "item": np.array([[1, 2]])})
 
 

@@ -27,7 +27,7 @@ def test_who_was_granted_nothing_is_told_so_everywhere(tmp_path: Path) -> None:
     assert eve is not None
     for method in (gateway.price, gateway.forecast, gateway.ask):
         for body in ({"verb": "top_k", "k": 3, "epsilon": 1}, {"verb": "top_k", "k": 3, "share": "1%"}):
-            with pytest.raises(Refused, match="Nobody has granted you a budget"):
+            with pytest.raises(Refused, match="You have no budget"):
                 method(eve, body)
 
 

@@ -92,12 +92,12 @@ OWNER = '[people.olga]\nrole = "owner"\ntoken = "sha256:' + "c" * 64 + '"\n'
 ALL_WELL = FEWEST + OWNER
 DATABASE = ('"plays.parquet"', '"postgresql://reader:canary@db/rows"\ntable = "t"')
 MIND: dict[str, tuple[str, str, str]] = {
-    "a database": (*DATABASE, "every question to plays is paid anew"),
+    "a database": (*DATABASE, "every question to plays is charged again"),
     "no owner": (OWNER, "", "nobody is an owner"),
     "no token": (f'token = "sha256:{"a" * 64}"', "", "ann cannot sign in: they have no token"),
     "a subject of nobody": (f'token = "sha256:{"a" * 64}"', 'subject = "x"', "no proxy or oidc"),
     "the example's token": ("a" * 64, "0" * 63 + "2", "ann cannot sign in: their token is the example's"),
-    "a quota of an owner": ('"owner"', '"owner"\nquota = { epsilon = 1, delta = 0 }', "the quota of olga has no use"),
+    "a quota of an owner": ('"owner"', '"owner"\nquota = { epsilon = 1, delta = 0 }', "the quota of olga is useless"),
     "all may reach it": ("folder", 'host = "0.0.0.0"\nfolder', "host = '0.0.0.0' can be reached"),
     "in the clear": ("folder", 'url = "http://ask.example.org"\nfolder', "url begins with http://"),
 }  # fmt: skip

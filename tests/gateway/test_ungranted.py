@@ -18,7 +18,7 @@ def test_a_stored_answer_is_for_those_who_were_granted_something(tmp_path: Path)
     with serving(tmp_path) as served:
         served.ann.ask(TOP)
         nina = Person(name="nina", role=Role.ANALYST, data=("plays",))
-        with pytest.raises(Refused, match="Nobody has granted you a budget"):
+        with pytest.raises(Refused, match="You have no budget"):
             served.gateway.ask(nina, TOP)
         assert served.bob.ask(TOP)["cost"]["repeated"]
     with Ledger(tmp_path / "ledger.sqlite") as ledger:

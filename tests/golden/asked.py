@@ -68,7 +68,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"verb": "top_k", "k": 2, "exclude": [["tuple", ["DE", "d"]]], **LIKELY},
     ),
     "top_k, periods": (
-        {"time": "day", "period": "month", "during": "2026-10..2026-11"},
+        {"time": dps.Time("day", period="month"), "during": "2026-10..2026-11"},
         {"verb": "top_k", "k": 2, **LIKELY},
     ),
     "top_k, nothing": ({"where": "item = 'nobody'"}, {"verb": "top_k", "k": 2, **LIKELY}),
@@ -124,4 +124,7 @@ MORE: dict[str, dict[str, Any]] = {
 
 def data_set(more: dict[str, Any], budget: Any = None) -> dps.Dataset:
     """The rows as a source."""
-    return dps.Dataset(rows(), **{"user": "user", "item": "item", "budget": budget, **more})
+    during = more.get("during")
+    given = {name: value for name, value in more.items() if name != "during"}
+    made = dps.Dataset(rows(), **{"user": "user", "item": "item", "budget": budget, **given})
+    return made if during is None else made.during(during)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from tests.golden import make
 from tests.judge.both import check
 
 HERE = Path(__file__).parent
@@ -41,6 +42,19 @@ def test_its_promise_follows_and_half_of_it_does_not(path: Path, tmp_path: Path)
     forged["exact"]["epsilon"] = str(Fraction(forged["exact"]["epsilon"]) / 2)
     (tmp_path / "forged.json").write_text(json.dumps(forged), "utf-8")
     assert str(dps.check(tmp_path / "forged.json").verdict) == "does not follow"
+
+
+def test_the_files_can_be_made_anew(tmp_path, monkeypatch) -> None:
+    for folder in ("queries", "releases"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setattr(make, "HERE", tmp_path)
+    make.main()
+    for folder in ("queries", "releases"):
+        assert sorted(one.name for one in (tmp_path / folder).iterdir()) == sorted(
+            one.name for one in (HERE / folder).iterdir()
+        )
+    for one in (HERE / "queries").iterdir():
+        assert told(tmp_path / "queries" / one.name) == told(one)
 
 
 @every_query

@@ -216,7 +216,7 @@ def _dropped() -> object:
     [
         (_unbound, "an Ibis table of one connection"),
         (_of_two_connections, "an Ibis table of one connection"),
-        (_dropped, "cannot be read from its connection"),
+        (_dropped, "cannot be read through its connection"),
         (lambda: ibis.memtable(ROWS).item, "got an object of type StringColumn"),
     ],
 )
@@ -228,7 +228,7 @@ def test_what_has_no_rows_of_one_connection_is_refused(make: Callable[[], object
 def test_other_engines_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     table = in_duckdb(ROWS)
     monkeypatch.setattr(type(table.get_backend()), "name", "snowflake")
-    with pytest.raises(dps.ParameterError, match="one over snowflake\nhint: give what its to_pyarrow"):
+    with pytest.raises(dps.ParameterError, match="one over snowflake\nhint: pass the result of its to_pyarrow"):
         top(table)
 
 

@@ -97,7 +97,7 @@ def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
     with pytest.raises(BudgetError) as refused:
         ask(ledger, ann, charge("0.1"))
     assert str(refused.value) == (
-        "the question must hold up to 10 % of the quota of 'ann' on 'plays' while it runs, and 0 % is left\n"
+        "the question must reserve up to 10 % of the quota of 'ann' on 'plays' while it runs, and 0 % is left\n"
         "hint: an answer may cost less than is reserved; ask with a smaller epsilon, "
         "or ask the owner of the ledger for a larger budget"
     )
@@ -123,7 +123,7 @@ def test_the_last_digit_counts(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, 0)
     least = Charge(Fraction(1, 10**30), Fraction(0))
     with pytest.raises(
-        BudgetError, match=r"hold up to 100\.1 % of the quota of 'ann' on 'plays' while it runs, and 100 % is left"
+        BudgetError, match=r"reserve up to 100\.1 % of the quota of 'ann' on 'plays' while it runs, and 100 % is left"
     ):
         ledger.reserve(ann, charge("1") + least, "{}")
     ask(ledger, ann, charge("1") - least)
@@ -197,7 +197,7 @@ def test_an_unknown_analyst_is_named_with_those_near(ledger: Ledger, ann: Accoun
     grant(ledger, ann, 1, 0)
     with pytest.raises(LedgerError, match=r"'anne' has no budget for the data set 'plays'\nhint: did you mean ann\?"):
         ledger.reserve(Account("plays", "anne"), ZERO, "{}")
-    with pytest.raises(LedgerError, match="'sales'\nhint: nobody has: grant one with"):
+    with pytest.raises(LedgerError, match="'sales'\nhint: no analyst has: grant one with"):
         ledger.balance(Account("sales", "ann"))
     assert ledger.count == 2
 

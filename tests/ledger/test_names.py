@@ -86,7 +86,7 @@ def test_nobody_has_no_name() -> None:
 @pytest.mark.parametrize("name", [EVERYBODY, "x" * 201, "nul\0", 7, None])
 def test_names_that_are_none(name: str) -> None:
     for field, given_ in (("analyst", ("plays", name)), ("dataset", (name, "ann"))):
-        with pytest.raises(ParameterError, match=f"{field} must be a text of 1 to 200 characters"):
+        with pytest.raises(ParameterError, match=f"{field} must be a text of 1 to 200 visible characters"):
             Account(*given_)
 
 

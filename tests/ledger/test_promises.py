@@ -66,10 +66,10 @@ def paid(ledger: Ledger, account: Account, query: Any = TOP) -> int:
 
 def test_no_quota_without_an_account(where: str) -> None:
     with Ledger.create(where) as ledger:
-        with pytest.raises(LedgerError, match=r"there is no promise for the data 'plays'\nhint: their owner makes"):
+        with pytest.raises(LedgerError, match=r"there is no promise for the data 'plays'\nhint: the owner makes"):
             ledger.grant(ANN, 1, 0)
         ledger.data("sales", 1, 0)
-        with pytest.raises(LedgerError, match=r"about the data 'plays'\nhint: "):
+        with pytest.raises(LedgerError, match=r"for the data 'plays'\nhint: "):
             ledger.grant(ANN, 1, 0)
         assert ledger.balances() == []
 
@@ -87,7 +87,7 @@ def test_one_account_pays_what_its_promise_pays(ledger: Ledger) -> None:
     assert standing.left_for(price(ledger)[0]) == 71
     assert paid(ledger, ANN) == 71
     with pytest.raises(
-        BudgetError, match=r"must hold up to .* % of what is promised of 'plays' while it runs, and 0\.\d+ % is left"
+        BudgetError, match=r"must reserve up to .* % of what is promised of 'plays' while it runs, and 0\.\d+ % is left"
     ):
         ask(ledger, BOB)
     assert ledger.verify() == []
@@ -198,7 +198,7 @@ def test_a_total_changes_and_the_way_it_composes_stays(ledger: Ledger) -> None:
     assert (more.epsilon, more.delta) == (3, Fraction("1e-5"))
     with pytest.raises(ParameterError, match="delta must be at least 5e-07, set aside for good"):
         ledger.data("plays", 3, "4e-7")
-    with pytest.raises(ParameterError, match=r"delta must be at least the 0\.000000505 that is used or set apart"):
+    with pytest.raises(ParameterError, match=r"delta must be at least the 0\.000000505 that is used or reserved"):
         ledger.data("plays", 3, "5.04e-7")
     ledger.data("plays", "0.5", "1e-6")  # five tenths, by adding
     with pytest.raises(
@@ -214,8 +214,8 @@ def test_a_total_changes_and_the_way_it_composes_stays(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"unit": "one household"}, r"unit must stay 'one user', since questions were asked under it"),
-        ({"user": "device"}, r"user must stay left out, since questions were asked under it, got 'device'"),
+        ({"unit": "one household"}, r"unit must stay 'one user', because questions were asked under it"),
+        ({"user": "device"}, r"user must stay left out, because questions were asked under it, got 'device'"),
         ({"period": "month", "time": "day", "unit": "one user"}, r"period must stay left out"),
     ],
 )
@@ -245,8 +245,8 @@ def test_whom_a_promise_is_about_is_settled_by_the_first_question(
         ({"period": "month"}, "time must name the column of times if a period is given"),
         ({"user": " "}, "user must be the name of a column"),
         ({"period": "month", "time": "t", "timezone": "Mars"}, "timezone must be the name of a time zone"),
-        ({"unit": "a\nb"}, "unit must be a text of 1 to 200 characters"),
-        ({"dataset": ""}, "data must be a text of 1 to 200 characters"),
+        ({"unit": "a\nb"}, "unit must be a text of 1 to 200 visible characters"),
+        ({"dataset": ""}, "data must be a text of 1 to 200 visible characters"),
     ],
 )
 def test_promises_that_make_no_sense(ledger: Ledger, given: dict[str, Any], message: str) -> None:
@@ -479,7 +479,7 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
     assert said(ledger) == []
     promise = data.promise
     broken = {
-        "leaves 'ann' on 'plays' with more spent and reserved than fits": Draft(
+        "leaves 'ann' on 'plays' with more spent and reserved than the promise": Draft(
             EntryKind.HOLD, ANN, charge("0.2"), "{}"
         ),
         "asks without a quota, or about data without a promise": Draft(EntryKind.HOLD, BOB, charge("0.01"), "{}"),
@@ -490,7 +490,7 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
             data, promise=replace(promise, order=promise.order + 1 if promise.order else None)
         ),
         "changes the unit of a promise after questions were asked": changed(data, unit="one device"),
-        "promises less than what is used of 'plays'": changed(data, promise=replace(promise, epsilon=Fraction("0.8"))),
+        "promises less than was used of 'plays'": changed(data, promise=replace(promise, epsilon=Fraction("0.8"))),
         "asks about a period in an account without periods, or about none in an account with periods": Draft(
             EntryKind.HOLD, ANN, charge("0.01"), "{}", terms=parts_text({"2026-10": charge("0.01")})
         ),
@@ -563,7 +563,7 @@ def test_verify_finds_what_a_broken_twin_let_through(
     except BudgetError:
         pass
     monkeypatch.setattr(Standing, "admits", real)
-    assert any("with more spent and reserved than fits" in problem for problem in ledger.verify())
+    assert any("with more spent and reserved than the promise" in problem for problem in ledger.verify())
 
 
 def test_a_clock_that_goes_back_changes_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

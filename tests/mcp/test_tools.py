@@ -89,7 +89,7 @@ def test_nothing_is_an_answer(tools: AgentTools) -> None:
     found = called(tools, "top_k", where="minutes > 60")
     assert found["rows"] == []
     assert next(iter(found)) == "answer"
-    assert found["answer"].startswith("Nothing came back. That is an answer")
+    assert found["answer"].startswith("No rows. This is a valid answer")
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def paid(call: Call, release: dps.Release, asking: Asking) -> None:
     if known:
         assert replace(again, charged=None).to_json() == replace(release, charged=None).to_json()
     else:
-        assert "asking again costs again" in again.charged.sentence
+        assert "asking again is charged again" in again.charged.sentence
     if call.given["budget"] == "ledger":
         assert judged(release, asking.ledger(call)).paid is Verdict.FOLLOWS
         return

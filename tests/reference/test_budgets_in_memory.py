@@ -73,7 +73,7 @@ def test_many_small_questions_cost_less_than_their_sum():
         asked += 1
         assert budget.left_for(query) == many - asked == charged[-1].numbers["questions_left"]
     with pytest.raises(
-        dps.BudgetError, match=r"^the question must hold up to .* % of the budget while it runs, and .* % is left"
+        dps.BudgetError, match=r"^the question must reserve up to .* % of the budget while it runs, and .* % is left"
     ):
         votes(budget).ask(query)
     assert asked == many > 15
@@ -95,7 +95,7 @@ def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
         "dpselect.engines.duckdb.engine.DuckDBEngine.top", None
     )  # whoever asked for rows now would fail otherwise
     with pytest.raises(
-        dps.BudgetError, match=r"^the question must hold up to 50 % of the budget while it runs, and 25 % is left"
+        dps.BudgetError, match=r"^the question must reserve up to 50 % of the budget while it runs, and 25 % is left"
     ):
         votes(budget).top_k(1, epsilon="1/2")
     with pytest.raises(dps.BudgetError, match=r"may fail with a delta of .*, and the budget has 5e-07 left for that"):

@@ -73,7 +73,7 @@ def test_listed_groups_are_shown_in_any_case(data):
     assert not found.complete
     assert "2 with no item that could be released: LI, XX" in found.text
     unlisted = data.top_k(2, epsilon=8, by="country")
-    assert ["nobody has to know" in one.privacy.sentences[0] for one in (found, unlisted)] == [False, True]
+    assert ["groups need not be known" in one.privacy.sentences[0] for one in (found, unlisted)] == [False, True]
 
 
 def test_a_union_by_group_is_that_of_pairs(data):
@@ -119,7 +119,7 @@ def test_discovery_by_group(data):
 def test_the_method_is_taken_by_public_facts(asked, method):
     found = plan_of("top_k", by="g", delta="1e-6", **asked).selection
     assert found.method == method
-    large = "It was taken because k and the groups of a user are large for epsilon."
+    large = "It was chosen because k and the groups of a user are large for epsilon."
     assert found.reason.endswith(large) is (method == "discover")
 
 

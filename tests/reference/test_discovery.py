@@ -64,7 +64,7 @@ def test_nothing_to_discover_is_an_answer():
 def test_a_bound_that_was_chosen_is_said():
     chosen, given = votes(), votes(max_items_per_user=3)
     sentences = [by_names(data).top_k(2, method="discover", **TERMS).privacy.sentences[1] for data in (chosen, given)]
-    assert "chosen privately, for 1/20 of epsilon" in sentences[0]
+    assert "chosen privately, with 1/20 of epsilon" in sentences[0]
     assert sentences[1] == "Every user takes part in the discovery with at most 3 random items."
 
 
@@ -158,11 +158,11 @@ def test_auto_is_told_by_k_and_epsilon():
 
 
 def test_a_plan_takes_what_auto_says_and_tells_why():
-    assert plan(90, 10, method="auto").reason.endswith("It was taken because k is large for epsilon.")
-    assert not plan(50, 10).reason.endswith("It was taken because k is large for epsilon.")
+    assert plan(90, 10, method="auto").reason.endswith("It was chosen because k is large for epsilon.")
+    assert not plan(50, 10).reason.endswith("It was chosen because k is large for epsilon.")
     helped = "With a max_items_per_user that few users exceed, a set union could find more."
     few = {"k": 100, "epsilon": "0.1", "delta": "1e-6"}
-    assert plan_of("top_k", **few).reason.endswith(f"It was taken because k is large for epsilon. {helped}")
+    assert plan_of("top_k", **few).reason.endswith(f"It was chosen because k is large for epsilon. {helped}")
     assert plan_of("top_k", **few, max_items_per_user=5).selection.method == "discover"
     assert helped not in plan_of("top_k", **few | {"k": 20}).selection.reason
     assert helped not in plan_of("top_k", **few, by_weight="w", at_most=2).selection.reason

@@ -114,7 +114,7 @@ def test_a_user_with_all_rows_is_no_unit_for_it() -> None:
     with pytest.raises(ParameterError, match="compared_with must go with data that have a time"):
         by_names(data).top_k(2, epsilon=1, compared_with=OLD)
     budget = dps.Budget(epsilon=9, delta="1e-5")
-    with pytest.raises(ParameterError, match="compared_with must be left out where a promise to whole users pays"):
+    with pytest.raises(ParameterError, match="compared_with must be left out if the promise is to whole users"):
         by_names(dataset(budget=budget)).top_k(2, epsilon="0.1", compared_with=OLD)
     assert budget.left == 1
 

@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkey
     monkeypatch.setattr(DuckDBEngine, "top", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(
         dps.BudgetError,
-        match=r"must hold up to [0-9.,]+ % of the quota of 'ann' on 'default' while it runs, and 100 % is left",
+        match=r"must reserve up to [0-9.,]+ % of the quota of 'ann' on 'default' while it runs, and 100 % is left",
     ):
         votes.top_k(1, epsilon=11, delta="1e-6")
     with pytest.raises(
@@ -219,7 +219,7 @@ BAD = [
     (lambda: 5, "budget must be a Budget, a file"),
     (lambda: dps.Budget.open("x.sqlite", analyst=""), "analyst must be a text"),
     (lambda: dps.Budget.open("x.sqlite", analyst="ann", data="a\nb"), "data must be a text"),
-    (lambda: dps.Budget.open("x.sqlite", analyst="ann", snapshot=""), "snapshot must be a text"),
+    (lambda: dps.Budget.open("x.sqlite", analyst="ann", snapshot=""), "snapshot must be a name"),
     (lambda: dps.Budget(epsilon=0), "epsilon must be"),
     (lambda: dps.Budget(epsilon=1, delta=1), "delta must be"),
 ]

@@ -139,7 +139,7 @@ def test_too_many_users_are_not_made_one_by_one():
     found = plan(dps.Union(), dps.Population(10**8, items=1000), max_items_per_user=10, epsilon=1)
     assert {row.method for row in found} == set(union.SUMS)
     assert any("Left out: policy-laplace" in s for s in found.sentences)
-    with pytest.raises(dps.ParameterError, match="need invented users"):
+    with pytest.raises(dps.ParameterError, match="need simulated users"):
         plan(dps.Union(), dps.Population(10**8), max_items_per_user=10, epsilon=1, methods="renyi-shaped")
 
 
@@ -433,7 +433,7 @@ TOP, UNION = dps.TopK(), dps.Union()
         (UNION, None, {"max_items_per_user": 0}, "max_items_per_user must be a whole number"),
         (UNION, None, {"methods": "renyi-shaped"}, "most need max_items_per_user"),
         (dps.Union(method="renyi-shaped"), None, {}, "method must be among.*\n.*most need max_items_per_user"),
-        (UNION, [3], {"max_items_per_user": 2, "methods": "renyi-shaped"}, "need invented users"),
+        (UNION, [3], {"max_items_per_user": 2, "methods": "renyi-shaped"}, "need simulated users"),
         (UNION, dps.Population(groups=[9]), {}, "groups must be left out where the question has no by"),
     ],
 )

@@ -255,8 +255,8 @@ def test_the_release_says_it_all(people):
     assert used["step"] == 0.5
     assert 1 < used["epsilon_per_pick"] < 2
     said = " ".join(release.privacy.sentences)
-    assert "takes part with the largest" in said
-    assert "Values below -5 count as -5 and those above 99.5 as 99.5" in said
+    assert "the largest counts" in said
+    assert "Values below -5 count as -5 and values above 99.5 as 99.5" in said
     assert release.to_pandas().shape == (2, 2)
 
 
@@ -271,7 +271,8 @@ def test_without_bounds_the_release_says_so(people):
     said = " ".join(release.privacy.sentences)
     assert "A number is returned even if no row matches." in said
     assert (
-        "No bounds were given. Every value moves to the nearest number of 6 digits that is a multiple of 1e-12" in said
+        "No bounds were given. Every value is rounded to the nearest number of 6 digits that is a multiple of 1e-12"
+        in said
     )
     assert "Where over 16 million users share one value, more may lie between." in release.accuracy.sentences[0]
     assert "million" not in people.median(epsilon=1).accuracy.sentences[0]

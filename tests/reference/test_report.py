@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
         ledger.repeat(BOB, question(1))
         ledger.start(ledger.reserve(BOB, charge("0.3"), question(2), user="user"))
         ledger.give_back(ledger.reserve(BOB, charge("0.05"), question(3), user="user"))
-        with pytest.raises(Exception, match="must hold up to"):
+        with pytest.raises(Exception, match="must reserve up to"):
             ledger.reserve(BOB, charge("0.4"), question(4), user="user")
     return tmp_path / "x"
 

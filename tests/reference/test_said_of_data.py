@@ -77,7 +77,7 @@ WRONG: dict[str, tuple[Callable[..., object], str]] = {
     "no flag": (lambda: dps.CSV("a.csv", newlines_in_values=1), "newlines_in_values must be True or False"),  # type: ignore[arg-type]
     "a value as where": (lambda: said(where=dps.Time("a", period="day")), "where must be an SQL condition"),
     "a value as item": (lambda: said(item=dps.Table("a", "b")), "item must be the name of a column"),
-    "a column for a time": (lambda: said(time="at"), "time must be a Time, which says what sort of period"),
+    "a column for a time": (lambda: said(time="at"), "time must be a Time, which also gives the kind of period"),
     "parts of a user": (lambda: said(user=dps.Split("a", " ")), "user must be the name of a column"),
     "the user's parts": (lambda: said(item=dps.Split("user", " ")), "item must be a column other than user"),
     "table and newlines": (lambda: said(table="t", newlines_in_values=True), "database must be a DuckDB file"),
@@ -278,7 +278,7 @@ def test_values_over_lines_are_prepared_as_they_are_asked(tmp_path: Path) -> Non
     over = dps.Dataset(dps.CSV(path, newlines_in_values=True), user="user", item="item")
     assert counted(over.prepare(tmp_path / "rows.prepared")) == counted(over) == {"two\nlines": 1}
     assert counted(dps.Dataset(dps.CSV([path]), user="user", item="item")) == {}
-    assert "not looked at one by one" in str(over.inspect())
+    assert "not checked one by one" in str(over.inspect())
     with pytest.raises(dps.ParameterError, match="newlines_in_values must be left out for this kind of source"):
         dps.Dataset(dps.CSV(tmp_path / "rows.prepared", newlines_in_values=True)).engine()
 
@@ -304,7 +304,7 @@ def test_weights_that_are_wrong_are_named_as_they_are_given(tmp_path: Path) -> N
     data = dps.Dataset(ROWS, user="user", item="item")
     with pytest.raises(dps.ParameterError, match=r"^weights must be a column of the source, got 'm'"):
         data.prepare(tmp_path / "rows.prepared", weights="m")
-    with pytest.raises(dps.ParameterError, match=r"^weights must be other columns than keep, got 'n'"):
+    with pytest.raises(dps.ParameterError, match=r"^weights must be columns other than keep, got 'n'"):
         data.prepare(tmp_path / "rows.prepared", keep=["n"], weights=["n"])
 
 

@@ -85,7 +85,7 @@ def test_every_method_can_have_its_bound_chosen_for_it(method):
     price = {"epsilon": 6, "delta": "1e-9"}
     release = dataset().union(**price, counts=True, method=method)  # counts need a bound
     assert release.privacy.parameters["max_items_per_user"] >= 1
-    assert "chosen privately, for 1/20 of epsilon" in said(release)
+    assert "chosen privately, with 1/20 of epsilon" in said(release)
 
 
 def test_users_are_counted_once_and_counts_are_near():
@@ -348,7 +348,7 @@ def test_nothing_is_promised_of_users_of_several_items_under_a_policy():
         said = " ".join(found.explain().split())
         assert "users with no other item is found" in " ".join(str(found).split())
         assert "10 items each" not in said
-        assert "of them nothing can be said" in said
+        assert "this says nothing about them" in said
     assert "10 items each" in " ".join(
         str(by_names(dataset(data)).union(**PRICE, max_items_per_user=10, method="weighted-gaussian")).split()
     )

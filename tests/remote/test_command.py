@@ -103,7 +103,7 @@ def test_exit_statuses(
 
 def test_an_address_that_is_not_safe_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top", "listening", "--gateway", "http://gateway.example.org", *VERBS["top"]]) == 2
-    assert "--gateway must begin with https://" in capsys.readouterr().err
+    assert "--gateway must start with https://" in capsys.readouterr().err
 
 
 def given(option: str) -> list[str]:

@@ -107,7 +107,7 @@ def test_no_other_reply_steers_a_terminal(remote: dps.Remote, gateway: SmallGate
 )
 def test_only_an_answer_of_this_gateway_is_fetched(answer: object, remote: dps.Remote, gateway: SmallGateway) -> None:
     gateway.before = lambda _: good({"id": "q1", "state": "answered", "answer": answer})
-    with pytest.raises(dps.GatewayError, match="not one that this version knows"):
+    with pytest.raises(dps.GatewayError, match="this version does not understand"):
         remote.data().top_k(epsilon=1)
     assert len(gateway.seen) == 1
 
@@ -123,7 +123,7 @@ def test_only_an_id_becomes_part_of_a_path(name: object, remote: dps.Remote, gat
 @pytest.mark.parametrize("state", ["done", "", None, 3, ["queued"], {}])
 def test_an_unknown_state_is_no_state(state: object, remote: dps.Remote, gateway: SmallGateway) -> None:
     gateway.before = lambda _: good({"id": "q1", "state": state})
-    with pytest.raises(dps.GatewayError, match="not one that this version knows"):
+    with pytest.raises(dps.GatewayError, match="this version does not understand"):
         remote.data().top_k(epsilon=1)
 
 
@@ -136,7 +136,7 @@ def test_an_answer_is_never_taken_for_the_path_of_a_file(
     assert dps.Release.from_json(str(file)) == release  # as it would be, if it were
     for body in (str(file).encode(), f" {file}".encode(), b'"x"', b"\xff{}", b"{}", b"[]", b""):
         gateway.before = lambda _, sent=body: Response(200, sent, JSON)  # type: ignore[misc]
-        with pytest.raises(dps.GatewayError, match="none that this version can read"):
+        with pytest.raises(dps.GatewayError, match="this version cannot read"):
             remote.answer("a1")
 
 
@@ -195,7 +195,7 @@ def test_a_reply_has_a_bound(remote: dps.Remote, gateway: SmallGateway, monkeypa
 
 def test_an_endless_head_is_no_reply(remote: dps.Remote, gateway: SmallGateway) -> None:
     gateway.before = lambda _: Response(200, b"{}", {"X-Long": "a" * 70_000})
-    with pytest.raises(dps.GatewayError, match="is no HTTP") as found:
+    with pytest.raises(dps.GatewayError, match="did not answer with HTTP") as found:
         remote.me()
     assert found.value.kind == "reply"
     assert len(gateway.seen) == 1

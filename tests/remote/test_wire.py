@@ -67,7 +67,7 @@ def test_a_gateway_that_went_away_is_waited_for_no_longer_than_was_said(gateway:
 
     gateway.before = before
     with pytest.raises(
-        dps.GatewayError, match=r"closed the connection\nhint: the question goes on: Remote.wait\('q1'\)"
+        dps.GatewayError, match=r"closed the connection\nhint: the question is still running: Remote.wait\('q1'\)"
     ):
         remote.data().top_k(1, epsilon=5)
     assert [one.path for one in gateway.seen] == ["/v1/questions", *["/v1/questions/q1?wait=25"] * 2]  # old, and new
@@ -180,7 +180,7 @@ def test_a_child_makes_a_connection_of_its_own(gateway: SmallGateway) -> None:
         ({"state": "lost"}, dps.GatewayError, "no answer: the question is lost"),
         ({"state": "cancelled"}, dps.GatewayError, "cancelled"),
         ({"state": "rejected"}, dps.GatewayError, "no answer: the question is rejected"),
-        ({"state": "approval"}, dps.GatewayError, r"somebody else must agree.*\n.*Remote.wait\('q7'\)"),
+        ({"state": "approval"}, dps.GatewayError, r"somebody else must approve.*\n.*Remote.wait\('q7'\)"),
     ],
 )
 def test_a_question_without_an_answer_is_an_error(
@@ -201,8 +201,8 @@ def test_a_question_without_an_answer_is_an_error(
             dps.BudgetError,
             "it costs 40 %\nhint: ask for",
         ),
-        ("sign-in", {}, dps.GatewayError, "does not know this token\nhint: token="),
-        ("sign-in", {"detail": "it ended yesterday"}, dps.GatewayError, "does not know this token\nhint: token="),
+        ("sign-in", {}, dps.GatewayError, "rejected this token\nhint: give token="),
+        ("sign-in", {"detail": "it ended yesterday"}, dps.GatewayError, "rejected this token\nhint: give token="),
         ("role", {"detail": "auditors do not ask"}, dps.GatewayError, "auditors do not ask"),
         ("not-found", {"detail": "no such data"}, dps.GatewayError, "no such data"),
         (
@@ -236,9 +236,9 @@ def stopping(_: object) -> None:
     ("reply", "said"),
     [
         (None, "^the question was cancelled; nothing was charged$"),
-        (problem("state"), "goes on and is charged"),
-        (problem("not-found"), "could not be told"),
-        (Response(500), "could not be told"),
+        (problem("state"), "still runs and is charged"),
+        (problem("not-found"), "could not be reached"),
+        (Response(500), "could not be reached"),
     ],
     ids=["cancelled", "state", "not found", "broken"],
 )
@@ -308,9 +308,9 @@ def test_addresses(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("http://g.example.org", "anybody on the way could read the token"),
-        ("http://127.0.0.1.example.org", "anybody on the way"),
-        ("http://10.0.0.1", "anybody on the way"),
+        ("http://g.example.org", "anybody on the network could read the token"),
+        ("http://127.0.0.1.example.org", "anybody on the network"),
+        ("http://10.0.0.1", "anybody on the network"),
         ("ftp://g.example.org", "be the address"),
         ("g.example.org", "be the address"),
         ("https://", "be the address"),

@@ -17,7 +17,7 @@ from dpselect.release.formatting import Json
 class JobState(StrEnum):
     """How far a question has come."""
 
-    APPROVAL = "approval"  # somebody else must agree first
+    APPROVAL = "approval"  # somebody else must approve first
     QUEUED = "queued"
     RUNNING = "running"
     ANSWERED = "answered"

@@ -23,7 +23,7 @@ from dpselect.ledger.charge import Charge
 EVERYBODY = ""  # in the place of an analyst
 ALWAYS = ""  # in the place of a period: data that have none
 LONGEST = 200  # characters: two names fit into one index row of every store
-_MUST = f"be a text of 1 to {LONGEST} characters that are visible, with single spaces between words"
+_MUST = f"be a text of 1 to {LONGEST} visible characters, with single spaces between words"
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 # What Unicode ignores by default or draws as a blank although it counts as a letter, a mark or a symbol.

@@ -54,7 +54,7 @@ class By(Value):
     max_groups_per_user: int | None = param(
         whole(),
         default=None,
-        help="the most groups in which a user counts, which share epsilon (1, or chosen for 1/20 of epsilon)",
+        help="the most groups per user, which share epsilon (default: 1, or chosen privately)",
     )
     sizes: bool = param(
         FLAG, default=False, help="also the noisy number of users of each group", flat="users", rare=True

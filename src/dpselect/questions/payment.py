@@ -38,8 +38,7 @@ class Payment(Value):
     threshold: int | None = param(
         whole(),
         default=None,
-        help="instead of epsilon: an item with this many users [is found](plan.md#accuracy-first); "
-        "smaller ones may be, too",
+        help="instead of epsilon: an item with this many users [is found](plan.md#accuracy-first); smaller ones may be",
     )
     share: Number | None = param(SHARE, default=None, help='instead of epsilon: a share of the budget, such as "1%"')
 

@@ -96,7 +96,7 @@ class Question(Value):
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
             delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
             within: Instead of epsilon: the accuracy, in users or ranks.
-            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be, too.
+            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be.
             max_items_per_user: The most items that a user counts for, chosen at random.
 
         Example:
@@ -185,7 +185,7 @@ class TopK(Question):
     measures: Sequence[Measure | str] | Measure | str | None = param(
         MEASURES, default=None, help="numbers for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'"
     )
-    domain: Items | None = param(DOMAIN, default=None, help="all items that can occur; found privately if left out")
+    domain: Items | None = param(DOMAIN, default=None, help="all possible items; found privately if left out")
     method: Method | str | None = param(_method("top_k"), default=None, help=_METHOD)
 
 
@@ -211,7 +211,7 @@ class Choose(Question):
     verb: ClassVar[str] = "choose"
     without: ClassVar[tuple[str, ...]] = ("k_bar", "in_engine", "popular", "users")
 
-    domain: Items | None = param(DOMAIN, default=None, help="all items that can occur")
+    domain: Items | None = param(DOMAIN, default=None, help="all possible items")
     _: KW_ONLY
     by: By | str | Sequence[str] | None = param(BY, default=None, help=_BY)
     method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
@@ -246,7 +246,7 @@ class Histogram(Question):
 
     verb: ClassVar[str] = "histogram"
 
-    domain: Items | None = param(DOMAIN, default=None, help="all items that can occur")
+    domain: Items | None = param(DOMAIN, default=None, help="all possible items")
 
 
 @frozen
@@ -284,9 +284,7 @@ class Scores(Question):
     _: KW_ONLY
     sensitivity: Number = param(NUMBER, default=1, help="how far one user can move any score")
     monotonic: bool = param(FLAG, default=False, help="adding a user moves all scores in the same direction")
-    neighbors: str = param(
-        one_of("add-remove", "replace-one"), default="add-remove", help="the neighbours that the promise covers"
-    )
+    neighbors: str = param(one_of("add-remove", "replace-one"), default="add-remove", help="the kind of neighbours")
     method: Method | str | None = param(_method("choose"), default=None, help=_METHOD)
 
 

@@ -72,7 +72,7 @@ def test_what_a_budget_refuses_is_a_message_and_a_hint(shown):
     (result,) = shown[5]
     assert result["ename"] == "BudgetError"
     said, hint = result["traceback"]
-    assert said.startswith("BudgetError: the question must hold up to ")
+    assert said.startswith("BudgetError: the question must reserve up to ")
     assert hint.startswith("hint: ")
 
 

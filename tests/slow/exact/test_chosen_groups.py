@@ -142,7 +142,7 @@ def test_what_is_said_is_what_was_done():
     assert said.parameters["max_groups_per_user"] == 2
     assert said.parameters["epsilon_of_max_groups"] == 2
     assert said.sentences[-1] == (
-        "max_groups_per_user = 2 was chosen privately, for 1/20 of epsilon, so that 9 of 10 users are in no more "
+        "max_groups_per_user = 2 was chosen privately, with 1/20 of epsilon, so that 9 of 10 users are in no more "
         "groups, as far as its noise allows: with a few thousand users it is mostly luck, and 2 is the most."
     )
     alone = query.ready(Held((("p",),) * 60))(SeededDraws(1), None)

@@ -185,7 +185,7 @@ def test_a_question_that_somebody_must_agree_to(tmp_path: Path) -> None:
         data = remote.data(item="country")
         numbers = []
         for epsilon in ("0.1", "0.2", "0.3"):
-            with pytest.raises(dps.GatewayError, match="somebody else must agree") as found:
+            with pytest.raises(dps.GatewayError, match="somebody else must approve") as found:
                 data.choose(domain=COUNTRIES, epsilon=epsilon)
             assert found.value.kind == "approval"
             numbers.append(str(remote.questions()[0]["id"]))

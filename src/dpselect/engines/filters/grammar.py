@@ -73,7 +73,7 @@ class _Reader:
             refuse("one that ends too early", WRITE)
         if word.is_(*_OUTSIDE):
             refuse(f"{_OUTSIDE[word.text.upper()]} at character {word.at + 1}", "it depends on other rows")
-        refuse(f"an unexpected symbol at character {word.at + 1}: {shown(self._text, word.at)!r}", WRITE)
+        refuse(f"unexpected text at character {word.at + 1}: {shown(self._text, word.at)!r}", WRITE)
 
     # ---- operators ----------------------------------------------------------------------------------------
 
