@@ -127,7 +127,7 @@ def test_a_record_by_period(tmp_path: Path) -> None:
         found: Any = report(ledger, "plays")
     assert [(one["period"], one["used"]) for one in found["periods"]] == [("2026-09", 0.5), ("2026-10", 0.25)]
     assert [one["periods"] for one in found["questions"]] == [["2026-09"], ["2026-09", "2026-10"]]
-    assert "50 % of the promise is used in the period that is used most" in page(found)
+    assert "50 % of the promise is used in the most used period" in page(found)
     assert "one such promise for each" in page(found)
 
 

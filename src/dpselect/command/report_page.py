@@ -24,10 +24,9 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 """
 MOST_LINES = 8  # in the picture; the table has all periods
 SIDE_CHANNELS = (
-    "How long a question took, and how much memory, depends on the data a little; people who must not see the data "
+    "The run time and memory of a question depend slightly on the data, so people who must not see the data "
     "should not be able to time questions. Failures after the first row are charged. Refusals and balances depend on "
-    "the prices "
-    "of earlier answers, which the promise covers."
+    "the prices of earlier answers, which the promise covers."
 )
 
 
@@ -42,20 +41,20 @@ def page(found: Mapping[str, Any]) -> str:
         _periods_said(found),
         "<h2>Epsilon and delta</h2>",
         _promise(found),
-        _table("What was promised and granted", found["changes"], ("when", "what", "epsilon", "delta")),
-        _table("What is used", found["periods"], ("period", "used", "reserved", "epsilon", "renyi", "delta")),
-        _table("Who may ask", found["analysts"], ("analyst", "period", "granted_epsilon", "granted_delta", "left")),
-        "<h2>What was asked</h2>",
+        _table("Promises and grants", found["changes"], ("when", "what", "epsilon", "delta")),
+        _table("Used", found["periods"], ("period", "used", "reserved", "epsilon", "renyi", "delta")),
+        _table("Analysts", found["analysts"], ("analyst", "period", "granted_epsilon", "granted_delta", "left")),
+        "<h2>Questions</h2>",
         _questions(found["questions"]),
         "<h2>Trust</h2>",
         "<p>The model is central: whoever runs dpselect reads all rows, and so may the owner of the data and of this "
-        "ledger. Analysts are trusted with nothing but answers; the ledger takes their names as they are given. "
+        "ledger. Analysts see only answers; the ledger does not verify their names. "
         "Quotas are caps and promise nothing to anybody.</p>",
         "<h2>Side channels</h2>",
         f"<p>{SIDE_CHANNELS}</p>",
         "<h2>Data collection</h2>",
-        "<p>The record says what left the data, and nothing of how they were collected, how long they are kept, or "
-        "whether other data are about the same people: promises under other names add up with this one.</p>",
+        "<p>The record shows what was released. It does not show how the data were collected, how long they are "
+        "kept, or whether other data are about the same people: promises under other names add to this one.</p>",
         "<h2>Cadence</h2>",
         f"<p>{_cadence(found)}</p>",
         "<h2>Verification</h2>",
@@ -75,10 +74,10 @@ def _summary(found: Mapping[str, Any]) -> str:
     asked = found["questions"]
     answered = sum(one["state"] == "answered" for one in asked)
     dead = sum(one["state"].startswith("open") for one in asked)
-    where = " in the period that is used most" if found["period"] else ""
+    where = " in the most used period" if found["period"] else ""
     said = f"{percent(most, up=True)} of the promise is used{where}. {answered:,} of {len(asked):,} questions were "
-    said += f"answered, {_many(sum(one['repeats'] for one in asked), 'answer was', 'answers were')} given again for "
-    said += f"nothing, and {_many(dead, 'reservation is', 'reservations are')} open."
+    said += f"answered, {_many(sum(one['repeats'] for one in asked), 'answer was', 'answers were')} repeated for "
+    said += f"free, and {_many(dead, 'reservation is', 'reservations are')} open."
     problems = found["verification"]["problems"]
     said += " The record is clean." if not problems else f" The record is NOT clean: {len(problems)} problems, below."
     return f"<p>{said}</p>"
@@ -91,17 +90,17 @@ def _many(number: int, one: str, more: str) -> str:
 def _promise(found: Mapping[str, Any]) -> str:
     pair = f"({found['epsilon']:g}, {found['delta']:g})"
     said = f"All answers to all analysts together are {pair}-differentially private"
-    said += f", in each {found['period']} by itself" if found["period"] else ""
+    said += f", in each {found['period']} separately" if found["period"] else ""
     said += ". "
     if found["order"] is None:
         said += "Prices add up."
     else:
         said += (
-            f"Prices count in two currencies, epsilons and Rényi divergences of order {found['order']}; while either "
-            f"fits, and failures stay below {found['delta'] - found['apart']:g}, the promise holds "
-            f"({found['apart']:g} of delta is set apart for that)."
+            f"Each question is charged in epsilon and in Rényi divergence of order {found['order']}; while either "
+            f"total fits, and failures stay below {found['delta'] - found['apart']:g}, the promise holds "
+            f"({found['apart']:g} of delta is reserved for that)."
         )
-    said += f" {percent(found['kept'])} is kept back from analysts." if found["kept"] else ""
+    said += f" {percent(found['kept'])} is reserved by the owner." if found["kept"] else ""
     return f"<p>{said}</p>"
 
 
@@ -118,16 +117,16 @@ def _periods_said(found: Mapping[str, Any]) -> str:
 
 def _cadence(found: Mapping[str, Any]) -> str:
     if not found["period"]:
-        return "Nothing renews by itself: what is promised here is promised for good."
+        return "Nothing renews by itself: this promise is permanent."
     return (
-        f"A {found['period']} of new rows has a promise of its own. That of a {found['period']} that has passed is "
-        "never renewed, and the date of a question does not matter: questions name the periods that they are about."
+        f"A {found['period']} of new rows has a promise of its own. The promise of a past {found['period']} is "
+        "never renewed, and the date of a question does not matter: questions name their periods."
     )
 
 
 def _questions(asked: Sequence[Mapping[str, Any]]) -> str:
     if not asked:
-        return "<p>Nothing was asked yet.</p>"
+        return "<p>No questions yet.</p>"
     rows = [dict(one) | {"question": one["question"] or "", "periods": ", ".join(one["periods"])} for one in asked]
     columns = ("number", "when", "analyst", "question", "periods", "state", "epsilon", "delta", "share", "repeats")
     return _table("", rows, columns)
@@ -136,7 +135,7 @@ def _questions(asked: Sequence[Mapping[str, Any]]) -> str:
 def _verified(found: Mapping[str, Any]) -> str:
     said = f"{found['entries']:,} entries, head <code>{escape(found['head'])}</code>."
     if not found["problems"]:
-        return f"<p>Every entry, sum and digest was checked: clean. {said}</p>"
+        return f"<p>Every entry, sum and digest was checked and is correct. {said}</p>"
     problems = "".join(f"<li>{escape(one)}</li>" for one in found["problems"])
     return f'<p class="bad">The ledger is not clean.</p><ul>{problems}</ul><p>{said}</p>'
 

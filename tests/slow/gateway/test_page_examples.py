@@ -54,7 +54,7 @@ def run(words: list[str], served: Demonstration, script: str = "") -> str:
 def test_python_asks_the_same_question(served: Demonstration, analyst: Browser, query: str, shows: str) -> None:
     script = example(analyst.get(f"/ask?{query}"), "python")
     assert shows in run([sys.executable, "-"], served, script)
-    assert "nothing: its answer is there" in analyst.get(f"/ask?{query}").said  # so it was this question
+    assert "nothing: its answer is stored" in analyst.get(f"/ask?{query}").said  # so it was this question
     analyst.submit("asking")
     again = example(analyst, "python-answer")
     assert shows in run([sys.executable, "-"], served, again)
