@@ -34,18 +34,22 @@ ATTRIBUTES = "__init__", "__call__", "__enter__", "__iter__", "__getitem__", "__
 
 
 def api(page: str, argument: str) -> str:
-    """Every name of a module's `__all__`, or in this order those that are listed after it, one section each."""
+    """Every name of a module's `__all__`, or in this order those that are listed after it, one section each.
+
+    `Name(one,two)` shows only these members of a class, and `Name()` none: the others are for our own rooms.
+    """
     module_name, *names = argument.split()
     module = importlib.import_module(module_name)
     wanted = names or sorted(module.__all__, key=str.lower)
     return "\n\n".join(_entry(module, name, page) for name in wanted)
 
 
-def _entry(module: ModuleType, name: str, page: str) -> str:
+def _entry(module: ModuleType, wanted: str, page: str) -> str:
+    name, bracket, listed = wanted.rstrip(")").partition("(")
     found = getattr(module, name)
     full = f"{module.__name__}.{name}"
     if inspect.isclass(found):
-        return f"## {name}\n\n{_class(full, found, page)}"
+        return f"## {name}\n\n{_class(full, found, page, listed.split(',') if bracket else None)}"
     if inspect.isfunction(found):
         return f"## {name}\n\n{_described('function', full + _signature(found), found, page)}"
     return f"## {name}\n\n{_fenced(4, 'data', full, _alias(module, name))}"
@@ -62,10 +66,12 @@ def _alias(module: ModuleType, name: str) -> str:
     raise SphinxError(f"nothing says what {module.__name__}.{name} stands for")
 
 
-def _class(full: str, kind: type, page: str) -> str:
+def _class(full: str, kind: type, page: str, listed: list[str] | None) -> str:
     heading = "exception" if issubclass(kind, BaseException) else "class"
     shown = "" if issubclass(kind, (BaseException, Enum)) or _abstract(kind) else _signature(kind)
-    inner = "\n\n".join(_members(kind, page))
+    members = dict(_members(kind, page))
+    wanted = members if listed is None else filter(None, listed)
+    inner = "\n\n".join(members[name] for name in wanted)
     return _fenced(5, heading, full + shown, f"{_prose(kind, page)}\n\n{inner}")
 
 
@@ -73,7 +79,7 @@ def _abstract(kind: type) -> bool:
     return inspect.isabstract(kind) or bool(getattr(kind, "_is_protocol", False))
 
 
-def _members(kind: type, page: str) -> Iterator[str]:
+def _members(kind: type, page: str) -> Iterator[tuple[str, str]]:
     """Public methods and properties, in the order of the code, with those that it has from classes of ours."""
     seen = {*vars(Value)} if issubclass(kind, Value) else set()  # by which our own rooms read a question
     for home in (one for one in kind.__mro__ if one.__module__.startswith("dpselect")):
@@ -82,16 +88,17 @@ def _members(kind: type, page: str) -> Iterator[str]:
                 continue
             seen.add(name)
             if issubclass(kind, Enum) and name in kind.__members__:
-                yield _fenced(4, "attribute", name, f":value: {kind[name].value!r}")
+                yield name, _fenced(4, "attribute", name, f":value: {kind[name].value!r}")
             elif isinstance(raw, property) and raw.fget is not None:
-                yield _described("property", name, raw.fget, page, _returned(raw.fget))
+                yield name, _described("property", name, raw.fget, page, _returned(raw.fget))
             elif isinstance(raw, staticmethod):
-                yield _described("method", name + _signature(raw.__func__), raw.__func__, page, ":staticmethod:\n\n")
+                shown = name + _signature(raw.__func__)
+                yield name, _described("method", shown, raw.__func__, page, ":staticmethod:\n\n")
             elif isinstance(raw, classmethod):
                 shown = name + _signature(raw.__func__, bound=True)
-                yield _described("method", shown, raw.__func__, page, ":classmethod:\n\n")
+                yield name, _described("method", shown, raw.__func__, page, ":classmethod:\n\n")
             elif inspect.isfunction(raw):
-                yield _described("method", name + _signature(raw, bound=True), raw, page)
+                yield name, _described("method", name + _signature(raw, bound=True), raw, page)
 
 
 def _described(heading: str, shown: str, what: Any, page: str, more: str = "") -> str:

@@ -35,7 +35,7 @@ NOT_CHECKED = (
 
 @dataclass(frozen=True)
 class Check:
-    """What was found: of the promise, and of the payment where a ledger was given."""
+    """The result of `check`: of the promise, and of the payment if a ledger was given."""
 
     promise: str
     findings: tuple[Finding, ...]
@@ -43,12 +43,12 @@ class Check:
 
     @property
     def verdict(self) -> Verdict:
-        """Does the release match what its question would give?"""
+        """Whether the release matches the plan of its question."""
         return worst(self.findings)
 
     @property
     def paid(self) -> Verdict | None:
-        """Did the ledger pay for exactly this release, and enough? None where no ledger was given."""
+        """Whether the ledger was charged enough for exactly this release. None if no ledger was given."""
         return None if self.payment is None else worst(self.payment)
 
     def __str__(self) -> str:

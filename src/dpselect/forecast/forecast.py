@@ -60,10 +60,9 @@ class ForecastRow:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Forecast(Tabular):
-    """The expected answers of every mechanism at every epsilon. No data was read, no budget was spent.
+    """The expected answers of every mechanism at every epsilon. No data was read, and no budget was spent.
 
-    Iterable over its rows, with their number as its length. `assumed` holds the parameters, `sentences` say how to
-    read it.
+    It iterates over its rows. `assumed` has the parameters, and `sentences` explain how to read it.
     """
 
     question: str
@@ -80,7 +79,7 @@ class Forecast(Tabular):
     # ---- other forms --------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Json]:
-        """JSON types only: question, data_read and spent (always nothing), assumed, rows, notes."""
+        """Return JSON types: question, data_read and spent (always nothing), assumed, rows, notes."""
         return {
             "question": self.question,
             "data_read": False,
@@ -91,20 +90,21 @@ class Forecast(Tabular):
         }
 
     def to_json(self) -> str:
-        """The same as JSON text."""
+        """Return the same as JSON text."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def to_columns(self) -> dict[str, list[object]]:
-        """One column for each field of a row."""
+        """Return one column for each field of a row."""
         columns: dict[str, list[object]] = {
             name: [getattr(row, name) for row in self.rows] for name in ForecastRow.__dataclass_fields__
         }
         return {**columns, "epsilon": [shown(row.epsilon) for row in self.rows]}
 
     def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
-        """Three charts of a line for each method against epsilon, which a notebook shows and `save` writes as SVG.
+        """Return three charts with a line for each method against epsilon; `save` writes them as SVG.
 
-        `ax` draws them on three of Matplotlib's axes too.
+        Args:
+            ax: Three Matplotlib axes to draw on too.
         """
         from dpselect.forecast.picture import Point, picture
 

@@ -105,7 +105,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """The part of the budget that no question has taken, from 0 to 1."""
+        """The unused part of the budget, from 0 to 1."""
         return rounded_part(1 - self._promise.part(self._taken.total))
 
     def left_for(self, plan: Priced | Release) -> int:

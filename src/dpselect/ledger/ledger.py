@@ -258,7 +258,7 @@ class Ledger:
         return changed[0] if len(changed) == 1 else min(changed, key=lambda standing: standing.left)
 
     def pending(self) -> Iterator[Pending]:
-        """Every reservation that nobody has closed, oldest first: of questions at work, and of those that died."""
+        """Return every open reservation, oldest first: of running questions, and of those that died."""
         after = 0
         while True:
             with self._reading() as journal:
@@ -269,7 +269,7 @@ class Ledger:
             after = page[-1].entry.number
 
     def give_back(self, reservation: Reservation | Pending) -> Standing:
-        """Free a reservation under which no row was read. If its question still lives, `start` will refuse it."""
+        """Free a reservation under which no row was read. A question that is still running is refused at `start`."""
         if isinstance(reservation, Pending):
             reservation = Reservation.of(reservation.entry)
         self._check_home(reservation)
@@ -311,7 +311,7 @@ class Ledger:
             return journal.released(dataset, question)
 
     def entry(self, number: int) -> Entry | None:
-        """One entry, unchanged since it was written."""
+        """Return one entry, unchanged since it was written."""
         with self._reading() as journal:
             return journal.entry(number)
 
@@ -360,7 +360,7 @@ class Ledger:
             return journal.standings(account, meant)
 
     def balance(self, account: Account) -> Balance:
-        """What the analyst was granted and used, as amounts."""
+        """Return what the analyst was granted and used, as amounts."""
         with self._moment() as journal:
             granted, (own, _) = journal.quota(account), journal.used(account, ALWAYS)
             return Balance(account, granted, own.spent, own.reserved)
@@ -371,17 +371,17 @@ class Ledger:
             return journal.find_quota(account) is not None
 
     def balances(self) -> list[Balance]:
-        """The same of every analyst, by data set and name."""
+        """Return the balance of every analyst, by data set and name."""
         with self._moment() as journal:
             return journal.balances()
 
     def data_account(self, dataset: str) -> DataAccount:
-        """What is promised about the data of this name."""
+        """Return the promise for the data of this name."""
         with self._reading() as journal:
             return journal.data(dataset)
 
     def data_accounts(self) -> list[tuple[DataAccount, dict[str, Used]]]:
-        """What is promised about all data, and what was used of it, by period."""
+        """Return the promise for each data set, and what was used of it, by period."""
         with self._moment() as journal:
             used = sorted(journal.all_used().items(), key=lambda one: one[0][1])
             found: list[tuple[DataAccount, dict[str, Used]]] = []
@@ -392,7 +392,7 @@ class Ledger:
             return found
 
     def entries(self, account: Account | None = None) -> Iterator[Entry]:
-        """All entries, or those of one account, oldest first."""
+        """Return all entries, or those of one account, oldest first."""
         after = 0
         while True:
             with self._reading() as journal:
@@ -404,7 +404,7 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """The digest of the last entry: noted elsewhere, it shows later that nothing before it was changed."""
+        """The digest of the last entry. Note it elsewhere: it shows later that no earlier entry was changed."""
         with self._reading() as journal:
             return journal.meta().head
 
@@ -415,16 +415,23 @@ class Ledger:
             return journal.meta().entries
 
     def verify(self, head: str | None = None) -> list[str]:
-        """Check every entry, sum and reference; the problems, one sentence each. `head`: a digest noted earlier."""
+        """Check every entry, sum and reference, and return the problems, one sentence each.
+
+        Args:
+            head: A digest that was noted earlier, which must still be in the ledger.
+        """
         with self._reading():
             return audit(self._opened(), head)
 
     def plot(
         self, *, analyst: str | None = None, data: str | None = None, ax: Axes | Iterable[Axes] | None = None
     ) -> Picture:
-        """The part of each budget that is used after every entry, as steps; `save` writes the picture as SVG.
+        """Return a picture of the used part of each budget after every entry; `save` writes it as SVG.
 
-        Of all data and analysts, or of those that are named. `ax` draws it on Matplotlib's axes too.
+        Args:
+            analyst: Only this analyst.
+            data: Only this data set.
+            ax: Matplotlib axes to draw on too.
         """
         from dpselect.ledger.spending import spending
 
@@ -433,7 +440,7 @@ class Ledger:
     # ---- lifetime -----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Give the file or the connection back; closing twice, or in a forked child, does nothing."""
+        """Close the file or the connection; closing twice, or in a forked child, does nothing."""
         if self._home != here():  # and take no lock: a fork may have copied it locked
             return
         with self._lock:

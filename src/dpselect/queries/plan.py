@@ -56,8 +56,7 @@ PLANS = {
 class Plan(ABC):
     """A question at a price, for data about which only a few facts are known; no row is read to make one.
 
-    `epsilon` and `delta` are what any answer costs at most, `method` is what answers. ParameterError where question,
-    price and facts do not go together.
+    Raises ParameterError if question, price and facts do not fit together.
     """
 
     verb: ClassVar[str]
@@ -118,7 +117,7 @@ class Plan(ABC):
     @property
     @abstractmethod
     def method(self) -> str:
-        """What answers."""
+        """The method that answers."""
 
     @property
     @abstractmethod
@@ -127,7 +126,7 @@ class Plan(ABC):
 
     @property
     def reason(self) -> str:
-        """Why this method; of most questions there is one."""
+        """Why this method was chosen, if there was a choice."""
         return ""
 
     def __str__(self) -> str:
@@ -140,7 +139,7 @@ class Plan(ABC):
 
     @property
     def epsilon(self) -> Fraction:
-        """What any answer costs at most, where one promise is kept account of."""
+        """The most epsilon that any answer costs."""
         return self.price.epsilon
 
     @abstractmethod
@@ -219,7 +218,7 @@ class Plan(ABC):
 
     @property
     def ceiling(self) -> ApproxDP:
-        """The price of any answer, as one (epsilon, delta)."""
+        """The most that any answer costs, as one (epsilon, delta)."""
         return self.price.approx
 
     def steps(self, release: Release) -> Sequence[Steps]:  # noqa: ARG002
@@ -286,13 +285,13 @@ class Plan(ABC):
         return found | {name: facts[name] for name in cls.takes}
 
     def to_dict(self) -> dict[str, Json]:
-        """The plan in JSON types: the verb, what is asked, the price, and facts. Numbers are exact, as text."""
+        """Return the plan in JSON types: the verb, the parameters, the price, and facts. Numbers are exact, as text."""
         self._refuse_own_values()
         return {**self.question.to_dict(), **self.payment.flat_json(), **self.facts.flat_json()}
 
     @staticmethod
     def from_dict(found: Mapping[str, Json]) -> Plan:
-        """The plan that `to_dict` wrote, or that somebody else wrote by docs/queries.md: checked as any other."""
+        """Return the plan of a dict such as `to_dict` returns (docs/queries.md), checked like any other."""
         question, payment, facts = parts_of(found)
         return kind(question.verb)(question=question, payment=payment, facts=facts)
 

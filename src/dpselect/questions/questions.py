@@ -59,7 +59,7 @@ class Question(Value):
         return cls.verb
 
     def to_dict(self) -> dict[str, Json]:
-        """The question in JSON types: its verb, and all that is not as it is by default. Numbers are exact, as text."""
+        """Return the question in JSON types: its verb, and what differs from the defaults. Numbers are exact texts."""
         return {"verb": self.verb, **self.flat_json()}
 
     @staticmethod

@@ -33,9 +33,10 @@ class Picture:
         return names(self.panels)
 
     def svg(self, theme: str = "auto") -> str:
-        """The picture as SVG, which loads nothing.
+        """Return the picture as SVG, which loads nothing.
 
-        `theme` is light, dark, or auto: as the reader's system, or the page that the file is on, prefers.
+        Args:
+            theme: "light", "dark", or "auto", which follows the reader's system or page.
         """
         from dpselect.release import svg
 
@@ -49,7 +50,12 @@ class Picture:
         return f"<div><style>{svg.STYLE}</style>{shown}</div>" if style else shown
 
     def save(self, path: str | os.PathLike[str], theme: str = "auto") -> None:
-        """The SVG as a file, whose name must end in .svg."""
+        """Write the SVG to a file, whose name must end in .svg.
+
+        Args:
+            path: The file.
+            theme: "light", "dark", or "auto", which follows the reader's system or page.
+        """
         from dpselect.release.files import save
 
         if Path(path).suffix.lower() != ".svg":

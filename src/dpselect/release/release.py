@@ -90,22 +90,22 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def labels(self) -> list[Label_co]:
-        """The selected items themselves, best first."""
+        """The selected items, best first."""
         return [item.item for item in self.items]
 
     @property
     def ranked(self) -> bool:
-        """Do the items come in an order that says something?"""
+        """Whether the order of the items is a ranking."""
         return self.kind is not Kind.SET
 
     @property
     def complete(self) -> bool:
-        """Are there as many items as were asked for? False where bottom, or a lack of discovered items, came first."""
+        """Whether there are as many items as asked for. False if bottom was drawn or too few were discovered."""
         return self.ended is Ended.FULL
 
     @property
     def found(self) -> tuple[int, ...]:
-        """How many items there are, of each group by itself that has any where the question was asked by group."""
+        """The number of items; for a question by group, one number for each group that has any."""
         if self.groups is None:
             return (len(self.items),)
         from dpselect.release.groups import told_apart
@@ -115,7 +115,7 @@ class Release(Tabular, Generic[Label_co]):
     # ---- other forms --------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Json]:
-        """The release in JSON types: items, complete, accuracy, privacy, secure, exact, and charged by a budget."""
+        """Return the release in JSON types: items, complete, accuracy, privacy, secure, exact, and the charge."""
         from dpselect.release import serialization
 
         return serialization.to_dict(**vars(self))
@@ -149,9 +149,11 @@ class Release(Tabular, Generic[Label_co]):
     @overload
     def to_csv(self, path: Place, *, escape: bool = True) -> None: ...
     def to_csv(self, path: Place | None = None, *, escape: bool = True) -> str | None:
-        """The table as comma-separated values, in a file or as text.
+        """Return the table as comma-separated values, or write it to a file.
 
-        Labels that a spreadsheet would run as formulas begin with an apostrophe, unless `escape` is False.
+        Args:
+            path: The file; without one the text is returned.
+            escape: Put an apostrophe before labels that a spreadsheet would run as formulas.
         """
         from dpselect.release import files
 
@@ -162,17 +164,17 @@ class Release(Tabular, Generic[Label_co]):
         return None
 
     def to_parquet(self, path: Place) -> None:
-        """The table as a Parquet file."""
+        """Write the table to a Parquet file."""
         from dpselect.release import files
 
         files.save(path, files.parquet_bytes(self.to_columns()))
 
     def to_columns(self) -> dict[str, list[object]]:
-        """Columns rank (but of a set), item and, where counts were released, count, low, high; quantiles: q, value.
+        """Return the table as columns: rank (not for a set), item and, if counts were released, count, low, high.
 
-        Items of several columns have one under the name of each. By group, the columns of groups come first. Where
-        items were selected by a weight the counts are sums, or by what they gained gains, and the column is called so:
-        counted_users, counted_sum or counted_gain where a bound keeps users, or a part of them, from counting.
+        Quantiles have q and value. Items of several columns have one column each. By group, the columns of groups come
+        first. Sums and gains are named counted_sum and counted_gain, and counts counted_users, if a bound keeps users,
+        or a part of them, from counting.
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
@@ -195,11 +197,14 @@ class Release(Tabular, Generic[Label_co]):
         return {**groups.to_columns(self.items, self._names), **columns, **users}
 
     def plot(self, *, ax: Axes | Iterable[Axes] | None = None) -> Picture:
-        """The picture of the answer, which a notebook shows and `save` writes as SVG.
+        """Return a picture of the answer, which a notebook shows and `save` writes as SVG.
 
-        Bars of the noisy counts, a panel for each group; of quantiles a row of dots, one for each group, and of nine or
-        more the steps of their distribution; of a top k without counts its ranks, with the bound that they share. `ax`
-        draws it on Matplotlib's axes too, one for each panel.
+        It has bars of the noisy counts, with a panel for each group; for quantiles a row of dots for each group, or
+        from nine quantiles on the steps of their distribution; for a top k without counts its ranks and the bound that
+        they share.
+
+        Args:
+            ax: Matplotlib axes to draw on too, one for each panel.
         """
         from dpselect.release import charts
 
@@ -210,17 +215,17 @@ class Release(Tabular, Generic[Label_co]):
         return found.on(ax)
 
     def to_markdown(self) -> str:
-        """The table for a README or an issue, followed by how good it is, who counted and what it cost."""
+        """Return the table in Markdown, with its accuracy, who counted and its price."""
         from dpselect.release import brief
 
         below = brief.lines(self, apart=bool(self._remark()))
         return "\n\n".join([self._table().markdown(), *map(escaped, below)]) + "\n"
 
     def to_registry(self) -> str:
-        """A draft for the public register of deployments (opendp/deployments-registry-data), as YAML.
+        """Return a draft for the public register of deployments (opendp/deployments-registry-data), as YAML.
 
-        It says what the release knows of itself; what only its curator knows stands in brackets, to be filled in.
-        Nothing but the release is read. ParameterError for a release that was made with draws for tests.
+        It contains what the release states; what only its curator knows is left in brackets. Raises ParameterError for
+        a release that was made with test draws.
         """
         from dpselect.release import registry
 
@@ -246,17 +251,17 @@ class Release(Tabular, Generic[Label_co]):
         return self._brief().text()
 
     def explain(self) -> str:
-        """All that is to be said: the table, how good it is, the promise, who counted, and how it was found."""
+        """Return the whole answer as text: the table, its accuracy, the promise, who counted, how it was found."""
         return self._leaflet().text()
 
     @property
     def notes(self) -> list[str]:
-        """All that must be said beside the items, as lines for a person."""
+        """Everything but the items, as lines of text."""
         return self._leaflet().notes
 
     @property
     def summary(self) -> list[str]:
-        """What `print` says beside the items, as lines for a person."""
+        """What `print` shows apart from the items, as lines of text."""
         return self._brief().notes
 
     def _brief(self) -> Leaflet:
@@ -374,13 +379,13 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def weight(self) -> str | None:
-        """The column by whose sums items were selected; None where it was by numbers of users."""
+        """The column by whose sums items were selected; None if by numbers of users."""
         column = self.privacy.parameters.get("by_weight")
         return column if isinstance(column, str) else None
 
     @property
     def compared(self) -> str | None:
-        """From which periods to which others items gained users; None where they were not selected by that."""
+        """The periods between which items gained users; None if items were not selected by gains."""
         if "compared_with" not in self.privacy.parameters:
             return None
         from dpselect.release.gains import between
@@ -389,7 +394,7 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def of_domain(self) -> bool:
-        """Are these the counts of a whole domain, in its own order?"""
+        """Whether these are the counts of a whole domain, in its own order."""
         return self.privacy.mechanism.startswith("Histogram")
 
     @property
@@ -398,10 +403,7 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def unit(self) -> str:
-        """What counts count: users, or counted users where bounds cut, and in place of users those gained or a weight.
-
-        Intervals are of these.
-        """
+        """What counts and intervals count: users, or counted users if a bound cuts, or gains, or a weight."""
         return unit_of(self.privacy.parameters)
 
     @property

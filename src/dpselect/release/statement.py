@@ -58,12 +58,11 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Item(Generic[Label_co]):
-    """One released item, its place (1 is the best; None in a set) and its noisy count where counts were asked for.
+    """One released item, its rank (1 is the best; None in a set) and its noisy count if counts were asked for.
 
-    The number of users that were counted lies from `low` to `high`, as `Release.accuracy` says; `Release.unit` says
-    whether these are all. Where items were selected by a weight, all three are sums, in the weight's own unit. Where
-    the question was asked by group, `group` has the values of its columns, and the rank is that within the group.
-    `measures` has the measures that were asked for, in their order.
+    The number of counted users is between `low` and `high`, with the confidence that `Release.accuracy` states. Items
+    that were selected by a weight have sums, in its own unit. For a question by group, `group` has the values of its
+    columns, and the rank is within the group. `measures` has the measures in the order of the question.
     """
 
     item: Label_co
@@ -77,9 +76,9 @@ class Item(Generic[Label_co]):
 
 @dataclass(frozen=True)
 class Statement:
-    """What is promised: (epsilon, delta)-DP for one `unit` against `neighbors`, by which mechanism and theorem.
+    """The promise: (epsilon, delta)-DP for one `unit` against `neighbors`, by which mechanism and theorem.
 
-    `sentences` say in plain English what was assumed, what the threshold was and why this method was taken.
+    `sentences` state in plain English the assumptions, the threshold and the reason for the method.
     """
 
     epsilon: Fraction
@@ -132,9 +131,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a budget was charged for a release: one sentence, and the numbers in it.
+    """What a budget was charged for a release: one sentence, and its numbers.
 
-    `price` is what any answer to the question costs at most, at the order of the `payer`'s account; no file has it.
+    `price` is the most that any answer to the question costs, at the order of the `payer`'s account; it is not stored.
     """
 
     sentence: str

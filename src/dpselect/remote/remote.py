@@ -89,11 +89,11 @@ class Remote:
         return RemoteDataset(self._wire, name, item=item, max_items_per_user=max_items_per_user)
 
     def me(self) -> dict[str, Json]:
-        """Who asks, as the gateway knows them: name, role, and the names of data."""
+        """Return your name, role and data, as the gateway knows them."""
         return _object(self._wire.get("/v1/me"))
 
     def described(self) -> list[dict[str, Json]]:
-        """The data that may be asked, with all that their owner declared."""
+        """Return the data that you may ask about, with everything that their owner declared."""
         return _rows(self._wire.get("/v1/data"), "data")
 
     def plan(
@@ -121,11 +121,11 @@ class Remote:
         return _object(self._wire.post("/v1/price", _body(self._about(data), question, price)))
 
     def budget(self) -> list[dict[str, Json]]:
-        """What is promised about each data set, and what is left of it and of one's own part."""
+        """Return the promise for each data set, what is left of it, and what is left of your quota."""
         return _rows(self._wire.get("/v1/budget"), "budgets")
 
     def questions(self) -> list[dict[str, Json]]:
-        """The questions that were asked last, newest first."""
+        """Return the latest questions, newest first."""
         return _rows(self._wire.get("/v1/questions"), "questions")
 
     def question(self, question: str) -> dict[str, Json]:
@@ -143,7 +143,7 @@ class Remote:
         return _object(self._wire.delete(path, patience=self._wire.patience))
 
     def answers(self) -> list[dict[str, Json]]:
-        """The answers about data that one may ask, also those that others have paid for."""
+        """Return the answers about data that you may use, including those that others paid for."""
         return _rows(self._wire.get("/v1/answers"), "answers")
 
     def answer(self, answer: str) -> Release:
