@@ -108,7 +108,7 @@ def test_the_page_has_all_of_it_and_needs_nothing_else(path: Path) -> None:
         assert f"<h2>{heading}</h2>" in text
     assert EVIL in read.text
     assert "top_k k=2 epsilon=0.1 from user=user item=artist where=country = '<DE>'" in read.text
-    assert "40 % of the promise is used. 1 of 4 questions were answered, 1 answer was given again" in read.text
+    assert "40 % of the promise is used. 1 of 4 questions were answered, 1 answer was repeated for free" in read.text
     assert "clean." in read.text
     assert "svg" in read.tags
     assert "Nothing renews by itself" in read.text
@@ -118,7 +118,7 @@ def test_a_record_by_period(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "x") as ledger:
         ledger.data("plays", 1, 0, period="month", time="day")
         empty: Any = report(ledger, "plays")
-        assert "Nothing was asked yet" in page(empty)
+        assert "No questions yet" in page(empty)
         ledger.grant(BOB, 1, 0)
         for names in ("2026-09", "2026-09..2026-10"):
             during = periods_of("day", "month", names, "UTC")

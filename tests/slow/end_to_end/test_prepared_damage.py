@@ -122,7 +122,7 @@ BROKEN: dict[str, Change] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_cannot_be_read_is_refused_before_anything_is_asked_or_paid(name: str, copy: Path, tmp_path: Path) -> None:
     BROKEN[name](copy)
-    message = "cannot be read as prepared data\nhint: it may be damaged, or of another version: prepare the source"
+    message = "cannot be read as prepared data\nhint: it may be damaged or of another version: prepare the source"
     with dps.Ledger.create(tmp_path / "budget.db") as ledger:
         grant(ledger, dps.Account("default", "ann"), 10, "1e-3")
         before = len(list(ledger.entries()))

@@ -154,7 +154,7 @@ def test_without_locks_no_writer_overtakes_another(data: Path, monkeypatch: pyte
     monkeypatch.setattr(fcntl, "flock", flock)
     write(data.parent, 1)
     with (
-        pytest.raises(dps.OutputError, match=r"another process has written to .* meanwhile"),
+        pytest.raises(dps.OutputError, match=r"another process has changed .* meanwhile"),
         draft(str(data), add=True),
     ):
         add(data, 1)
