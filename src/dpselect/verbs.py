@@ -77,6 +77,7 @@ class Verbs(ABC):
             method: The method, if dpselect should not choose it: a name, or Method(...).
 
         Example:
+            >>> from dpselect import Dataset
             >>> plays = {"user": [*range(300), *range(200)], "artist": ["Ada"] * 300 + ["Bo"] * 200}
             >>> Dataset(plays, user="user", item="artist").top_k(1, epsilon=1).labels
             ['Ada']
@@ -112,6 +113,7 @@ class Verbs(ABC):
             method: The method, if dpselect should not choose it: a name, or Method(...).
 
         Example:
+            >>> from dpselect import Dataset
             >>> words = {"user": range(300), "word": ["tea"] * 299 + ["rare"]}
             >>> Dataset(words, user="user", item="word").union(epsilon=1).labels
             ['tea']
@@ -144,6 +146,7 @@ class Verbs(ABC):
             method: The method, if dpselect should not choose it: a name, or Method(...).
 
         Example:
+            >>> from dpselect import Dataset
             >>> votes = {"user": range(500), "vote": ["yes"] * 400 + ["no"] * 100}
             >>> Dataset(votes, user="user", item="vote").choose(["yes", "no"], epsilon=1).labels
             ['yes']
@@ -231,6 +234,7 @@ class Verbs(ABC):
             by: Answer in every group: a column, several columns, or By(...).
 
         Example:
+            >>> from dpselect import Dataset
             >>> ages = {"user": range(500), "age": [20 + n % 41 for n in range(500)]}
             >>> Dataset(ages, user="user", item="age").quantile(0.5, epsilon=9, bounds=(0, 120), step=10).labels
             [40]

@@ -151,11 +151,11 @@ def test_rules_refuse_what_was_not_kept(tmp_path):
             pass
         return str(error.value)
 
-    assert "user must be user, for whom" in refused(user="item", item="item")
+    assert "user must be user, for which" in refused(user="item", item="item")
     assert "of which the month was" in refused(where="zoned > '2026-01-01'")
     assert "period must be month or quarter or year" in refused(periods=periods_of("zoned", "day", "2026-10-01", "UTC"))
     assert "timezone must be UTC" in refused(periods=periods_of("zoned", "month", "2026-10", "Europe/Berlin"))
-    assert "time must be the column whose" in refused(periods=periods_of("day", "month", "2026-10", "UTC"))
+    assert "time must be the column of the prepared periods" in refused(periods=periods_of("day", "month", "2026-10", "UTC"))
 
 
 def test_a_period_is_no_domain(tmp_path):

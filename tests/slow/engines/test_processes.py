@@ -35,7 +35,7 @@ def test_a_file_that_the_caller_has_open_keeps_its_lock(tmp_path, read_only):
     soft.symlink_to(file)
     connection = duckdb.connect(str(file), read_only=read_only)
     for source in (file, linked, soft):
-        with pytest.raises(DataError, match="give the connection itself as the source"):
+        with pytest.raises(DataError, match="pass that connection as the source"):
             opened(str(source))
         with opened(connection) as engine, pytest.raises(DataError, match="cannot be opened"):
             engine.check(Column(str(source), "item", table="t"))

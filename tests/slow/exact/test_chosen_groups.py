@@ -143,7 +143,7 @@ def test_what_is_said_is_what_was_done():
     assert said.parameters["epsilon_of_max_groups"] == 2
     assert said.sentences[-1] == (
         "max_groups_per_user = 2 was chosen privately, with 1/20 of epsilon, so that 9 of 10 users are in no more "
-        "groups, as far as its noise allows: with a few thousand users it is mostly luck, and 2 is the most."
+        "groups. The choice is noisy, and with a few thousand users mostly random; at most 2 can be chosen."
     )
     alone = query.ready(Held((("p",),) * 60))(SeededDraws(1), None)
     assert alone.privacy.parameters["max_groups_per_user"] == 1

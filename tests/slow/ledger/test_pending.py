@@ -53,7 +53,7 @@ def test_what_may_have_read_stays_spent(ledger: Ledger, ann: Account) -> None:
     (pending,) = ledger.pending()
     assert pending.may_have_read
     for which in (pending, reservation):
-        with pytest.raises(LedgerError, match="under reservation 3 rows may have been read\nhint: it stays spent"):
+        with pytest.raises(LedgerError, match="rows may have been read under reservation 3\nhint: it stays spent"):
             ledger.give_back(which)
     ledger.abandon(reservation)
     assert ledger.balance(ann).reserved == HALF
@@ -73,7 +73,7 @@ def test_what_may_have_read_stays_spent(ledger: Ledger, ann: Account) -> None:
 def test_nothing_is_settled_that_was_not_started(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, "1e-6")
     reservation = ledger.reserve(ann, HALF, "{}")
-    with pytest.raises(ValueError, match="is started before it is settled"):
+    with pytest.raises(ValueError, match="must be started before it is settled"):
         ledger.settle(reservation, HALF, "[]")
     assert ledger.balance(ann).reserved == HALF
 
@@ -90,18 +90,21 @@ def test_the_tables_themselves_close_a_reservation_once(ledger: Ledger, ann: Acc
 # ---- what verify says -------------------------------------------------------------------------------------
 
 IMPOSSIBLE = {
-    "read twice": ([(EntryKind.READ, 3), (EntryKind.READ, 3)], "entry 5 marks as reading what is no open reservation"),
-    "read after the return": ([(EntryKind.RETURN, 3), (EntryKind.READ, 3)], "entry 5 marks as reading what is no open"),
+    "read twice": ([(EntryKind.READ, 3), (EntryKind.READ, 3)], "entry 5 marks as reading something other than"),
+    "read after the return": (
+        [(EntryKind.RETURN, 3), (EntryKind.READ, 3)],
+        "entry 5 marks as reading something other than",
+    ),
     "returned after reading": (
         [(EntryKind.READ, 3), (EntryKind.RETURN, 3)],
-        "entry 5 gives back what is no open reservation",
+        "entry 5 gives back something other than an open reservation",
     ),
     "returned twice": (
         [(EntryKind.RETURN, 3), (EntryKind.RETURN, 3)],
-        "entry 5 gives back what is no open reservation",
+        "entry 5 gives back something other than an open reservation",
     ),
-    "a grant returned": ([(EntryKind.RETURN, 2)], "entry 4 gives back what is no open reservation"),
-    "a promise returned": ([(EntryKind.RETURN, 1)], "entry 4 gives back what is no open reservation"),
+    "a grant returned": ([(EntryKind.RETURN, 2)], "entry 4 gives back something other than an open reservation"),
+    "a promise returned": ([(EntryKind.RETURN, 1)], "entry 4 gives back something other than an open reservation"),
     "settled unread": ([(EntryKind.SETTLE, 3)], "entry 4 settles a question that was never marked as reading"),
     "settled after the return": ([(EntryKind.RETURN, 3), (EntryKind.SETTLE, 3)], "entry 5 settles no open reservation"),
 }
@@ -129,7 +132,7 @@ def test_a_return_of_somebody_elses_reservation_is_named(ledger: Ledger, ann: Ac
     ledger.reserve(ann, HALF, "{}")
     with ledger._writing() as (journal, end):
         journal.append(end, Draft(EntryKind.RETURN, Account("plays", "bob"), ZERO, refers_to=3))
-    assert "entry 4 gives back what is no open reservation of this account" in ledger.verify()[0]
+    assert "entry 4 gives back something other than an open reservation of this account" in ledger.verify()[0]
 
 
 class ForgetfulSums(Sums):
@@ -238,7 +241,7 @@ def test_what_comes_in_the_middle_of_a_change_leaves_no_half_of_it(
 
     with monkeypatch.context() as patched:
         patched.setattr(Journal, inside, interrupted)
-        with pytest.raises(LedgerError, match="used in the middle of a change, which was not made"):
+        with pytest.raises(LedgerError, match="used during a change, which was not made"):
             ledger.settle(reservation, ZERO, None)
     assert ledger.verify() == []
     assert ledger.balance(ann).reserved == HALF

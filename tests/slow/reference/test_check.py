@@ -387,7 +387,7 @@ def test_another_question_than_was_asked_is_found(changed, verdict, written):
 def test_a_release_that_does_not_say_what_was_asked_is_not_confirmed(written):
     found = dps.check(replace(RELEASES["unknown"], question=None))
     assert found.verdict is STATED
-    assert "does not say what was asked" in str(found)
+    assert "does not contain its question" in str(found)
     text = json.loads(RELEASES["unknown"].to_json())
     with pytest.raises(dps.DataError, match="holds no release"):
         dps.check(written({**text, "question": []}))
@@ -454,7 +454,7 @@ def test_accuracy_that_cannot_be_planned_is_named():
     release = dps.Dataset({"user": [1], "item": [1]}, user="user", item="item").top_k(1, domain=[1, "1"], epsilon=9)
     found = dps.check(release)
     assert found.verdict is FOLLOWS
-    assert "all other fields agree, but how good it is rests on" in str(found)
+    assert "all other fields agree, but its accuracy depends on" in str(found)
     assert "all its fields agree" in str(dps.check(RELEASES["peeling"]))
 
 

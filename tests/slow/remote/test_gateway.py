@@ -55,7 +55,7 @@ def test_plan_price_and_answer_agree(remote: dps.Remote) -> None:
     assert remote.wait(str(newest["id"])) == release
     names = [one["id"] for one in remote.answers() if one["question"] == newest["question"]]
     assert [remote.answer(str(name)).items for name in names] == [release.items]
-    with pytest.raises(dps.GatewayError, match="no longer be taken back") as found:
+    with pytest.raises(dps.GatewayError, match="no longer be cancelled") as found:
         remote.cancel(str(newest["id"]))
     assert found.value.kind == "state"
 
