@@ -28,7 +28,7 @@ INTRODUCTION = """\
 # Gallery
 
 Every picture that dpselect draws, with the call that makes it, using the data of `dpselect demo`.
-`./dev bench gallery` generates this page with new noise, so numbers differ each time.
+Noise is random, so your numbers will differ.
 
 `plot` returns a picture and needs no other package.
 
