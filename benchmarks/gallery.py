@@ -28,7 +28,7 @@ INTRODUCTION = """\
 # Gallery
 
 Every picture that dpselect draws, with the call that makes it, using the data of `dpselect demo`.
-`./dev bench gallery` makes this page; draws are private, so numbers differ each time.
+Noise is random, so your numbers will differ.
 
 `plot` returns a picture and needs no other package.
 
@@ -87,13 +87,13 @@ PICTURES = (
     Picture(
         "groups",
         "The top k of every group",
-        "A panel for each of the first 12 groups, each with its own scale.",
+        "One panel for each of the first 12 groups, with its own scale.",
         'artists.top_k(5, epsilon=1, by=dps.By("country", groups=["France", "Germany", "Japan"]), counts=True).plot()',
     ),
     Picture(
         "sums",
         "The largest sums",
-        "Items by the minutes that their users played, at most 60 of each user.",
+        "Items by minutes played; a user adds at most 60 to each.",
         'artists.top_k(8, epsilon=1, score=dps.Total("minutes", at_most=60), counts=True).plot()',
     ),
     Picture(
@@ -117,9 +117,9 @@ PICTURES = (
     Picture(
         "distribution",
         "Many quantiles: a distribution",
-        "With nine or more quantiles: steps of the share of users up to each value, and bars between round numbers, in "
-        "which users between two quantiles are spread evenly.\n"
-        "A step's error is given in users, as their number is private.",
+        "With nine or more quantiles, steps show the share of users up to each value, and bars between round numbers "
+        "spread the users between two quantiles evenly.\n"
+        "A step's error is given in users, because their number is private.",
         "minutes.quantile([place / 20 for place in range(1, 20)], bounds=(0, 60), step=1, epsilon=1).plot()",
     ),
     Picture(
@@ -132,7 +132,7 @@ PICTURES = (
     Picture(
         "forecast",
         "A forecast",
-        "What to expect of each method at each epsilon, without data or budget.",
+        "What to expect from each method at each epsilon, without data or budget.",
         "people = dps.Population(5_000, items=1_000)\n"
         'dps.TopK(10).forecast(people, max_items_per_user=10, epsilon=["0.1", "0.3", 1]).plot()',
     ),
@@ -140,7 +140,7 @@ PICTURES = (
         "ledger",
         "The spending of a ledger",
         "How much of each budget is used after each entry; `dpselect ledger show --plot` draws the same.\n"
-        "A line falls where an answer cost less than was reserved.",
+        "A line falls when an answer cost less than its reserve.",
         "ledger.plot()",
     ),
 )
