@@ -89,7 +89,7 @@ class Facts(Value):
     exclude: Listed | Column | None = param(
         LISTED,
         default=None,
-        help="items that are never returned: [their rows do not count](data.md#items-that-must-not-come-back)",
+        help="items that are never returned: [their rows do not count](data.md#items-to-leave-out)",
     )
     ngrams: int | Sequence[int] | None = param(
         LEVELS, default=None, help="for a text: the shortest and the longest n-grams; default: single words"
