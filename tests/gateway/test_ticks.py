@@ -189,9 +189,9 @@ def test_one_slip_doubles_the_ticks_of_all_that_run_and_follow_and_is_counted_on
     assert after is not None
     assert after.window == 8.0
     store.declare("plays", Fraction(1))
-    assert store.late("plays") == 1, "a start with the same settings forgets nothing"
+    assert store.slips_of("plays") == 1, "a start with the same settings forgets nothing"
     store.declare("plays", Fraction(2))
-    assert store.late("plays") == 0
+    assert store.slips_of("plays") == 0
 
 
 def test_no_question_begins_when_its_tick_would_be_over_an_hour(store: Jobs) -> None:
@@ -229,8 +229,8 @@ def test_of_several_that_are_late_at_once_one_misses_its_turn(
     found, clock, at_work = late
     for at, missed in ((0.7, 0), (0.8, 1), (0.9, 1), (1.6, 2)):
         clock.at = at
-        found.runner.tell_late()
-        assert sum(turn.missed for _, turn in at_work) == missed == found.jobs.late("plays")
+        found.runner.record_slips()
+        assert sum(turn.missed for _, turn in at_work) == missed == found.jobs.slips_of("plays")
 
 
 def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
@@ -241,7 +241,7 @@ def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
     ends = []
     for tenth in range(300):
         clock.at = tenth / 10
-        found.runner.tell_late()
+        found.runner.record_slips()
         for thread in threading.enumerate():
             if thread.name == "give-up":
                 thread.join()
@@ -249,7 +249,7 @@ def test_a_question_that_hangs_slips_twice_and_ends_while_its_work_goes_on(
         assert now is not None
         if now.state in FINAL:
             ends.append((clock.at, str(now.state), str((now.problem or {})["type"])))
-    assert found.jobs.late("plays") == 2 == turn.missed
+    assert found.jobs.slips_of("plays") == 2 == turn.missed
     assert ends[0] == (4.0, "failed", "/problems/late")
     with pytest.raises(TooLateError):
         turn.wait_to_settle()
@@ -261,7 +261,7 @@ def test_a_question_that_another_server_has_is_given_up_here_without_a_slip(
     found, clock, ((job, turn), _) = late
     found.jobs.change(job, server="another")
     clock.at = 0.8
-    found.runner.tell_late()
+    found.runner.record_slips()
     assert turn.given_up
     with pytest.raises(TooLateError):
         turn.wait_to_settle()

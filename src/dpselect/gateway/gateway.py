@@ -83,7 +83,14 @@ class Gateway:
         self.sources: Sources = Sources()
         self._watchers: set[Callable[[str], None]] = set()
         self.runner: Runner = Runner(
-            self.jobs, self.books, self.sources, self._again, self.log, self.metrics, self._changed, server.workers
+            self.jobs,
+            self.books,
+            self.sources,
+            self._question_of,
+            self.log,
+            self.metrics,
+            self._changed,
+            server.workers,
         )
         self._known, self._answers = Recent[tuple[AskedQuestion, Job]](PLANNED), Recent[Answer]()
         self._renewal = None if file is None else Renewal(file, self._renewed, self.log)
@@ -132,7 +139,7 @@ class Gateway:
         """The question of a body, checked, with its plan."""
         return asked(body, self.open_to(person), lambda data: self.books.paying(data, person))
 
-    def _again(self, job: Job) -> AskedQuestion:
+    def _question_of(self, job: Job) -> AskedQuestion:
         """The question of a job. What the settings no longer allow is refused, also if it was taken before."""
         person = self.people.named(job.analyst)
         if person is None:
@@ -152,7 +159,7 @@ class Gateway:
     def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
         free = not question.fresh and self.jobs.answer_to(self._key(question)) is not None
         standings = self.books.standings(question.settings, person, question.periods)
-        return limits.told(person, forecasts.price(question, standings, free=free))
+        return limits.priced(person, forecasts.price(question, standings, free=free))
 
     def _key(self, question: AskedQuestion) -> str:
         """By what two askings are the same."""
@@ -170,35 +177,39 @@ class Gateway:
         return job.to_dict()
 
     def ask(
-        self, person: Person, body: object, again: str | None = None, *, raw: bytes | None = None
+        self, person: Person, body: object, idempotency_key: str | None = None, *, raw: bytes | None = None
     ) -> dict[str, Json]:
         """Take a question: a job. The same question by the same person is the same job.
 
-        `again` is the caller's own key: a request that is sent twice is one. `raw` are the bytes that the body was read
-        from, by which it is recognised once it is answered; but for a share, which may be another price tomorrow.
+        `idempotency_key` is the caller's own: a request that is sent twice is one. `raw` are the bytes of the body, by
+        which it is recognised once it is answered; but for a share, which may be another price tomorrow.
         """
-        if again is not None and not (0 < len(again) <= LONGEST_KEY and again.isprintable()):
-            raise ParameterError("Idempotency-Key", f"be a text of 1 to {LONGEST_KEY} characters", came(again))
+        if idempotency_key is not None and not (
+            0 < len(idempotency_key) <= LONGEST_KEY and idempotency_key.isprintable()
+        ):
+            raise ParameterError(
+                "Idempotency-Key", f"be a text of 1 to {LONGEST_KEY} characters", came(idempotency_key)
+            )
         question = self.question(person, body)
-        job = self._taken(person, question, again)
+        job = self._taken(person, question, idempotency_key)
         of_today = isinstance(body, Mapping) and body.get("share") is not None
         if raw is not None and job.state is JobState.ANSWERED and not question.fresh and not of_today:
             self._known.put(_sent_by(person, raw), (question, job), len(json.dumps(job.body)))
         return job.to_dict()
 
-    def _taken(self, person: Person, question: AskedQuestion, again: str | None) -> Job:
+    def _taken(self, person: Person, question: AskedQuestion, idempotency_key: str | None) -> Job:
         """The job of a question. Nothing is remembered of one that is refused."""
         self.books.check_quota(question.settings, person)
         tick, key = self._tick(question), self._key(question)
-        sent = self._sent(person, again, question)
+        sent = self._sent(person, idempotency_key, question)
         if sent is not None:
             return sent
         same = None if question.fresh else self.jobs.same(person.name, key)
-        if same is not None and same.state is JobState.ANSWERED and again is None:
+        if same is not None and same.state is JobState.ANSWERED and idempotency_key is None:
             self.metrics.count("dpselect_repeats_total")
             return same
         if same is not None and same.state not in FINAL:
-            return self._joined(person, same, again, question)
+            return self._joined(person, same, idempotency_key, question)
         job = Job(
             id=fresh_key().hex(),
             analyst=person.name,
@@ -208,35 +219,35 @@ class Gateway:
             state=JobState.APPROVAL if question.settings.approve else JobState.QUEUED,
             asked_at=time.time(),
             tick=tick,
-            again=again,
+            idempotency_key=idempotency_key,
             fresh=question.fresh,
         )
         job = self._admitted(person, question, job)
         try:
             self.jobs.add(job)
         except LedgerError:
-            sent = self._sent(person, again, question)  # the same request came twice at once
+            sent = self._sent(person, idempotency_key, question)  # the same request came twice at once
             if sent is None:
                 raise
             return sent
         self.runner.wake()
         return job
 
-    def _sent(self, person: Person, again: str | None, question: AskedQuestion) -> Job | None:
+    def _sent(self, person: Person, idempotency_key: str | None, question: AskedQuestion) -> Job | None:
         """The job that came with this key."""
-        job = None if again is None else self.jobs.sent(person.name, again)
+        job = None if idempotency_key is None else self.jobs.sent(person.name, idempotency_key)
         if job is not None and job.body != question.body:
             raise Refused("key", "This idempotency key was used for another question. Nothing was asked.")
         return job
 
-    def _joined(self, person: Person, job: Job, again: str | None, question: AskedQuestion) -> Job:
+    def _joined(self, person: Person, job: Job, idempotency_key: str | None, question: AskedQuestion) -> Job:
         """A question that is under way, from now on also known by this key, unless it has one already."""
-        if again is None or job.again is not None:
+        if idempotency_key is None or job.idempotency_key is not None:
             return job
         try:
-            return self.jobs.change(job, again=again) or job
+            return self.jobs.change(job, idempotency_key=idempotency_key) or job
         except LedgerError:
-            sent = self._sent(person, again, question)  # the key came with two questions at once
+            sent = self._sent(person, idempotency_key, question)  # the key came with two questions at once
             if sent is None:
                 raise
             return sent
@@ -256,7 +267,7 @@ class Gateway:
             self.metrics.count("dpselect_repeats_total")
             self.metrics.count("dpselect_questions_total", 'state="answered"')
             return replace(job, state=JobState.ANSWERED, answer=paid.id, cost=cost(0.0, REPEATED, repeated=True))
-        if job.tick * 2.0 ** self.jobs.late(job.data) > LATEST:
+        if job.tick * 2.0 ** self.jobs.slips_of(job.data) > LATEST:
             raise Refused("unavailable", CLOSED)
         of_all, own = self.jobs.waiting(person.name)
         if own >= server.waiting_each:

@@ -53,7 +53,7 @@ class Job:
     asked_at: float
     tick: float  # seconds from its beginning to its end, where its data were never late
     slips: int = 0  # how often they were, each of which doubles that
-    again: str | None = None  # the caller's own key, by which a request that is sent twice is one
+    idempotency_key: str | None = None  # the caller's own key, by which a request that is sent twice is one
     fresh: bool = False
     started_at: float | None = None
     hold: int | None = None  # the reservation in the ledger

@@ -36,8 +36,8 @@ def must_wait(person: Person, share: Fraction) -> bool:
     return person.approve_above is not None and share > person.approve_above
 
 
-def told(person: Person, price: dict[str, Json]) -> dict[str, Json]:
-    """A price with what these say of it."""
+def priced(person: Person, price: dict[str, Json]) -> dict[str, Json]:
+    """A price, with whether these limits allow it."""
     share, free = Fraction(str(price["share"])), price["free"]
     said = None if free else too_much(person, share)
     if said is not None:

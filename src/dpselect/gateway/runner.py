@@ -57,7 +57,7 @@ class Runner:
             threading.Thread(target=self._work, name=f"question-{place}", daemon=True) for place in range(workers)
         ]
         self._watch = threading.Thread(target=self._recover, name="recover", daemon=True)
-        self._clock = threading.Thread(target=self._tell_late, name="clock", daemon=True)
+        self._clock = threading.Thread(target=self._find_late, name="clock", daemon=True)
 
     def start(self) -> None:
         """Begin."""
@@ -124,7 +124,7 @@ class Runner:
                 return
         finally:
             self._turns.pop(job.id, None)
-        self._told(job, turn, changes["state"])
+        self._announce(job, turn, changes["state"])
 
     def _answer(self, job: Job, turn: Turn) -> dict[str, Any]:
         """Ask the data, in their turn, from the quota of whoever asked."""
@@ -146,24 +146,24 @@ class Runner:
         answer = self._jobs.settled(job, paying.settle)
         return {"state": JobState.ANSWERED, "answer": answer, "cost": cost_of(release), "problem": None}
 
-    def _told(self, job: Job, turn: Turn, state: JobState) -> None:
-        """Whoever waits for a question hears that it has ended."""
+    def _announce(self, job: Job, turn: Turn, state: JobState) -> None:
+        """Wake who waits for the question, count it and log it."""
         self._changed(job.id)
         self._metrics.count("dpselect_questions_total", f'state="{state}"')
         # How long it took is not in the log: its tick is, which everybody sees.
         self._log("question", job=job.id, data=job.data, analyst=job.analyst, state=str(state), tick=turn.window)
 
-    def _tell_late(self) -> None:
+    def _find_late(self) -> None:
         """Give data whose question is late one more slip, when it is, and tell all that run."""
         while not self._over.wait(turns.LOOK):
             if self._turns:
                 try:
-                    self.tell_late()
+                    self.record_slips()
                 except Exception as error:  # the clock stays
-                    self._log.failed("who is late cannot be told", error)
+                    self._log.failed("late questions cannot be recorded", error)
                     self._over.wait(PAUSE)
 
-    def tell_late(self) -> None:
+    def record_slips(self) -> None:
         """The same, once."""
         self._refresh()
         for job, turn in list(self._turns.values()):
@@ -180,7 +180,7 @@ class Runner:
         """End a question whose work goes on; its worker is free when that ends."""
         changes = self._after_failure(job, problem("late", LATE))
         if changes is not None and self._put(job, changes):
-            self._told(job, turn, changes["state"])
+            self._announce(job, turn, changes["state"])
 
     def _refresh(self) -> None:
         """The slips of the questions that run, as they are by now."""

@@ -32,11 +32,12 @@ _SCHEMA = "dpselect_gateway"
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS job (
         id TEXT PRIMARY KEY, analyst TEXT NOT NULL, data TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
-        state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, slips {whole} NOT NULL, again TEXT,
+        state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, slips {whole} NOT NULL,
+        idempotency_key TEXT,
         fresh {whole} NOT NULL, started_at {whole}, hold {whole}, settle {whole}, answer TEXT, cost TEXT, problem TEXT,
         server TEXT, question TEXT
     )""",
-    "CREATE UNIQUE INDEX IF NOT EXISTS job_again ON job (analyst, again) WHERE again IS NOT NULL",
+    "CREATE UNIQUE INDEX IF NOT EXISTS job_key ON job (analyst, idempotency_key) WHERE idempotency_key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS job_asked ON job (analyst, asked_at)",
     "CREATE INDEX IF NOT EXISTS job_key ON job (key, analyst)",
     "CREATE INDEX IF NOT EXISTS job_open ON job (state) WHERE state IN ('approval', 'queued', 'running')",
@@ -130,9 +131,9 @@ class Jobs:
         """The job of this id."""
         return self._one("WHERE id = ?", (number,))
 
-    def sent(self, analyst: str, again: str) -> Job | None:
+    def sent(self, analyst: str, idempotency_key: str) -> Job | None:
         """The job that came with this key of the caller's."""
-        return self._one("WHERE analyst = ? AND again = ?", (analyst, again))
+        return self._one("WHERE analyst = ? AND idempotency_key = ?", (analyst, idempotency_key))
 
     def same(self, analyst: str, key: str) -> Job | None:
         """The last job of the same question by the same person that was not asked to be fresh."""
@@ -227,19 +228,19 @@ class Jobs:
         """The job as it runs from now on."""
         job = job_of(store.run(f"SELECT {COLUMNS} FROM job WHERE id = ?", (number,))[0])
         begun = {"state": JobState.RUNNING, "started_at": time.time(), "server": self.server}
-        after, found = cells(job, {**begun, "slips": self._late(store, job.data)})
+        after, found = cells(job, {**begun, "slips": self._slips_of(store, job.data)})
         given = ", ".join(f"{name} = ?" for name in found)
         store.run(f"UPDATE job SET {given} WHERE id = ?", [*found.values(), number])
         return after
 
     # ---- slips ----------------------------------------------------------------------------------------------
 
-    def late(self, data: str) -> int:
-        """How many slips a data set has: as often its ticks have doubled."""
+    def slips_of(self, data: str) -> int:
+        """How many slips a data set has: how often its ticks have doubled."""
         with self._using() as store:
-            return self._late(store, data)
+            return self._slips_of(store, data)
 
-    def _late(self, store: Store, data: str) -> int:
+    def _slips_of(self, store: Store, data: str) -> int:
         rows = store.run("SELECT value FROM setting WHERE name = ?", (f"late {data}",))
         return int(str(rows[0][0]).split()[1]) if rows else 0
 

@@ -52,7 +52,7 @@ def people(gateway: Gateway, person: Person) -> list[Found]:
 
 def described(gateway: Gateway, person: Person) -> list[Found]:
     """What the owner declared of the data that a person may use. Nothing in it was measured."""
-    return [data(one, gateway.jobs.late(one.name)) for one in gateway.open_to(person).values()]
+    return [data(one, gateway.jobs.slips_of(one.name)) for one in gateway.open_to(person).values()]
 
 
 def data(settings: DataSettings, late: int = 0) -> Found:
@@ -179,17 +179,17 @@ def record(gateway: Gateway, person: Person, name: str) -> Found:
     about = _data(gateway, person, name)
     with gateway.books.apart() as ledger:
         found = report(ledger, about.name)
-        return {**found, "verification": _told_to(person, found["verification"], [about.name], ledger)}
+        return {**found, "verification": _visible_to(person, found["verification"], [about.name], ledger)}
 
 
 def verification(gateway: Gateway, person: Person, head: str | None = None) -> Found:
     """The ledger checked from its first entry to its last."""
     with gateway.books.apart() as ledger:
         found = {"problems": [*ledger.verify(head)], "entries": ledger.count, "head": ledger.head}
-        return _told_to(person, found, gateway.open_to(person), ledger)
+        return _visible_to(person, found, gateway.open_to(person), ledger)
 
 
-def _told_to(person: Person, found: Any, names: Collection[str], ledger: Ledger) -> Found:
+def _visible_to(person: Person, found: Any, names: Collection[str], ledger: Ledger) -> Found:
     """A verification as far as it is about these data: the chain is one for all, and its problems may name others."""
     if person.data is None:
         return dict(found)

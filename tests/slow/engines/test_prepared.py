@@ -155,7 +155,9 @@ def test_rules_refuse_what_was_not_kept(tmp_path):
     assert "of which the month was" in refused(where="zoned > '2026-01-01'")
     assert "period must be month or quarter or year" in refused(periods=periods_of("zoned", "day", "2026-10-01", "UTC"))
     assert "timezone must be UTC" in refused(periods=periods_of("zoned", "month", "2026-10", "Europe/Berlin"))
-    assert "time must be the column of the prepared periods" in refused(periods=periods_of("day", "month", "2026-10", "UTC"))
+    assert "time must be the column of the prepared periods" in refused(
+        periods=periods_of("day", "month", "2026-10", "UTC")
+    )
 
 
 def test_a_period_is_no_domain(tmp_path):

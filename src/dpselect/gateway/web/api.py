@@ -157,11 +157,11 @@ async def price(request: Request) -> Response:
 )
 async def ask(request: Request) -> Response:
     """Ask. The answer is waited for at the address in Location."""
-    again, raw = request.headers.get("idempotency-key"), await request.body()
-    job: Any = request.state.gateway.at_hand(request.state.person, raw) if again is None else None
+    key, raw = request.headers.get("idempotency-key"), await request.body()
+    job: Any = request.state.gateway.at_hand(request.state.person, raw) if key is None else None
     if job is None:
         body, raw = await body_of(request)
-        job = await thinking(request, Gateway.ask, body, again, raw=raw)
+        job = await thinking(request, Gateway.ask, body, key, raw=raw)
     return written(job, 202, {"Location": f"/v1/questions/{job['id']}"})
 
 

@@ -72,7 +72,7 @@ def _gate(methods: dict[str, Route], rates: Rates) -> Callable[[Request], object
             await _admit(request, route, rates)
             return await route.handler(request)
         except Exception as error:
-            return _told(request, route, error)
+            return _problem_response(request, route, error)
 
     return gate
 
@@ -92,7 +92,7 @@ async def _admit(request: Request, route: Route, rates: Rates) -> None:
         raise Refused("role", f"Only {may} may do this; you are {person.role}.")
 
 
-def _told(request: Request, route: Route, error: Exception) -> Response:
+def _problem_response(request: Request, route: Route, error: Exception) -> Response:
     """A mistake as problem details; whatever else goes wrong is in the log."""
     details = of_error(error)
     if mistake(error) is None:

@@ -31,14 +31,14 @@ class Desk:
 
     def __init__(self) -> None:
         self._threads = CapacityLimiter(THREADS)
-        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._semaphores: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._line, self._held = Counter[str](), Counter[str]()
 
     async def run(self, name: str, call: Callable[..., V], *given: object, **more: object) -> V:
         """The same, in a thread, in its turn."""
         with _one_of(self._line, name, LINE, "requests"):
-            turn = self._turns.get(name) or asyncio.Semaphore(EACH)
-            self._turns[name] = turn
+            turn = self._semaphores.get(name) or asyncio.Semaphore(EACH)
+            self._semaphores[name] = turn
             async with turn:
                 found, error = await to_thread.run_sync(_caught, partial(call, *given, **more), limiter=self._threads)
             if error is None:
