@@ -30,9 +30,9 @@ def rooms(_page: str, _argument: str) -> str:
         planted = {row["room"]: row for row in csv.DictReader(lines)}
     found = []
     for room in BASE:
-        files = [file for file in FILES if room_of(file) == room]
+        files = [file for file in FILES if room_of(file) == room and _lines(file)]
         found.append([f"`{room}`", str(len(files)), f"{sum(map(_lines, files)):,}", _noticed(planted.get(room))])
-    total = [file for file in FILES if room_of(file) in BASE]
+    total = [file for file in FILES if room_of(file) in BASE and _lines(file)]
     found.append(["all", str(len(total)), f"{sum(map(_lines, total)):,}", ""])
     return table(["room", "files", "code lines", "planted faults"], found)
 
@@ -57,7 +57,7 @@ def files(_page: str, places: str) -> str:
 
 def others(_page: str, _argument: str) -> str:
     """What each room outside the base may name of the rooms that hold rows, counts and coins."""
-    guarded = sorted({room_of(file) for file in FILES} - {*BASE, "testing", "dpselect"})
+    guarded = sorted(({room_of(file) for file in FILES} | {*MAY_NAME}) - {*BASE, "testing", "dpselect"})
     names = {room: ", ".join(f"`{name}`" for name in MAY_NAME.get(room, ())) or "nothing" for room in guarded}
     return table(["room", "may name"], ([f"`{room}`", said] for room, said in names.items()))
 

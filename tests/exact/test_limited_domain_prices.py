@@ -56,6 +56,7 @@ def excesses(k, k_bar, delta, order, taken=picks_of):
                     continue
                 one = query.privacy.steps[0].value
                 price = of_outcome(query.privacy, [Steps(one, taken(k, outcome))], order)
+                assert price.failure == query.privacy.failure  # never less for a short answer
                 other = q[outcome]
                 gap = mass - (enclose(one.epsilon) * taken(k, outcome)).exp() * other
                 over += gap if not gap <= 0 else 0
