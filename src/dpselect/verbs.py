@@ -27,10 +27,12 @@ class Verbs(ABC):
     such as "1%". If `delta` is left out and the question needs one, it is 1e-6, or the budget's. `ask` takes any
     question, and also accuracies from which the price follows.
 
-    Guarantee: everything that a release shows is (epsilon, delta)-DP for adding or removing all rows of one user.
+    Guarantee: everything that a release shows is (epsilon, delta)-DP for adding or removing all rows of one unit: one
+        user, or with `time` one user in one period, or with several user columns one combination of them.
         `choose`, `histogram`, `users` and `quantile` are epsilon-DP (delta = 0) unless delta is given or groups are
         found.
-    Returns: a `Release`. Data without matching rows give an answer too: a release without items, or a noisy number.
+    Returns: a `Release`. Data without matching rows give an answer too: no items, items drawn at random from a known
+        domain, or noise.
     Raises: ParameterError for a bad parameter, before any row is read; DataError if the source cannot be read;
         BudgetError if the budget is too small, before any row is read.
     """
@@ -67,7 +69,7 @@ class Verbs(ABC):
         Args:
             k: The most items to return.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Answer in every group: a column, several columns, or By(...).
             score: What to rank by; default: distinct users.
@@ -106,7 +108,7 @@ class Verbs(ABC):
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Find items in every group of a column, or of several.
             counts: Also noisy counts, which share epsilon, so the choice is less accurate.
@@ -140,7 +142,7 @@ class Verbs(ABC):
         Args:
             domain: All possible items.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Answer in every group: a column, several columns, or By(...).
             method: The method, if dpselect should not choose it: a name, or Method(...).
@@ -173,7 +175,7 @@ class Verbs(ABC):
         Args:
             domain: All possible items.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
         """
         from dpselect.questions.questions import Histogram
@@ -192,11 +194,11 @@ class Verbs(ABC):
 
         Any selected row makes its user count, even a row without an item, and bounds on items play no part. With `by`,
         a user counts in at most `max_groups_per_user` of the listed groups, whose numbers share epsilon. No number is
-        negative, and with 95 % confidence the true numbers are within all intervals at once (docs/counts.md).
+        negative, and with 95 % confidence the numbers of counted users are in all intervals at once (docs/counts.md).
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Answer in each listed group: By(COLUMNS, groups=...).
         """
@@ -226,7 +228,7 @@ class Verbs(ABC):
         Args:
             q: A share between 0 and 1, or several in ascending order.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             bounds: The range of values, chosen without looking at the data; if left out, answers have six digits.
             step: Answers are low + i step; if left out, a very fine grid.
@@ -259,7 +261,7 @@ class Verbs(ABC):
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             bounds: The range of values, chosen without looking at the data; if left out, answers have six digits.
             step: Answers are low + i step; if left out, a very fine grid.
@@ -292,10 +294,10 @@ class Verbs(ABC):
         Args:
             question: The question, or a plan of it.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: The probability that this fails (1e-6 if items or groups must be found, else 0).
+            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             within: Instead of epsilon: the accuracy, in users or ranks.
-            threshold: Instead of epsilon: an item with this many users is found; smaller ones may be.
+            threshold: Instead of epsilon: an item is found if this many users have only it.
             fresh: Draw a new answer and pay again, even if the ledger has an answer to this question.
             progress: Called with the finished part, or None if it is unknown, about five times a second.
         """
@@ -335,7 +337,7 @@ class Verbs(ABC):
         return found
 
     def exclude(self, items: object) -> Self:
-        """Return the same data without the rows of these items, for a top k without a domain or a union.
+        """Return the same data without the rows of these items, for a union, or for a top k that has no domain.
 
         The list is public, and the answer states its length.
 

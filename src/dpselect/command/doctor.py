@@ -126,5 +126,5 @@ def _ledger(where: str) -> str:
     with Ledger(where) as ledger:
         wrong = ledger.verify()
     if wrong:
-        raise LedgerError(f"{len(wrong)} of its entries or sums were changed", "dpselect ledger verify")
+        raise LedgerError(f"{len(wrong)} problems in its entries or sums", "dpselect ledger verify")
     return "can be opened, and all of its entries are intact"

@@ -80,7 +80,7 @@ def options(command: argparse.ArgumentParser) -> None:
         "--delta",
         required=True,
         metavar="D",
-        help="delta, for all answers to all analysts together; half of it is reserved for composition",
+        help="delta, for all answers to all analysts together; half of the first one is reserved for composition",
     )
     data.add_argument(
         "--user",

@@ -48,7 +48,8 @@ def page(found: Mapping[str, Any]) -> str:
         _questions(found["questions"]),
         "<h2>Trust</h2>",
         "<p>The model is central: whoever runs dpselect reads all rows, and so may the owner of the data and of this "
-        "ledger. Analysts see only answers; the ledger does not verify their names. "
+        "ledger. Analysts who do not run dpselect see only answers; "
+        "the ledger does not verify their names. "
         "Quotas are caps and promise nothing to anybody.</p>",
         "<h2>Side channels</h2>",
         f"<p>{SIDE_CHANNELS}</p>",
@@ -100,7 +101,7 @@ def _promise(found: Mapping[str, Any]) -> str:
             f"total fits, and failures stay below {found['delta'] - found['apart']:g}, the promise holds "
             f"({found['apart']:g} of delta is reserved for that)."
         )
-    said += f" {percent(found['kept'])} is reserved by the owner." if found["kept"] else ""
+    said += f" {percent(found['kept'])} is kept back from analysts." if found["kept"] else ""
     return f"<p>{said}</p>"
 
 
@@ -117,7 +118,7 @@ def _periods_said(found: Mapping[str, Any]) -> str:
 
 def _cadence(found: Mapping[str, Any]) -> str:
     if not found["period"]:
-        return "Nothing renews by itself: this promise is permanent."
+        return "Nothing renews by itself, and answers stay charged. The owner can raise the total."
     return (
         f"A {found['period']} of new rows has a promise of its own. The promise of a past {found['period']} is "
         "never renewed, and the date of a question does not matter: questions name their periods."

@@ -101,7 +101,7 @@ def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str,
 def _said(asked: AskedQuestion, row: Any, *, known: bool) -> list[str]:
     sizes = asked.settings.sizes
     if not known:
-        return ["There is no forecast for this kind of question, but the price is exact."]
+        return ["There is no forecast for this kind of question, but it costs at most its price."]
     said = [f"This assumes {sizes.users:,} users with {float(sizes.items_per_user):g} items each: no row was read."]
     if row is not None:
         wanted = asked.plan.key.get("k")

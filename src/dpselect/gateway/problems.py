@@ -58,8 +58,8 @@ KINDS = {
     "rejected": ProblemKind(403, "The question was not approved", "The owner of the data knows why."),  # the same
 }
 FAILED = "The gateway could not answer. The cause is not the question; the owner's log has it."
-LATE = "The question took longer than its parameters and the declared sizes allow. Its price stays charged."
-CLOSED = "Answers about these data were late too often. The owner was notified, and must declare larger sizes."
+LATE = "The question took longer than its parameters and the owner's declarations allow. Its price stays charged."
+CLOSED = "Answers about these data were late too often. The owner must correct their sizes and change their tick."
 LOST = "The server stopped while the question was being answered. Rows may have been read, so its price stays charged."
 REJECTED = "The question was not approved. Nothing was charged."
 UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."

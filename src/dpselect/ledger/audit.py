@@ -212,7 +212,7 @@ class Sums:
                 if entry.charge != ZERO:
                     yield "repeats a release and charges for it"
                 if self._settles.get(entry.refers_to or 0) != entry.account.dataset:
-                    yield "repeats a release of other data"
+                    yield "repeats a release that these data do not have"
                 if entry.account not in self.granted:
                     yield "repeats a release for somebody who may not have it"
             case EntryKind.REFUSED:
@@ -227,7 +227,7 @@ class Sums:
             if begun.order is not None and (begun.order, begun.apart) != (promised.order, promised.apart):
                 yield "changes how an account composes, which is fixed when it is made"
             if name in self._asked and before.fixed != data.fixed:
-                yield "changes the unit of a promise after questions were asked"
+                yield "changes the unit, user, period, time or timezone of a promise after questions were asked"
         self.data[name] = data
         self.used.setdefault(
             (entry.account, ALWAYS), Used()
@@ -260,7 +260,7 @@ class Sums:
             elif standing.order is None and ceiling.renyi < ceiling.epsilon:
                 yield "counts a divergence below its epsilon where epsilons add up"
             elif not standing.admits(ceiling):
-                yield f"leaves {account} with more spent and reserved than the promise"
+                yield f"leaves {account} with more spent and reserved than its quota or the account allows"
             self._change(account, period, lambda used, ceiling=ceiling: used.holding(ceiling))  # type: ignore[misc]
 
     def _read(self, entry: Entry) -> Iterator[str]:

@@ -101,7 +101,7 @@ class Ledger:
         Args:
             dataset: The name of the data in the ledger.
             epsilon: The epsilon of all answers together.
-            delta: The delta of all answers together; half of it is reserved for composition.
+            delta: The delta of all answers together. Half of the first one is reserved for composition, and stays so.
             keep: A share that analysts cannot use, such as "20%".
             unit: What the promise protects; one user by default.
             user: The column of users, or several columns; questions with another one are refused.

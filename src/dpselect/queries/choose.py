@@ -244,7 +244,8 @@ def choose(
         epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
         share: Instead of epsilon: a share of the budget, such as "1%".
         sensitivity: How far one user can move any score.
-        monotonic: Adding a user moves all scores in the same direction, which halves the price; add-remove only.
+        monotonic: Adding a user moves all scores in the same direction, which is worth twice the epsilon; add-remove
+            only.
         neighbors: "add-remove" or "replace-one".
         method: "exponential", or "permute-and-flip", which is never less accurate on average at this epsilon but costs
             more of a budget.

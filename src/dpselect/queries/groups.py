@@ -81,7 +81,7 @@ class GroupFinder:
         groups = "one group" if self.most == 1 else f"at most {self.most:,} groups"
         return (
             f"The groups were found first, {part} in which each user takes part with {groups}, chosen at random. A "
-            "group with a single user appears with probability at most delta."
+            "group with only one user appears with probability at most delta."
         )
 
     @property

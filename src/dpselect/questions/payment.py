@@ -28,7 +28,7 @@ class Payment(Value):
     delta: Number | None = param(
         DELTA,
         default=None,
-        help="the probability that this fails (1e-6 if items or groups must be found, else 0)",
+        help="a bound on the chance that this fails (at most 1e-6 to find items or groups, else 0)",
     )
     within: int | None = param(
         whole(),
@@ -38,7 +38,7 @@ class Payment(Value):
     threshold: int | None = param(
         whole(),
         default=None,
-        help="instead of epsilon: an item with this many users [is found](plan.md#accuracy-first); smaller ones may be",
+        help="instead of epsilon: an item [is found](plan.md#accuracy-first) if this many users have only it",
     )
     share: Number | None = param(SHARE, default=None, help='instead of epsilon: a share of the budget, such as "1%"')
 

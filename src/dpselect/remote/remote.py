@@ -138,7 +138,7 @@ class Remote:
         return answer_of(self._wire, identifier("question", question), progress)
 
     def cancel(self, question: str) -> dict[str, Json]:
-        """Cancel a question, by its id. GatewayError if rows may have been read: then it is charged."""
+        """Cancel a question, by its id. GatewayError if it has started or ended."""
         path = f"/v1/questions/{identifier('question', question)}"
         return _object(self._wire.delete(path, patience=self._wire.patience))
 

@@ -136,8 +136,8 @@ def _read(wire: Wire, job: RemoteJob) -> Release:
 def _taken_back(wire: Wire, job: RemoteJob | None) -> str:
     """What became of a question that nobody waits for any more."""
     if job is None:
-        return "the question may have been asked; asking it again is not charged twice"
-    again = f"the same asked again is not paid again, nor is Remote.wait({job.id!r})"
+        return "the question may have been asked: look in Remote.questions() before asking again"
+    again = f"Remote.wait({job.id!r}) returns its answer at no further cost"
     if job.state in FINAL:
         return f"the question is done; {again}"
     try:

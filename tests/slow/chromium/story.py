@@ -121,7 +121,7 @@ def approve(analyst: Window, owner: Window, data: str) -> None:
     """A question waits until the owner says yes; the page of who asked then moves on by itself."""
     asking, deciding = analyst.page, owner.page
     asking.goto(f"/ask?data={data}&k=3")
-    assert "approves each question before it runs" in asking.inner_text("#expect")
+    assert "must approve a new question before it runs" in asking.inner_text("#expect")
     asking.click("#ask")
     asking.locator("#state", has_text="waits for approval").wait_for()
     analyst.look()

@@ -45,7 +45,7 @@ AGAIN = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "a text that you choose: requests with the same text are one question",
+    "description": "a text that you choose: the same request sent twice with it is one question",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 

@@ -33,7 +33,7 @@ from dpselect.release.scale import Scale
 
 FOR_FEW, FEW = "greedy-geometric", 6  # docs/methods-compared.md has the figures
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
-NEVER = "An item that a single user has appears with probability at most delta."
+NEVER = "An item that only one user has appears with probability at most delta."
 SAID = (
     "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
     "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
