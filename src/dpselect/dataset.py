@@ -269,7 +269,7 @@ class Dataset(Verbs):
         Args:
             question: The question, such as `TopK(10)`.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             within: Instead of epsilon: the accuracy, in users or ranks.
             threshold: Instead of epsilon: an item is found if this many users have only it.

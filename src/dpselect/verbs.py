@@ -69,7 +69,7 @@ class Verbs(ABC):
         Args:
             k: The most items to return.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Answer in every group: a column, several columns, or By(...).
             score: What to rank by; default: distinct users.
@@ -108,7 +108,7 @@ class Verbs(ABC):
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Find items in every group of a column, or of several.
             counts: Also noisy counts, which share epsilon, so the choice is less accurate.
@@ -142,7 +142,7 @@ class Verbs(ABC):
         Args:
             domain: All possible items.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Answer in every group: a column, several columns, or By(...).
             method: The method, if dpselect should not choose it: a name, or Method(...).
@@ -175,7 +175,7 @@ class Verbs(ABC):
         Args:
             domain: All possible items.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
         """
         from dpselect.questions.questions import Histogram
@@ -198,7 +198,7 @@ class Verbs(ABC):
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Answer in each listed group: By(COLUMNS, groups=...).
         """
@@ -228,7 +228,7 @@ class Verbs(ABC):
         Args:
             q: A share between 0 and 1, or several in ascending order.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             bounds: The range of values, chosen without looking at the data; if left out, answers have six digits.
             step: Answers are low + i step; if left out, a very fine grid.
@@ -261,7 +261,7 @@ class Verbs(ABC):
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             bounds: The range of values, chosen without looking at the data; if left out, answers have six digits.
             step: Answers are low + i step; if left out, a very fine grid.
@@ -294,7 +294,7 @@ class Verbs(ABC):
         Args:
             question: The question, or a plan of it.
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             within: Instead of epsilon: the accuracy, in users or ranks.
             threshold: Instead of epsilon: an item is found if this many users have only it.

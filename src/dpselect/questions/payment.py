@@ -28,7 +28,7 @@ class Payment(Value):
     delta: Number | None = param(
         DELTA,
         default=None,
-        help="a bound on the chance that this fails (at most 1e-6 to find items or groups, else 0)",
+        help="bounds the chance that this fails (at most 1e-6 to find items or groups, else 0)",
     )
     within: int | None = param(
         whole(),

@@ -94,7 +94,7 @@ class Question(Value):
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             within: Instead of epsilon: the accuracy, in users or ranks.
             threshold: Instead of epsilon: an item is found if this many users have only it.
             max_items_per_user: The most items that a user counts for, chosen at random.
@@ -127,7 +127,7 @@ class Question(Value):
             like: A `Population`, a Release with counts, or counts that were published before. For a top k by group the
                 Population has `groups`.
             epsilon: One value or several; 0.1, 0.3, 1 and 3 if left out.
-            delta: A bound on the chance that this fails (at most 1e-6 to find items or groups, else 0).
+            delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             within: For a top k, instead of epsilon: each method is shown at the price of this accuracy (docs/plan.md).
             threshold: For a union, the same.
             max_items_per_user: The most items that a user counts for, chosen at random.
