@@ -247,7 +247,7 @@ class Dataset(Verbs):
         for name, value in said.items():
             if value is not None:
                 hint = "all rows are prepared: use it on the prepared data"
-                raise ParameterError(name, "be left out where data are prepared", "a value", hint)
+                raise ParameterError(name, "be left out if data are prepared", "a value", hint)
 
     # ---- questions -------------------------------------------------------------------------------------------
 
@@ -412,7 +412,7 @@ class Dataset(Verbs):
         for name, numbers in (("by_weight", totals), ("measures", measures)):
             if numbers and self.split is not None:
                 hint = "a number belongs to a row: give each item a row of its own"
-                raise ParameterError("split", f"be left out where {name} is given", came(self.split), hint)
+                raise ParameterError("split", f"be left out if {name} is given", came(self.split), hint)
         return open_engine(
             self._source,
             user=self.whose,

@@ -73,7 +73,7 @@ class Verbs(ABC):
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Answer in every group: a column, several columns, or By(...).
             score: What to rank by; default: distinct users.
-            counts: Also noisy counts, which share epsilon, so the choice is less accurate.
+            counts: Also return noisy counts; they use epsilon too, so the choice is less accurate.
             measures: Numbers for each item: users, 'sum(COLUMN, LOW, HIGH)', 'mean(COLUMN, LOW, HIGH)'.
             domain: All possible items; found privately if left out.
             method: The method, if dpselect should not choose it: a name, or Method(...).
@@ -111,7 +111,7 @@ class Verbs(ABC):
             delta: Bounds the chance that this fails (at most 1e-6 to find items or groups, else 0).
             share: Instead of epsilon: a share of the budget, such as "1%".
             by: Find items in every group of a column, or of several.
-            counts: Also noisy counts, which share epsilon, so the choice is less accurate.
+            counts: Also return noisy counts; they use epsilon too, so the choice is less accurate.
             method: The method, if dpselect should not choose it: a name, or Method(...).
 
         Example:
@@ -330,7 +330,7 @@ class Verbs(ABC):
         from dpselect.questions.kinds import PERIODS
 
         if self._during is not None:
-            raise ParameterError("during", "be said once", "more periods", "put all of them in one list")
+            raise ParameterError("during", "be given once only", "more periods", "put all of them in one list")
         found = copy(self)
         found._during = PERIODS.read("during", periods)
         found._settle_during(found._during)
@@ -347,25 +347,25 @@ class Verbs(ABC):
         from dpselect.questions.kinds import LISTED
 
         if self.excluded is not None:
-            raise ParameterError("exclude", "be said once", "a second list", "join the lists")
+            raise ParameterError("exclude", "be given once only", "a second list", "join the lists")
         found = copy(self)
         found.excluded = LISTED.read("exclude", items)
         return found
 
     @abstractmethod
     def _settle_during(self, names: Sequence[str]) -> None:
-        """Keep the periods that are meant; refuse what names none of these data."""
+        """Store these periods; refuse names that are no periods of these data."""
 
     @property
     def _condition(self) -> str | None:
-        """All conditions as one. Each is whole by itself, so brackets keep it apart from the others."""
+        """All conditions as one. Each is a complete expression, so brackets separate it from the others."""
         if len(self._conditions) < 2:
             return next(iter(self._conditions), None)
         return " AND ".join(f"({one})" for one in self._conditions)
 
     @property
     def _less(self) -> str:
-        """What a repr says of items that do not count."""
+        """The part of a repr about excluded items."""
         if self.excluded is None:
             return ""
         from dpselect.questions.kinds import LISTED
@@ -376,7 +376,7 @@ class Verbs(ABC):
     def _answered(
         self, question: Question, payment: Payment, *, fresh: bool, progress: Progress | None
     ) -> Release[Any]:
-        """The answer to a question, paid so."""
+        """Answer a question at this price."""
 
     @abstractmethod
     def _made(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
@@ -384,7 +384,7 @@ class Verbs(ABC):
 
 
 def check_question(given: object) -> None:
-    """Refuse what is no question."""
+    """Refuse anything that is not a question."""
     from dpselect.questions.questions import Question
 
     if not isinstance(given, Question):

@@ -68,7 +68,7 @@ def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
     assert (refused.status, refused.out) == (5, "")
     assert refused.err.startswith(
         "dpselect: the question must reserve up to 42.86 % of the quota of 'ann' on 'default' while it runs, "
-        "and 14.28 % is left\n"
+        "but only 14.28 % is left\n"
     )
     assert "hint: " in refused.err
 
@@ -270,7 +270,7 @@ def test_a_share_of_the_budget_is_asked_in_place_of_an_epsilon(dpselect, events,
         assert says in ended.err
     ended = dpselect(*questions["choose"], "--share", "1%", "--epsilon", "1")
     assert (ended.status, ended.out) == (2, "")
-    assert "share must be left out where epsilon is given" in ended.err
+    assert "share must be left out if epsilon is given" in ended.err
     ended = dpselect("choose", events, "--user", "user", "--item", "animal", "--domain", "ant,bee", "--share", "1%")
     assert (ended.status, ended.out) == (2, "")
     assert "share must be given with a budget" in ended.err
@@ -279,7 +279,7 @@ def test_a_share_of_the_budget_is_asked_in_place_of_an_epsilon(dpselect, events,
 BAD = [
     ("grant --epsilon 0,5 --delta 1e-6", "epsilon must be"),
     ("grant --epsilon 0 --delta 0 --total", "epsilon must be above 0"),
-    ("grant --epsilon 1 --delta 0 --every month", "every must be left out where data have no periods"),
+    ("grant --epsilon 1 --delta 0 --every month", "every must be left out, because the data have no periods"),
     ("data --epsilon 20 --delta 2e-5", "epsilon must cover what is used, by sum or by Rényi divergence, got 20"),
     ("data --epsilon 70 --delta 2e-5 --keep 1", "keep must be a share from 0 to 1"),
 ]

@@ -75,9 +75,7 @@ def test_without_bounds(people: Path, dpselect: Command) -> None:
     assert values(dpselect(*asked, "--step", 10))[0] in (490, 500, 510)
     refused = dpselect(*asked, "--per-user", "mean")
     assert refused.status == 2
-    assert "per_user must be random, min or max where there are no bounds" in refused.err.replace(
-        "--per-user", "per_user"
-    )
+    assert "per_user must be random, min or max if there are no bounds" in refused.err.replace("--per-user", "per_user")
 
 
 def test_bounds_below_zero_and_numbers_in_a_table(tmp_path: Path, dpselect: Command) -> None:

@@ -59,7 +59,7 @@ REFUSED = [
     (["--by", "id", "--groups", "x"], "by must be a column other than user, got 'id'"),
     (["--by", "land", "--groups", "x"], "by must be a column of the source, got 'land'"),
     (["--delta", "1e-6"], "delta must be left out: numbers of users need none"),
-    (["--within", "5"], "within must be left out where epsilon is given"),
+    (["--within", "5"], "within must be left out if epsilon is given"),
     (["--max-groups-per-user", "2"], "by must be given for groups, got nothing"),
 ]
 

@@ -43,8 +43,8 @@ def test_it_is_said_before_a_budget_refuses_and_with_its_delta(events: Path, tmp
 
 BAD = [
     ("--within x", "argument --within: invalid int value: 'x'"),
-    ("--within 5 --epsilon 1", "within must be left out where epsilon is given"),
-    ("--within 5 --share 1%", "share must be left out where within is given"),
+    ("--within 5 --epsilon 1", "within must be left out if epsilon is given"),
+    ("--within 5 --share 1%", "share must be left out if within is given"),
     ("", "epsilon must be given for top_k, or within in its place"),
     ("--within 1 -k 50", "within must be at least 3, which costs epsilon 100, got 1"),
 ]
@@ -84,7 +84,7 @@ def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("top --within 5 --epsilon 1", "within must be left out where epsilon is given"),
+        ("top --within 5 --epsilon 1", "within must be left out if epsilon is given"),
         ("top --within 1 --k 50 --methods limited-domain", "within must be at least 3, which costs epsilon 100"),
         ("union --within 3", "--within belongs to"),
     ],

@@ -172,8 +172,8 @@ def test_no_rows_and_rows_without_users_are_no_rows(rows: str, tmp_path: Path) -
 # ---- adding ---------------------------------------------------------------------------------------------------
 
 ADDED: dict[str, Bad] = {
-    "other user": ({"user": "minutes"}, "user must be left out where rows are added, or be user as before, got 'min"),
-    "other kept": ({"keep": ["day"]}, "keep must be left out where rows are added, or be country as before"),
+    "other user": ({"user": "minutes"}, "user must be left out if rows are added, or be user as before, got 'min"),
+    "other kept": ({"keep": ["day"]}, "keep must be left out if rows are added, or be country as before"),
     "other period": ({"time": "day", "period": "day"}, "period must be left out .*, or be month as before, got 'day'"),
     "other time zone": ({"time": "day", "period": "month", "timezone": "Asia/Tokyo"}, "timezone must be left out"),
 }

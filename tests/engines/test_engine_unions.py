@@ -90,10 +90,10 @@ def test_what_else_is_refused():
         by_names(dataset()).union(**PRICE, max_items_per_user=10**6 + 1, method="weighted-gaussian", in_engine=True)
     with pytest.raises(ParameterError, match="in_engine"):
         by_names(dataset()).union(**PRICE, in_engine=1)
-    with pytest.raises(ParameterError, match="in_engine must be left out where popular is given"):
+    with pytest.raises(ParameterError, match="in_engine must be left out if popular is given"):
         by_names(dataset()).union(**PRICE, popular=["much"], in_engine=True)
     texts = dps.Dataset({"user": [1, 2], "note": ["a b", "b"]}, user="user", item=dps.Text("note"))
-    with pytest.raises(ParameterError, match="in_engine must be left out where the items are those of a text"):
+    with pytest.raises(ParameterError, match="in_engine must be left out if the items are those of a text"):
         by_names(texts).union(**PRICE, in_engine=True)
 
 

@@ -252,7 +252,7 @@ def test_a_column_that_is_not_there(hold: Hold) -> None:
 
 def test_moments_whose_zone_is_lost() -> None:
     rows = {name: TIMED.column(name).to_pylist() for name in ("user", "item", "naive")}
-    with pytest.raises(ParameterError, match="timezone must be UTC where a column of times has no declared type"):
+    with pytest.raises(ParameterError, match="timezone must be UTC if a column of times has no declared type"):
         Held("duckdb", rows, None).engine(periods=periods_of("naive", "month", "2026-10", BERLIN))
 
 

@@ -108,8 +108,8 @@ OF_DATA = {  # lines put into [data.plays]
     ),
     "time says who": ('time = "user"\nperiod = "day"', "time must not hold 'user', which says who a user is"),
     "split of nothing": ('split = ""', "split must be the text that separates items"),
-    "a table of a file": ('table = "x"', "table must be left out where the source is files"),
-    "a snapshot of a file": ('snapshot = "x"', "snapshot must be left out where the source is files"),
+    "a table of a file": ('table = "x"', "table must be left out if the source is files"),
+    "a snapshot of a file": ('snapshot = "x"', "snapshot must be left out if the source is files"),
 }
 
 OF_PERSON = {  # lines put into [people.ann]
@@ -212,7 +212,7 @@ REPLACED: dict[str, tuple[str, str, str]] = {  # by something else
     "split of keys": (
         '["artist"]',
         '["artist", ["a", "b"]]\nsplit = " "',
-        "[data.plays] split must be left out where an item is several columns",
+        "[data.plays] split must be left out if an item is several columns",
     ),
     "a database without table": (
         '[data.plays]\nsource = "plays.parquet"',

@@ -58,8 +58,8 @@ def test_a_total_below_what_is_used_lets_nothing_more_through(
     ("epsilon", "delta", "message"),
     [
         (-1, 0, "epsilon must be a finite number of at least 0, got -1"),
-        (0, 0, "epsilon must be above 0 where delta is 0"),
-        (0.0, "0", "epsilon must be above 0 where delta is 0"),
+        (0, 0, "epsilon must be above 0 if delta is 0"),
+        (0.0, "0", "epsilon must be above 0 if delta is 0"),
         (True, 0, "epsilon must be a finite number"),
         (float("nan"), 0, "epsilon must be a finite number"),
         (float("inf"), 0, "epsilon must be a finite number"),
@@ -97,7 +97,7 @@ def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
     with pytest.raises(BudgetError) as refused:
         ask(ledger, ann, charge("0.1"))
     assert str(refused.value) == (
-        "the question must reserve up to 10 % of the quota of 'ann' on 'plays' while it runs, and 0 % is left\n"
+        "the question must reserve up to 10 % of the quota of 'ann' on 'plays' while it runs, but only 0 % is left\n"
         "hint: an answer may cost less than is reserved; ask with a smaller epsilon, "
         "or ask the owner of the ledger for a larger budget"
     )
@@ -123,7 +123,8 @@ def test_the_last_digit_counts(ledger: Ledger, ann: Account) -> None:
     grant(ledger, ann, 1, 0)
     least = Charge(Fraction(1, 10**30), Fraction(0))
     with pytest.raises(
-        BudgetError, match=r"reserve up to 100\.1 % of the quota of 'ann' on 'plays' while it runs, and 100 % is left"
+        BudgetError,
+        match=r"reserve up to 100\.1 % of the quota of 'ann' on 'plays' while it runs, but only 100 % is left",
     ):
         ledger.reserve(ann, charge("1") + least, "{}")
     ask(ledger, ann, charge("1") - least)

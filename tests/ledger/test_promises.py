@@ -87,7 +87,8 @@ def test_one_account_pays_what_its_promise_pays(ledger: Ledger) -> None:
     assert standing.left_for(price(ledger)[0]) == 71
     assert paid(ledger, ANN) == 71
     with pytest.raises(
-        BudgetError, match=r"must reserve up to .* % of what is promised of 'plays' while it runs, and 0\.\d+ % is left"
+        BudgetError,
+        match=r"must reserve up to .* % of what is promised of 'plays' while it runs, but only 0\.\d+ % is left",
     ):
         ask(ledger, BOB)
     assert ledger.verify() == []
@@ -102,7 +103,7 @@ def test_a_quota_is_a_share_in_both_currencies(ledger: Ledger) -> None:
         ask(ledger, ANN)
     ledger.grant(BOB, 1, "3e-9")
     assert paid(ledger, BOB) == 4  # adding is over, so that what composing has of delta is not charged
-    with pytest.raises(BudgetError, match=r"may fail with a delta of \S+, and the quota of 'bob' .* has \S+ left for"):
+    with pytest.raises(BudgetError, match=r"needs a delta of \S+, and the quota of 'bob' .* has \S+ left for"):
         ask(ledger, BOB)
     ledger.grant(BOB, "0.01", "1e-9", total=True)
     with pytest.raises(BudgetError):
@@ -279,7 +280,7 @@ def test_a_question_is_charged_in_each_of_its_periods_or_in_none(where: str) -> 
         assert {period: one.total.epsilon for period, one in found.items()} == used
         assert max(used.values()) == 1
         for names in ("2026-09..2026-11", "2026-08,2026-10".split(",")):
-            with pytest.raises(BudgetError, match=r"in 2026-10 while it runs, and 0 % is left"):
+            with pytest.raises(BudgetError, match=r"in 2026-10 while it runs, but only 0 % is left"):
                 ledger.reserve(BOB, charge("0.2"), "{}", during=months(names))  # type: ignore[arg-type]
         ((_, after),) = ledger.data_accounts()
         assert after == found
@@ -303,7 +304,7 @@ def test_periods_must_be_those_of_the_account(ledger: Ledger) -> None:
         with pytest.raises(ParameterError, match=message):
             ledger.reserve(ANN, charge("0.1"), "{}", during=during)
     ledger.data("sales", 1, 0)
-    with pytest.raises(ParameterError, match="every must be left out where data have no periods"):
+    with pytest.raises(ParameterError, match="every must be left out, because the data have no periods"):
         ledger.grant(Account("sales", "ann"), 1, 0, every="month")
 
 
@@ -317,7 +318,9 @@ def test_what_is_left_for_a_question_in_the_periods_that_it_is_about(ledger: Led
     assert found == {"2026-09": 2, "2026-10": 5, "2026-09..2026-10": 2}
     ledger.data("sales", 1, 0)
     ledger.grant(Account("sales", "ann"), 1, 0)
-    with pytest.raises(ParameterError, match="during must be left out where data have no periods, got '2026-09'"):
+    with pytest.raises(
+        ParameterError, match="during must be left out, because the data have no periods, got '2026-09'"
+    ):
         dps.Budget.open(ledger, data="sales", analyst="ann").left_for(query, during="2026-09")
 
 

@@ -161,7 +161,7 @@ def test_no_child_copy_or_late_block_runs_for_it(where: str, ann: Account, durab
         ),
         ({"unit": "one user in one month"}, "unit must be 'one user'"),
         ({"unit": None}, "unit must be a text"),
-        ({"neighbors": "replace-one"}, "neighbors must be add-remove where a budget pays"),
+        ({"neighbors": "replace-one"}, "neighbors must be add-remove if a budget pays"),
         ({"neighbors": "rows"}, "neighbors must be one of add-remove"),
         ({"epsilon": 0}, "epsilon must be "),
         ({"epsilon": "inf"}, "epsilon must be "),
@@ -169,7 +169,7 @@ def test_no_child_copy_or_late_block_runs_for_it(where: str, ann: Account, durab
         ({"delta": None}, "delta must be "),
         ({"note": ""}, "note must be "),
         ({"note": "a\u202eb"}, "note must be "),
-        ({"during": "2026-10"}, "during must be left out where data have no periods"),
+        ({"during": "2026-10"}, "during must be left out, because the data have no periods"),
     ],
 )
 def test_what_makes_no_sense_costs_nothing(

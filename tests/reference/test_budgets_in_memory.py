@@ -73,7 +73,8 @@ def test_many_small_questions_cost_less_than_their_sum():
         asked += 1
         assert budget.left_for(query) == many - asked == charged[-1].numbers["questions_left"]
     with pytest.raises(
-        dps.BudgetError, match=r"^the question must reserve up to .* % of the budget while it runs, and .* % is left"
+        dps.BudgetError,
+        match=r"^the question must reserve up to .* % of the budget while it runs, but only .* % is left",
     ):
         votes(budget).ask(query)
     assert asked == many > 15
@@ -84,7 +85,7 @@ def test_a_budget_without_delta_adds_up():
     budget = dps.Budget(epsilon=1, delta=0)
     for left in ("3/4", "1/2", "1/4", 0):
         assert dps.choose([1, 900], epsilon="1/4", budget=budget).charged.numbers["left"] == Fraction(left)
-    with pytest.raises(dps.BudgetError, match="and 0 % is left"):
+    with pytest.raises(dps.BudgetError, match="but only 0 % is left"):
         dps.choose([1, 900], epsilon="1/4", budget=budget)
 
 
@@ -95,10 +96,11 @@ def test_what_does_not_fit_is_refused_before_a_row_is_read(monkeypatch):
         "dpselect.engines.duckdb.engine.DuckDBEngine.top", None
     )  # whoever asked for rows now would fail otherwise
     with pytest.raises(
-        dps.BudgetError, match=r"^the question must reserve up to 50 % of the budget while it runs, and 25 % is left"
+        dps.BudgetError,
+        match=r"^the question must reserve up to 50 % of the budget while it runs, but only 25 % is left",
     ):
         votes(budget).top_k(1, epsilon="1/2")
-    with pytest.raises(dps.BudgetError, match=r"may fail with a delta of .*, and the budget has 5e-07 left for that"):
+    with pytest.raises(dps.BudgetError, match=r"needs a delta of .*, and the budget has 5e-07 left for that"):
         votes(budget).top_k(1, epsilon="1/8", delta="1e-6")
     with pytest.raises(dps.BudgetError, match=r"and the budget has 0 left for that\n"):
         votes(dps.Budget(epsilon=1, delta=0)).top_k(1, epsilon="1/8")
@@ -109,7 +111,7 @@ def test_invalid_parameters_cost_nothing():
     budget = dps.Budget(epsilon=1)
     with pytest.raises(dps.ParameterError):
         votes(budget).choose(domain=["ant"], epsilon="1/2", method="best")
-    with pytest.raises(dps.ParameterError, match="neighbors must be add-remove where a budget pays"):
+    with pytest.raises(dps.ParameterError, match="neighbors must be add-remove if a budget pays"):
         dps.choose([1, 2], epsilon="1/2", neighbors="replace-one", budget=budget)
     assert budget.left == 1
 
@@ -275,7 +277,7 @@ def test_a_sum_of_odd_prices_is_rounded_to_its_own_size(tiny):
         part = Fraction(1, 10) + Fraction(1, 10**900 + odd)
         budget.pay(Costing(ApproxDP(tiny * part, tiny * part / 2)), question, choice, fresh=True)
     assert budget.left == pytest.approx(0.6, abs=2e-6)
-    with pytest.raises(dps.BudgetError, match=r"and 59\.99 % is left"):
+    with pytest.raises(dps.BudgetError, match=r"but only 59\.99 % is left"):
         budget.pay(Costing(ApproxDP(tiny * Fraction(7, 10), Fraction(0))), question, choice, fresh=True)
 
 
@@ -303,7 +305,7 @@ def test_nobody_is_told_how_many_questions_fit_that_no_budget_pays(made, tmp_pat
     }[made]()
     assert budget.left_for(plan_of("choose", domain=["ant", "bee"], epsilon="1/10")) > 0
     replaced = planned(Scores(neighbors="replace-one"), Payment(epsilon="1/10"), NOTHING)
-    with pytest.raises(dps.ParameterError, match="neighbors must be add-remove where a budget pays"):
+    with pytest.raises(dps.ParameterError, match="neighbors must be add-remove if a budget pays"):
         budget.left_for(replaced)
 
 
@@ -348,7 +350,7 @@ def test_a_query_that_was_made_beforehand_is_asked_as_the_verb_asks_it(verb, que
     assert asked.charged.numbers["delta"] == found.charged.numbers["delta"] == Fraction(1, 10**9)
     assert fits > 1
     assert beforehand.left_for(made) == found.charged.numbers["questions_left"]
-    with pytest.raises(dps.BudgetError, match=r"may fail with a delta of 0\.01, and the budget has"):
+    with pytest.raises(dps.BudgetError, match=r"needs a delta of 0\.01, and the budget has"):
         votes(beforehand, rows).ask(dps.Plan.from_dict({"verb": "top_k", "epsilon": "1/10", "delta": "0.01"}))
 
 

@@ -290,7 +290,7 @@ BAD = {
     "groups must be a list": {"by": "country", "groups": 4},
     "groups must hold text": {"by": "country", "groups": [1, 2]},
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
-    "domain must be left out where by is given": {"by": "country", "domain": ["a"]},
+    "domain must be left out if by is given": {"by": "country", "domain": ["a"]},
     "method must be auto, limited-domain or discover": {"by": "country", "method": "limited-domain-laplace"},
     "method must be one that ranks": {"by": "country", "method": "set"},
     "k_bar must be at least k": {"by": "country", "k_bar": 1},
@@ -305,5 +305,5 @@ def test_bad_input(data, said):
 
 
 def test_within_is_refused_by_group(data):
-    with pytest.raises(ParameterError, match="within must be left out where by is given"):
+    with pytest.raises(ParameterError, match="within must be left out if by is given"):
         by_names(data).top_k(2, within=50, by="country")

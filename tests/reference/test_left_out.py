@@ -75,7 +75,7 @@ def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
         ({"exclude": [1]}, "exclude must hold text"),
         ({"exclude": [("a", "b")]}, "exclude must list single values"),
         ({"exclude": [object()]}, "exclude must hold plain values"),
-        ({"exclude": ["bot"], "domain": ["bot", "page0"]}, "exclude must be left out where a domain is given"),
+        ({"exclude": ["bot"], "domain": ["bot", "page0"]}, "exclude must be left out if a domain is given"),
         ({"exclude": dps.Column("nowhere.csv", "x")}, "nowhere.csv"),
     ],
 )
@@ -91,5 +91,5 @@ def test_bad_input_costs_nothing(given: dict[str, object], message: str, ledger:
 
 def test_a_text_has_words_and_no_items() -> None:
     text = dps.Dataset({"user": [1], "text": ["a"]}, user="user", item=dps.Text("text"))
-    with pytest.raises(dps.ParameterError, match="exclude must be left out where the items are those of a text"):
+    with pytest.raises(dps.ParameterError, match="exclude must be left out if the items are those of a text"):
         by_names(text).union(epsilon=1, exclude=["a"])

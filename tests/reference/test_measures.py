@@ -139,9 +139,9 @@ def test_a_short_answer_costs_less() -> None:
         ({"measures": "sum(minutes, 0, 2.5)"}, "unit must be given if low or high is not a whole number"),
         ({"measures": "sum(minutes, 0, 2.5, unit=1)"}, "high must be a whole number of units"),
         ({"measures": "sum(minutes, 0, 1e7)"}, "high must be a whole number of units, at most 1,000,000 of them"),
-        ({"measures": ALL, "by": "stars"}, "by must be left out where measures is given"),
-        ({"measures": ALL, "by_weight": "minutes", "at_most": 5}, "measures must be left out where by_weight is given"),
-        ({"measures": ALL, "within": 50, "epsilon": None}, "within must be left out where measures is given"),
+        ({"measures": ALL, "by": "stars"}, "by must be left out if measures is given"),
+        ({"measures": ALL, "by_weight": "minutes", "at_most": 5}, "measures must be left out if by_weight is given"),
+        ({"measures": ALL, "within": 50, "epsilon": None}, "within must be left out if measures is given"),
         ({"measures": "sum(minuts, 0, 9)"}, "measures must be a column of the source, got 'minuts'"),
     ],
 )
@@ -154,5 +154,5 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message) ->
 
 def test_parts_of_a_text_have_no_measures() -> None:
     data = dps.Dataset(ROWS, user="user", item=dps.Split("item", " "))
-    with pytest.raises(dps.ParameterError, match="split must be left out where measures is given"):
+    with pytest.raises(dps.ParameterError, match="split must be left out if measures is given"):
         by_names(data).top_k(2, **SURE, measures=ALL)

@@ -144,12 +144,10 @@ def test_what_does_not_fit_is_refused_before_a_row_is_read(votes, ledger, monkey
     monkeypatch.setattr(DuckDBEngine, "top", None)  # whoever asked for data now would fail otherwise
     with pytest.raises(
         dps.BudgetError,
-        match=r"must reserve up to [0-9.,]+ % of the quota of 'ann' on 'default' while it runs, and 100 % is left",
+        match=r"must reserve up to [0-9.,]+ % of the quota of 'ann' on 'default' while it runs, but only 100 % is left",
     ):
         votes.top_k(1, epsilon=11, delta="1e-6")
-    with pytest.raises(
-        dps.BudgetError, match=r"fail with a delta of 0\.001, and the quota of 'ann' .* has 0\.0001 left"
-    ):
+    with pytest.raises(dps.BudgetError, match=r"needs a delta of 0\.001, and the quota of 'ann' .* has 0\.0001 left"):
         votes.top_k(1, epsilon=1, delta="1e-3")
     assert kinds(ledger) == ["data", "grant", "refused", "refused"]
     assert ledger.balance(ANN).left.epsilon == 10

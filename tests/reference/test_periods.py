@@ -140,7 +140,7 @@ def test_data_with_a_time_have_no_rows_before_periods_are_named() -> None:
             ask()
     october, november = timed.during("2026-10"), timed.during(["2026-11"])
     assert (timed.periods, october.periods, november.periods) == ((), ("2026-10",), ("2026-11",))
-    with pytest.raises(ParameterError, match="during must be said once"):
+    with pytest.raises(ParameterError, match="during must be given once only"):
         october.during("2026-10")
     with pytest.raises(ParameterError, match="time must be a Time"):
         dps.Dataset(ROWS, user="user", item="item", time="at")  # type: ignore[arg-type]

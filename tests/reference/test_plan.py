@@ -434,7 +434,7 @@ TOP, UNION = dps.TopK(), dps.Union()
         (UNION, None, {"methods": "renyi-shaped"}, "most need max_items_per_user"),
         (dps.Union(method="renyi-shaped"), None, {}, "method must be among.*\n.*most need max_items_per_user"),
         (UNION, [3], {"max_items_per_user": 2, "methods": "renyi-shaped"}, "need simulated users"),
-        (UNION, dps.Population(groups=[9]), {}, "groups must be left out where the question has no by"),
+        (UNION, dps.Population(groups=[9]), {}, "groups must be left out if the question has no by"),
     ],
 )
 def test_mistakes_are_explained(question, like, given, message):
@@ -474,8 +474,8 @@ def test_the_accuracy_of_other_questions_does_not_depend_on_data(question):
 
 def test_an_accuracy_in_place_of_epsilon_is_for_its_question_alone():
     for question, given, message in (
-        (TOP, {"within": 5, "epsilon": 1}, "within must be left out where epsilon is given"),
-        (UNION, {"threshold": 5, "epsilon": 1}, "threshold must be left out where epsilon is given"),
+        (TOP, {"within": 5, "epsilon": 1}, "within must be left out if epsilon is given"),
+        (UNION, {"threshold": 5, "epsilon": 1}, "threshold must be left out if epsilon is given"),
         (TOP, {"threshold": 5}, "threshold must be left out for top_k"),
         (UNION, {"within": 5}, "within must be left out for union"),
         (TOP, {"within": "x"}, "within must be a whole number of at least 1"),
@@ -525,9 +525,9 @@ def test_items_are_those_of_the_domain():
         ({"groups": {5: 6}}, "groups must be numbers of users"),
         ({"groups": [0]}, "groups must be a whole number"),
         ({"groups": [5] * 1001}, "at most 1,000, got 1,001"),
-        ({"groups": [5], "users": 5}, "users must be left out where groups are given"),
+        ({"groups": [5], "users": 5}, "users must be left out if groups are given"),
         ({"groups": [5], "groups_per_user": 2}, "groups_per_user must be from 1 to the 1 groups"),
-        ({"groups_per_user": 2}, "groups must be given where groups_per_user is"),
+        ({"groups_per_user": 2}, "groups must be given if groups_per_user is"),
     ],
     ids=str,
 )

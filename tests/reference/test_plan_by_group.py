@@ -93,7 +93,7 @@ GROUPS = dps.Population(groups=[5])
         (None, {}, "groups must be given in a Population where the question has by"),
         (dps.Population(), {}, "groups must be given in a Population where the question has by"),
         ([3], {}, "groups must be given in a Population where the question has by"),
-        (GROUPS, {"within": 9}, "within must be left out where the question has by, got 9"),
+        (GROUPS, {"within": 9}, "within must be left out if the question has by, got 9"),
         (GROUPS, {"methods": "discover"}, "methods must be among limited-domain here, got 'discover'"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_question_from_json_is_answered_as_one_from_python() -> None:
         ({"verb": "union"}, "epsilon must be given for union"),
         (
             {"verb": "quantile", "epsilon": 1, "per_user": "mean"},
-            "per_user must be random, min or max where there are no",
+            "per_user must be random, min or max if there are no",
         ),
         ({"verb": "histogram", "epsilon": 1}, "domain must be given for histogram"),
         ({"verb": "histogram", "epsilon": 1, "domain": 50}, "domain must say which items there are"),

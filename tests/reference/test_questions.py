@@ -148,7 +148,7 @@ def test_a_mistake_is_told_when_the_question_is_made(case: str) -> None:
         ({"verb": "top_k", "at_most": 3}, "by_weight must be given for weights"),
         (
             {"verb": "top_k", "by_weight": "a", "compared_with": "2026-09"},
-            "compared_with must be left out where",
+            "compared_with must be left out if",
         ),
         ({"verb": "top_k", "domain": {"from": 1}}, "domain must be a list of items"),
         ({"verb": "top_k", "domain": [{"a": 1}]}, "domain must hold plain values"),
@@ -214,9 +214,9 @@ def test_items_that_are_excluded_are_said_of_the_data() -> None:
     assert data.top_k(1, epsilon=9).labels == ["spam"]
     assert repr(less).endswith(".exclude(['spam'])")
     for ask, said in (
-        (lambda: less.exclude(["tea"]), "exclude must be said once"),
+        (lambda: less.exclude(["tea"]), "exclude must be given once only"),
         (lambda: less.choose(["tea"], epsilon=1), "exclude must be left out for choose"),
-        (lambda: less.top_k(1, domain=["tea"], epsilon=1), "exclude must be left out where a domain is given"),
+        (lambda: less.top_k(1, domain=["tea"], epsilon=1), "exclude must be left out if a domain is given"),
         (
             lambda: less.ask(dps.Plan.from_dict({"verb": "top_k", "epsilon": 1, "exclude": ["a"]})),
             "exclude must be that of the data",
@@ -234,7 +234,7 @@ def test_items_that_are_excluded_are_said_of_the_data() -> None:
         (dps.TopK(), {}, "epsilon must be given for top_k, or within in its place"),
         (dps.Choose(["a"]), {"within": 3}, "within must be left out for choose"),
         (dps.TopK(), {"threshold": 3}, "threshold must be left out for top_k"),
-        (dps.TopK(), {"epsilon": 1, "share": "1%"}, "share must be left out where epsilon is given"),
+        (dps.TopK(), {"epsilon": 1, "share": "1%"}, "share must be left out if epsilon is given"),
         (dps.Choose(), {"epsilon": 1}, "domain must be"),
         (dps.Histogram(), {"epsilon": 1}, "domain must be"),
         (dps.TopK(score=dps.Total("n")), {"epsilon": 1}, "at_most must be"),

@@ -168,7 +168,7 @@ def test_the_same_data_with_fewer_rows_leave_the_first_as_they_are() -> None:
     assert found[0][2] == ["a"]
     assert (data._conditions, data.periods, data.excluded) == ((), (), None)
     for one in (lambda: data.during("2026-09").during("2026-09"), lambda: data.exclude(["a"]).exclude(["b"])):
-        with pytest.raises(dps.ParameterError, match="must be said once"):
+        with pytest.raises(dps.ParameterError, match="must be given once only"):
             one()
 
 
@@ -295,7 +295,7 @@ NARROWED: dict[str, Callable[[dps.Dataset], dps.Dataset]] = {
 @pytest.mark.parametrize("name", NARROWED)
 def test_all_rows_are_prepared(name: str, tmp_path: Path) -> None:
     data = NARROWED[name](dps.Dataset(ROWS, user="user", item="item", time=dps.Time("at", period="month")))
-    with pytest.raises(dps.ParameterError, match=f"^{name} must be left out where data are prepared.*\nhint: all rows"):
+    with pytest.raises(dps.ParameterError, match=f"^{name} must be left out if data are prepared.*\nhint: all rows"):
         data.prepare(tmp_path / "rows.prepared")
     assert list(tmp_path.iterdir()) == []
 

@@ -79,7 +79,7 @@ def test_what_is_no_share_is_refused_in_every_verb_before_anything_is_read(share
 def test_a_share_is_of_a_budget_and_in_place_of_epsilon():
     with pytest.raises(ParameterError, match=r"^share must be given with a budget, which it is a share of, got 1/100"):
         votes(None).top_k(share="1%")
-    with pytest.raises(ParameterError, match=r"^share must be left out where epsilon is given"):
+    with pytest.raises(ParameterError, match=r"^share must be left out if epsilon is given"):
         votes(dps.Budget(epsilon=1)).choose(domain=["a"], epsilon=1, share="1%")
 
 

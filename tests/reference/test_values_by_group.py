@@ -163,7 +163,7 @@ BAD = {
     "groups must hold text": {"by": "country", "groups": [1, 2]},
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
     "delta must be": {"by": "country", "delta": 0},
-    "epsilon must be between 6e-6 and 6e6 where groups are to be found": {"by": "country", "epsilon": "1e-6"},
+    "epsilon must be between 6e-6 and 6e6 if groups are to be found": {"by": "country", "epsilon": "1e-6"},
 }
 
 
@@ -181,13 +181,13 @@ def test_bad_input(ages, options, said):
 
 
 def test_what_does_not_go_with_groups(ages, options):
-    with pytest.raises(ParameterError, match="within must be left out where by is given"):
+    with pytest.raises(ParameterError, match="within must be left out if by is given"):
         by_names(ages).median(bounds=(0, 120), within=50, by="country")
-    with pytest.raises(ParameterError, match="domain must say which items there are where by is given"):
+    with pytest.raises(ParameterError, match="domain must say which items there are if by is given"):
         options.choose(domain=10, epsilon=1, by="country")
     with pytest.raises(ParameterError, match="domain must have at most 1,000,000 items"):
         options.choose(domain=range(10**15), epsilon=1, by="country")
-    with pytest.raises(ParameterError, match="delta must be left out where by is not given"):
+    with pytest.raises(ParameterError, match="delta must be left out if by is not given"):
         options.choose(domain=DOMAIN, epsilon=1, delta="1e-6")
 
 

@@ -120,7 +120,7 @@ BAD = [
         "method must be one of auto, peeling, joint-sequence, joint-set, canonical-set with a domain",
     ),
     ({"domain": ["ant"], "k": 2}, "k must be at most the number of items in the domain"),
-    ({"domain": ["ant"], "k_bar": 5, "k": 1}, "k_bar must be left out where a domain is given"),
+    ({"domain": ["ant"], "k_bar": 5, "k": 1}, "k_bar must be left out if a domain is given"),
     ({"counts": 1}, "counts must be True or False"),
     ({"epsilon": "1,5"}, "epsilon must be a positive, finite number"),
 ]

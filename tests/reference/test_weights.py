@@ -120,7 +120,7 @@ def test_the_automatic_method_takes_none_that_counts_users():
         ({"by_weight": "w", "at_most": 1, "weight_unit": 2}, "at_most must be a whole number of units"),
         ({"by_weight": "w", "at_most": 5, "method": "discover"}, "limited-domain, limited-domain-sparse, peeling"),
         ({"by_weight": "w", "at_most": 5, "method": "limited-domain-laplace"}, "method must be one of limited-domain"),
-        ({"by_weight": "w", "at_most": 5, "within": 50, "epsilon": None}, "within must be left out where by_weight"),
+        ({"by_weight": "w", "at_most": 5, "within": 50, "epsilon": None}, "within must be left out if by_weight"),
         ({"by_weight": "w", "at_most": 5, "by": "item"}, "by must be columns other than user and item"),
         ({"by_weight": "w", "at_most": 5, "by": "minutes", "method": "discover"}, "method must be one of limited"),
         ({"by_weight": "w", "at_most": 5}, "by_weight must be a column of the source, got 'w'"),
@@ -135,5 +135,5 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid(given, message):
 
 def test_parts_of_a_text_have_no_weights():
     data = dps.Dataset(ROWS, user="user", item=dps.Split("item", " "))
-    with pytest.raises(dps.ParameterError, match="split must be left out where by_weight is given"):
+    with pytest.raises(dps.ParameterError, match="split must be left out if by_weight is given"):
         by_names(data).top_k(2, **SURE, by_weight="minutes", at_most=5)

@@ -227,11 +227,11 @@ WHOLE = "must be a whole number of at least 1"
 BAD: list[tuple[dict[str, Any], str]] = [
     *(({"within": bad}, f"within {WHOLE}") for bad in (0, -1, "x", "50", 2.5, True, [50], Fraction(1, 2))),
     ({"within": 2**60}, "within must be a whole number from 1"),
-    ({"within": 50, "epsilon": 1}, "within must be left out where epsilon is given"),
-    ({"within": 50, "method": "discover"}, "method must know how near items will be where within is given, got disc"),
-    ({"within": 50, "domain": dps.Column("a.csv", "b")}, "domain must be of a known size where within is given"),
-    ({"within": 50, "domain": 10}, "k must be below 10, the number of items, where within is given, got 10"),
-    ({"within": 50, "k_bar": 10}, "k_bar must be above k = 10 where within is given, got 10"),
+    ({"within": 50, "epsilon": 1}, "within must be left out if epsilon is given"),
+    ({"within": 50, "method": "discover"}, "method must know how near items will be if within is given, got disc"),
+    ({"within": 50, "domain": dps.Column("a.csv", "b")}, "domain must be of a known size if within is given"),
+    ({"within": 50, "domain": 10}, "k must be below 10, the number of items, if within is given, got 10"),
+    ({"within": 50, "k_bar": 10}, "k_bar must be above k = 10 if within is given, got 10"),
     ({"within": 50, "k": 0}, "k must be"),
     ({"within": 50, "k": 11, "domain": 10}, "k must be at most the number of items in the domain"),
     ({"within": 50, "delta": 2}, "delta must be"),
@@ -262,16 +262,16 @@ def test_quantiles_and_unions_refuse_the_same(bad: Any, votes: dps.Dataset, monk
 
 def test_both_or_what_the_price_depends_on_is_refused(votes: dps.Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dps.Dataset, "engine", None)
-    with pytest.raises(dps.ParameterError, match="within must be left out where epsilon is given"):
+    with pytest.raises(dps.ParameterError, match="within must be left out if epsilon is given"):
         by_names(votes).median(bounds=(0, 9), within=5, epsilon=1)
-    with pytest.raises(dps.ParameterError, match="threshold must be left out where epsilon is given"):
+    with pytest.raises(dps.ParameterError, match="threshold must be left out if epsilon is given"):
         by_names(votes).union(threshold=5, epsilon=1, max_items_per_user=1)
     paid = dps.Dataset(ROWS, user="user", item="item", budget=dps.Budget(epsilon=1, delta="1e-6"))
-    with pytest.raises(dps.ParameterError, match="share must be left out where within is given"):
+    with pytest.raises(dps.ParameterError, match="share must be left out if within is given"):
         by_names(paid).top_k(2, within=5, share="1%")
-    with pytest.raises(dps.ParameterError, match="share must be left out where threshold is given"):
+    with pytest.raises(dps.ParameterError, match="share must be left out if threshold is given"):
         by_names(paid).union(threshold=5, share="1%", max_items_per_user=1)
-    with pytest.raises(dps.ParameterError, match="max_items_per_user must be given where threshold is"):
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be given if threshold is"):
         votes.ask(dps.Union(), threshold=5)
     with pytest.raises(dps.ParameterError, match="epsilon must be given for union, or threshold in its place"):
         votes.union()

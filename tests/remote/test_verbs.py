@@ -150,7 +150,7 @@ def test_data_are_named_soundly(given: dict[str, object], said: str, remote: dps
         (lambda data: data.where("read_csv('x') = 1"), "where must be one condition on one row"),
         (lambda data: data.where("age > 1) OR (age < 2"), "where must be one condition on one row"),
         (lambda data: data.during(["2026-10", 3]), "during must be the name of a period"),
-        (lambda data: data.during("2026-10").during("2026-11"), "during must be said once"),
+        (lambda data: data.during("2026-10").during("2026-11"), "during must be given once only"),
     ],
 )
 def test_rows_are_left_out_soundly(

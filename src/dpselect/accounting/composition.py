@@ -141,7 +141,7 @@ def _totals(steps: Sequence[AnySteps], delta: Fraction, adaptive: bool, effort: 
         if not adaptive and all_plain and (fixed := _fixed(plain, delta)) is not None:
             found.append(Composed(fixed, "non-adaptive optimum", used, adaptive=False))
     if not found:
-        raise ParameterError("delta", "be above 0 where steps promise zCDP", "0")
+        raise ParameterError("delta", "be above 0 if steps promise zCDP", "0")
     return found
 
 

@@ -15,7 +15,7 @@ DIGITS = 6
 FINEST = Fraction(1, 10**12)  # the step where none is given
 TOP = 10**20  # the largest point is at least this, so every integer of 64 bits has one near it
 NARROWEST, WIDEST = Fraction(1, 10**30), Fraction(TOP, 10**DIGITS)
-STEP = "be between 1e-30 and 1e14 where there are no bounds"
+STEP = "be between 1e-30 and 1e14 if there are no bounds"
 DENSE: int = 10**DIGITS  # points from 0 on that are a step apart
 DECADE: int = 9 * 10 ** (DIGITS - 1)  # points of every tenfold beyond them
 

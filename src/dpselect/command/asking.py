@@ -45,7 +45,7 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
     text = text_of(args)
     if text is not None:
         if args.item is not None:
-            raise ParameterError("--text", "be left out where --item is given", args.text)
+            raise ParameterError("--text", "be left out if --item is given", args.text)
         said["item"] = text
     try:
         data = dataset_of(source_of(args), **said, **given)
@@ -176,9 +176,9 @@ def answer(
     path = None if output is None else Path(output)
     form = format_of(getattr(args, "format", None), path, SETS_BY_EXTENSION if of_a_set else BY_EXTENSION)
     if form == "lines" and getattr(args, "by", None) is not None:
-        raise ParameterError("--by", "be left out where the answer is lines of items", "--by", "csv has the groups")
+        raise ParameterError("--by", "be left out if the answer is lines of items", "--by", "csv has the groups")
     if form == "lines" and args.counts:
-        raise ParameterError("--counts", "be left out where the answer is lines of items", "--counts", "csv has both")
+        raise ParameterError("--counts", "be left out if the answer is lines of items", "--counts", "csv has both")
     place = destination(path, () if path is None or args.gateway is not None else _files(args.files))
     try:
         if before is not None:

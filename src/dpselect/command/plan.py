@@ -130,7 +130,7 @@ def _like(args: argparse.Namespace) -> Population | list[int]:
     if args.like is None:
         return Population.from_flat(said)
     for name in given(args, said):
-        raise ParameterError(name, "be left out where like is given", came(said[name]))
+        raise ParameterError(name, "be left out if like is given", came(said[name]))
     return released_counts(Path(args.like))
 
 

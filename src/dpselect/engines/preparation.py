@@ -217,7 +217,7 @@ def _told(before: Rules, rules: Rules) -> Rules:
     for one in fields(Rules):
         given, was = getattr(rules, one.name), getattr(before, one.name)
         if one.name not in ("types", "untyped") and given not in (one.default, was):
-            must = "be left out where rows are added" + (f", or be {said(was)} as before" if was else "")
+            must = "be left out if rows are added" + (f", or be {said(was)} as before" if was else "")
             raise ParameterError(one.name, must, came(said(given)))
     return before
 

@@ -208,7 +208,7 @@ def _accuracy(verb: str, epsilon: object, **given: object) -> int | None:
     if given[name] is None:
         return None
     if epsilon is not None:
-        raise ParameterError(name, "be left out where epsilon is given", came(given[name]))
+        raise ParameterError(name, "be left out if epsilon is given", came(given[name]))
     return parameters.whole(name, given[name], least=1)
 
 
@@ -245,7 +245,7 @@ def _crowd(like: object, domain: Domain | None, most: int | None) -> Crowd:
     if like is None or isinstance(like, Population):
         given = Population() if like is None else like
         if given.groups is not None:
-            raise ParameterError("groups", "be left out where the question has no by", came(given.groups))
+            raise ParameterError("groups", "be left out if the question has no by", came(given.groups))
         return _imagined(given if size is None else replace(given, items=size))
     counts = _released(like)
     if size is not None and size < len(counts):
@@ -271,7 +271,7 @@ def _imagined(given: Population) -> Zipf:
 def _in_groups(like: object, within: int | None) -> Population:
     """The users of a question by group."""
     if within is not None:
-        raise ParameterError("within", "be left out where the question has by", within)
+        raise ParameterError("within", "be left out if the question has by", within)
     if not isinstance(like, Population) or like.groups is None:
         hint = "numbers of users of groups: Population(groups=[20_000, 800])"
         raise ParameterError("groups", "be given in a Population where the question has by", "nothing", hint)

@@ -73,12 +73,12 @@ class Population(Value):
             raise ParameterError("items_per_user", "be at most nine tenths of items", f"{float(self.mean_items):g}")
         groups: Any = self.groups
         if groups is None and self.groups_per_user != 1:
-            raise ParameterError("groups", "be given where groups_per_user is", "nothing")
+            raise ParameterError("groups", "be given if groups_per_user is", "nothing")
         if groups is not None and not 1 <= Fraction(self.groups_per_user) <= len(groups):
             must = f"be from 1 to the {len(groups):,} groups"
             raise ParameterError("groups_per_user", must, f"{float(self.groups_per_user):g}")
         if groups is not None and self.users != USERS:
-            raise ParameterError("users", "be left out where groups are given", came(self.users))
+            raise ParameterError("users", "be left out if groups are given", came(self.users))
 
     @property
     def mean_items(self) -> Fraction:

@@ -134,7 +134,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
     for name in OF_TEXTS:
         if given.get(name) is not None:
-            raise ParameterError(name, "be left out where items are no words of texts", came(given[name]))
+            raise ParameterError(name, "be left out if items are no words of texts", came(given[name]))
     if where is not None:
         if not isinstance(where, str):
             raise ParameterError("where", "be a text, a condition on one row", came(where))
@@ -186,7 +186,7 @@ def _during(given: object, settings: DataSettings) -> tuple[str, ...] | None:
     """The names of the periods that are meant, each once, in order."""
     if settings.period is None:
         if given is not None:
-            raise ParameterError("during", "be left out where data have no periods", came(given))
+            raise ParameterError("during", "be left out, because the data have no periods", came(given))
         return None
     from dpselect._ground.periods import MOST, periods_of
 
@@ -200,7 +200,7 @@ def _during(given: object, settings: DataSettings) -> tuple[str, ...] | None:
 def _compared(during: tuple[str, ...] | None, given: object, settings: DataSettings) -> Periods:
     """The periods that are meant, and those with which they are compared."""
     if during is None:
-        raise ParameterError("compared_with", "be left out where data have no periods", came(given))
+        raise ParameterError("compared_with", "be left out, because the data have no periods", came(given))
     from dpselect._ground.periods import MOST, periods_of
 
     names = [given] if isinstance(given, str) else given

@@ -1,4 +1,4 @@
-"""Budgets: reserve the ceiling of a question, ask it, settle what its answer cost; only then it comes out."""
+"""Budgets: reserve the ceiling of a question, ask it, settle what its answer cost, and only then return it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dpselect.release.release import Receipt, Release
 DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta, for a question that needs one and names none
 LONGEST_PLACE = 1000  # characters of a path or an address, which messages repeat
 Where = str | os.PathLike[str] | Ledger
-NO_PERIODS = "be left out where data have no periods"
+NO_PERIODS = "be left out, because the data have no periods"
 During = str | Sequence[str] | None
 NOTHING = ApproxDP(Fraction(0), Fraction(0))
 
@@ -149,7 +149,7 @@ class Budget:
     def check(self, neighbors: Neighbors) -> None:
         """A budget is about adding or removing one user; a promise about replacing one does not cover that."""
         if neighbors is not Neighbors.ADD_REMOVE:
-            raise ParameterError("neighbors", "be add-remove where a budget pays", came(neighbors))
+            raise ParameterError("neighbors", "be add-remove if a budget pays", came(neighbors))
 
     @property
     def sharing(self) -> Sharing:
@@ -268,12 +268,12 @@ class Budget:
             usual = self.usual_delta
             less = f"{rounded_down(usual)} for example" if 0 < usual <= room else "or make one with a larger delta"
             return BudgetError(
-                f"the question may fail with a delta of {rounded_up(ceiling.failure)}, and {has}",
+                f"the question needs a delta of {rounded_up(ceiling.failure)}, and {has}",
                 f"ask with a smaller delta, {less}",
             )
         held, left = to_hold(promise.limits, taken, ceiling)
         return BudgetError(
-            f"the question must reserve up to {held} of the budget while it runs, and {left} is left",
+            f"the question must reserve up to {held} of the budget while it runs, but only {left} is left",
             f"{HOLDS_LESS}, or make a larger budget",
         )
 

@@ -135,7 +135,7 @@ def amount_granted(epsilon: Number, delta: Number) -> Charge:
         raise ParameterError("epsilon", least, repr(epsilon))
     amount = Charge.up(number, probability("delta", delta, zero=True))
     if amount == ZERO:
-        raise ParameterError("epsilon", "be above 0 where delta is 0", repr(epsilon))
+        raise ParameterError("epsilon", "be above 0 if delta is 0", repr(epsilon))
     return amount
 
 

@@ -141,7 +141,11 @@ class Ledger:
         with self._writing() as (journal, end):
             period = journal.data(account.dataset).period
             if every is not None and every != period:
-                must = "be left out where data have no periods" if period is None else f"be {period}, as the data have"
+                must = (
+                    "be left out, because the data have no periods"
+                    if period is None
+                    else f"be {period}, as the data have"
+                )
                 raise ParameterError("every", must, came(every))
             before = journal.find_quota(account)
             granted = amount if total or before is None else before + amount

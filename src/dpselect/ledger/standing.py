@@ -170,13 +170,13 @@ def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetE
     room = max(Fraction(0), limits.failure - used.delta)
     if ceiling.delta > room or used.delta > limits.failure:
         return BudgetError(
-            f"the question may fail with a delta of {rounded_up(ceiling.delta)}, and {who} has {rounded_down(room)} "
+            f"the question needs a delta of {rounded_up(ceiling.delta)}, and {who} has {rounded_down(room)} "
             "left for that",
             "ask with a smaller delta, or ask the owner of the ledger for a larger one",
         )
     held, left = to_hold(limits, used.sums, ceiling.sums)
     return BudgetError(
-        f"the question must reserve up to {held} of {who} while it runs, and {left} is left",
+        f"the question must reserve up to {held} of {who} while it runs, but only {left} is left",
         f"{HOLDS_LESS}, or ask the owner of the ledger for a larger budget",
     )
 

@@ -73,7 +73,7 @@ class ChoosePlan(OfValues):
             settle(self, mechanism=self._by_group(AskedGroups.of(by)))
             return
         if self.payment.delta:
-            must = "be left out where by is not given: a choice of one needs none"
+            must = "be left out if by is not given: a choice of one needs none"
             raise ParameterError("delta", must, came(self.payment.delta), "its promise is that of epsilon alone")
         monotonic, sensitivity, which = True, Fraction(1), Neighbors.ADD_REMOVE
         if isinstance(self.question, Scores):
@@ -94,7 +94,7 @@ class ChoosePlan(OfValues):
         domain = self.known_domain()
         if isinstance(domain, Size):
             hint = "list the items, or give a range or a Column"
-            raise ParameterError("domain", "say which items there are where by is given", "only how many", hint)
+            raise ParameterError("domain", "say which items there are if by is given", "only how many", hint)
         refuse_many(most_items(domain) or 0, MOST_COUNTED)
         table, mechanism = in_groups(groups, self.given_epsilon, self.delta, partial(ChoiceByGroup, method=self.method))
         settle(self, table=table)

@@ -105,13 +105,13 @@ class Facts(Value):
         cut = self.tokenizer != WORDS or self.lower is not True
         if self.ngrams is None and not cut:
             if self.shares is not None:
-                raise ParameterError("shares", "be left out where the items are no n-grams", "shares")
+                raise ParameterError("shares", "be left out if the items are no n-grams", "shares")
             return
         from dpselect.texts.text import level_shares
         from dpselect.texts.tokenizer import Tokenizer, ngram_levels
 
         if self.exclude is not None:
-            must = "be left out where the items are those of a text"
+            must = "be left out if the items are those of a text"
             raise ParameterError("exclude", must, came(self.exclude), "leave them out of the answer")
         cutter = Tokenizer(self.tokenizer, self.lower)
         object.__setattr__(self, "ngrams", ngram_levels(1 if self.ngrams is None else self.ngrams, cutter))

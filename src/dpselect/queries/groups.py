@@ -54,9 +54,7 @@ class GroupFinder:
         from dpselect.queries.union.terms import LARGEST_EPSILON, LEAST_EPSILON, chosen_method
 
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
-            raise ParameterError(
-                "epsilon", "be between 6e-6 and 6e6 where groups are to be found", came(epsilon / SHARE)
-            )
+            raise ParameterError("epsilon", "be between 6e-6 and 6e6 if groups are to be found", came(epsilon / SHARE))
         payment, facts = Payment(epsilon=epsilon, delta=delta), Facts(max_items_per_user=most)
         plan = UnionPlan(question=Union(), payment=payment, facts=facts)
         (union,) = plan.mechanisms(most)

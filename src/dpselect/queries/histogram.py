@@ -54,7 +54,7 @@ class HistogramPlan(Plan):
         """How many counts one user moves at most."""
         items, bound = most_items(domain), self.most
         if items is None and bound is None:
-            must = "be given where only reading the domain tells how many items it has"
+            must = "be given if only reading the domain tells how many items it has"
             hint = "Dataset(max_items_per_user=...), --max-items-per-user; or list the items"
             raise ParameterError("max_items_per_user", must, "nothing", hint)
         return min(one for one in (items, bound) if one is not None)

@@ -84,7 +84,7 @@ class QuantilePlan(OfValues):
         """The mechanism: of one question, or of one in every group."""
         if self.question.bounds is None and self.per_user is PerUser.MEAN:
             hint = "give bounds, between which means are taken"
-            raise ParameterError("per_user", "be random, min or max where there are no bounds", "mean", hint)
+            raise ParameterError("per_user", "be random, min or max if there are no bounds", "mean", hint)
         if isinstance(self.question.by, By):
             mechanism = self._by_group(AskedGroups.of(self.question.by))
         elif self.payment.within is None:
@@ -113,7 +113,7 @@ class QuantilePlan(OfValues):
         from dpselect.queries.groups import in_groups
 
         if self.payment.within is not None:
-            raise ParameterError("within", "be left out where by is given", "both", "give epsilon")
+            raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         make = partial(QuantileByGroup, **self._asked)
         table, mechanism = in_groups(groups, self.given_epsilon, self.delta, make)
         settle(self, table=table)

@@ -70,7 +70,7 @@ class UsersPlan(Plan):
     def _near_enough(self, wanted: int) -> Fraction:
         """The epsilon that follows from how near the number of all users must be."""
         if self.table is not None:
-            raise ParameterError("within", "be left out where by is given", "both", "give epsilon")
+            raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         epsilon = price_for("within", wanted, lambda one: self._noise(one).width(BETA), "")
         whereof = f"within {accuracy.said_users(wanted)} of the number of all"
         settle(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))

@@ -180,7 +180,7 @@ class Method(Value):
         if self.name == AUTO:
             object.__setattr__(self, "name", None)
         if self.in_engine and self.popular:
-            raise ParameterError("in_engine", "be left out where popular is given", True, _HINTS["in_engine"])
+            raise ParameterError("in_engine", "be left out if popular is given", True, _HINTS["in_engine"])
 
 
 def method_of(verb: str, method: Method) -> Method | None:

@@ -47,7 +47,7 @@ class Payment(Value):
         first, *others = [name for name in AMOUNTS if getattr(self, name) is not None] or [""]
         for name in others:
             hint = f"each is a price of its own: give {first} or {name}"
-            raise ParameterError(name, f"be left out where {first} is given", came(getattr(self, name)), hint)
+            raise ParameterError(name, f"be left out if {first} is given", came(getattr(self, name)), hint)
 
     @property
     def accuracy(self) -> str | None:

@@ -35,7 +35,7 @@ def _method(verb: str) -> Inner:
 
 _BY = "answer in every group: a column, several columns, or By(...)"
 _METHOD = "the method, if dpselect should not choose it: a name, or Method(...)"
-_COUNTS = "also noisy counts, which share epsilon, so the choice is less accurate"
+_COUNTS = "also return noisy counts; they use epsilon too, so the choice is less accurate"
 
 
 class Question(Value):

@@ -196,7 +196,7 @@ class Inner(Kind):
         said = [one for one, found in own.items() if found]
         if len(said) > 1:
             name = next(iter(own[said[1]]))
-            raise ParameterError(name, f"be left out where {next(iter(own[said[0]]))} is given", came(given[name]))
+            raise ParameterError(name, f"be left out if {next(iter(own[said[0]]))} is given", came(given[name]))
         return said[0].from_flat(own[said[0]], as_json=as_json) if said else None
 
 

@@ -62,5 +62,5 @@ def ngram_levels(value: int | Sequence[int], tokenizer: Tokenizer) -> tuple[int,
     if longest > _MOST:
         raise ParameterError("ngrams", f"be at most {_MOST} long", came(value), "each length needs its own share")
     if tokenizer.name == SENTENCES and longest > 1:
-        raise ParameterError("ngrams", "be 1 where sentences are the items", came(value))
+        raise ParameterError("ngrams", "be 1 if sentences are the items", came(value))
     return shortest, longest

@@ -144,7 +144,7 @@ def test_the_rule_is_kept_and_shown(tmp_path):
     path = prepared(ALL, tmp_path / "data.prepared")
     assert state_of(str(path)).rules.max_rows_per_user == MOST
     assert any("at most 3 rows of a user" in one for one in findings(str(path)))
-    with pytest.raises(ParameterError, match="be left out where rows are added, or be 3 as before, got '4'"):
+    with pytest.raises(ParameterError, match="be left out if rows are added, or be 3 as before, got '4'"):
         prepare(tmp_path / "rows.csv", to=path, add=True, max_rows_per_user=4)
     for wrong in (0, -1, 1.5, True, "many"):
         with pytest.raises(ParameterError, match="max_rows_per_user"):

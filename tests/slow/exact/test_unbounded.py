@@ -81,7 +81,7 @@ def test_what_is_far_out_goes_to_the_last_point_and_what_is_missing_nowhere() ->
 
 def test_a_step_that_is_too_small_or_too_wide_is_refused() -> None:
     for step in ("1e-31", "1.1e14", 0, -1, "x"):
-        with pytest.raises(dps.ParameterError, match="step must be between 1e-30 and 1e14 where there are no bounds"):
+        with pytest.raises(dps.ParameterError, match="step must be between 1e-30 and 1e14 if there are no bounds"):
             points_of(None, step)
     assert isinstance(points_of((0, 1)), Grid)
 

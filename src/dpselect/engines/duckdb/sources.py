@@ -28,7 +28,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
     """The scan of whatever a caller may give as a source."""
     given, (source, table) = source, at_home(source, table)
     if given is not source and is_postgres(source):  # whatever is said of an address, its password is not
-        must = "be a table of Ibis over DuckDB or polars, where PostgreSQL does not count"
+        must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
         raise SourceError("source", must, "one over PostgreSQL")
     if is_lake(source):
         from dpselect.engines.duckdb.frame_scan import FrameScan
@@ -68,7 +68,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
 
 def _no_table(table: str | None) -> None:
     if table is not None:
-        hint = "a table is in a DuckDB file or connection, in PostgreSQL or in Spark"
+        hint = "a table name is for a DuckDB file or connection, PostgreSQL or Spark"
         raise SourceError("table", "be left out for this kind of source", came(table), hint)
 
 

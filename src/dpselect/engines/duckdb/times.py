@@ -26,7 +26,7 @@ def row_time(periods: Periods, types: Mapping[str, str], *, raw: bool = False) -
     sql_type, name = types[periods.column], quoted(periods.column)
     if sql_type == OBJECT and periods.timezone != UTC:
         hint = "give dates, timestamps or texts in an array or a frame that has their type"
-        raise SourceError("timezone", "be UTC where a column of times has no declared type", periods.timezone, hint)
+        raise SourceError("timezone", "be UTC if a column of times has no declared type", periods.timezone, hint)
     if raw and sql_type == OBJECT:
         name = f"({plain_form(name)})"
     elif raw and kind(sql_type) == "ENUM":

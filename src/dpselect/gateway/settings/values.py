@@ -182,7 +182,7 @@ class DataSettings(Named):
     """Columns of items or groups, each with the list of its public values."""
     sizes: Sizes = Sizes()
     """How large the data are: [forecasts](plan.md) use it, and it decides [when answers
-    leave](gateway-threats.md#when-answers-leave)."""
+    are sent](gateway-threats.md#when-answers-are-sent)."""
     time: kinds.Column | None = None
     """The column of time; with `period` the promise is for one user in one [period](periods.md)."""
     period: kinds.Sort | None = Field(default=None, validate_default=True)
@@ -266,17 +266,17 @@ class DataSettings(Named):
         if info.field_name == "table" and found is None and database:
             raise WrongError("must be given: which of the database is meant?")
         if info.field_name == "table" and found and not database and kind not in ("folder", None):
-            raise WrongError("must be left out where the source is files")
+            raise WrongError("must be left out if the source is files")
         if info.field_name == "snapshot" and found and not database and kind is not None:
             hint = "a file's own times show when it was written"
-            raise WrongError("must be left out where the source is files", hint)
+            raise WrongError("must be left out if the source is files", hint)
         return found
 
     @field_validator("split")
     @classmethod
     def _splits_one_column(cls, found: str | None, info: ValidationInfo) -> str | None:
         if found is not None and not all(isinstance(key, str) for key in info.data.get("items", ())):
-            raise WrongError("must be left out where an item is several columns")
+            raise WrongError("must be left out if an item is several columns")
         return found
 
     @field_validator("period")

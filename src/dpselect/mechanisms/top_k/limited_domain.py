@@ -228,7 +228,7 @@ class ChosenKBar(PeelingWithBottom):
     def __post_init__(self) -> None:
         parse(self, more_picks=1)
         if self.terms.k_bar > MOST_CUTS:
-            raise ParameterError("k_bar", f"be at most {MOST_CUTS} where it is chosen", self.terms.k_bar, "lower k")
+            raise ParameterError("k_bar", f"be at most {MOST_CUTS} if it is chosen", self.terms.k_bar, "lower k")
 
     def picks(self, rows: TopRows, draws: Draws) -> Picks:
         """Picked rows as (row, 0), best first."""

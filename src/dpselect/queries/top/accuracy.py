@@ -23,14 +23,14 @@ def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[A
     candidates = None if domain is None else most_items(domain)
     if domain is not None and candidates is None:
         hint = "the price depends on it and is said before anything is read: list the items, or say how many"
-        raise ParameterError("domain", "be of a known size where within is given", "a Column", hint)
+        raise ParameterError("domain", "be of a known size if within is given", "a Column", hint)
 
     def miss(epsilon: Fraction) -> int:
         plan = planned(epsilon)
         _refuse_what_is_certain(plan, candidates)
         short = plan.shortfall(candidates)
         if short is None:
-            must = "know how near items will be where within is given"
+            must = "know how near items will be if within is given"
             raise ParameterError("method", must, plan.method, "auto takes one that does; or give epsilon")
         return max(short, plan.width())
 
@@ -43,9 +43,9 @@ def _refuse_what_is_certain(plan: Selection, candidates: int | None) -> None:
     """Where no other item can come back, any price would do."""
     k = plan.selector.k
     if candidates is not None and candidates <= k:
-        raise ParameterError("k", f"be below {candidates:,}, the number of items, where within is given", k)
+        raise ParameterError("k", f"be below {candidates:,}, the number of items, if within is given", k)
     if plan.k_bar is not None and plan.k_bar <= k:
-        raise ParameterError("k_bar", f"be above k = {k:,} where within is given", plan.k_bar)
+        raise ParameterError("k_bar", f"be above k = {k:,} if within is given", plan.k_bar)
 
 
 def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> AskedAccuracy:

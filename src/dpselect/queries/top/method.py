@@ -49,7 +49,7 @@ def selected(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) ->
 
 def _check_known(wanted: Wanted, domain: Domain) -> None:
     if wanted.k_bar is not None:
-        raise ParameterError("k_bar", "be left out where a domain is given", wanted.k_bar)
+        raise ParameterError("k_bar", "be left out if a domain is given", wanted.k_bar)
     most = most_items(domain)
     if most is not None:
         refuse_more(parameters.listed("k", wanted.k), most)

@@ -56,7 +56,7 @@ class TopKPlan(Plan):
         """The selection, with its price."""
         if self.domain is not None and self.facts.exclude is not None:
             hint = "leave the items out of the domain"
-            raise ParameterError("exclude", "be left out where a domain is given", came(self.facts.exclude), hint)
+            raise ParameterError("exclude", "be left out if a domain is given", came(self.facts.exclude), hint)
         self._refuse_what_does_not_go_together()
         if isinstance(self.question.score, Total):
             from dpselect.queries.top.scores import totals_of
@@ -80,9 +80,9 @@ class TopKPlan(Plan):
         q, within = self.question, self.payment.within
         methods.checked("top_k", self.named, domain=q.domain is not None, where=self._where)
         if self._in_engine and q.by is not None:
-            raise ParameterError("in_engine", "be left out where by is given", came(True), "groups are found here")
+            raise ParameterError("in_engine", "be left out if by is given", came(True), "groups are found here")
         if q.by is not None and not self.ranked:
-            must = "be one that ranks where by is given: the items of a group come in order"
+            must = "be one that ranks if by is given: the items of a group come in order"
             raise ParameterError("method", must, came(self.how.name), "the order costs nothing more there")
         for (name, given), (other, beside), (why, hint) in (
             (("within", within), ("by", q.by), ("both would say how near", "give epsilon")),
@@ -92,11 +92,9 @@ class TopKPlan(Plan):
             (("measures", q.measures), ("score", q.score), ("users are no score there", "ask in two questions")),
         ):
             if given is not None and beside is not None:
-                raise ParameterError(
-                    name, f"be left out where {_said(other, beside)} is given: {why}", came(given), hint
-                )
+                raise ParameterError(name, f"be left out if {_said(other, beside)} is given: {why}", came(given), hint)
         if isinstance(q.score, Gain) and q.by is not None:
-            must = "be left out where compared_with is given: only one list is compared"
+            must = "be left out if compared_with is given: only one list is compared"
             raise ParameterError("by", must, came(self.by), ONE_GROUP)
 
     @property
@@ -340,10 +338,10 @@ class TopKPlan(Plan):
 
         if self.domain is not None:
             hint = "groups= lists groups; where='item IN (...)' keeps some items"
-            raise ParameterError("domain", "be left out where by is given", came(self.domain), hint)
+            raise ParameterError("domain", "be left out if by is given", came(self.domain), hint)
         if method not in (AUTO, LIMITED, DISCOVER):
             hint = "auto takes the one that is better at this price"
-            raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} where by is given", came(method), hint)
+            raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} if by is given", came(method), hint)
         groups = self.in_groups
         assert groups is not None
         terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta}

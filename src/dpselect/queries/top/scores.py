@@ -28,7 +28,7 @@ def totals_of(score: Total, method: str) -> Totals:
     if method != AUTO and methods.named("top_k", method).of_users:
         able = ", ".join(one.name for one in methods.methods("top_k") if not one.of_users)
         hint = "the others select by numbers of users alone"
-        raise ParameterError("method", f"be one of {able} where by_weight is given", came(method), hint)
+        raise ParameterError("method", f"be one of {able} if by_weight is given", came(method), hint)
     return Totals.of(score.column, score.at_most, score.unit)
 
 
@@ -44,7 +44,7 @@ def check_method(method: str) -> None:
     """A method that selects by numbers of users is refused."""
     if method not in (AUTO, DISCOVER) and methods.named("top_k", method).of_users:
         able = [one.name for one in methods.methods("top_k") if not one.of_users]
-        must = f"be one of {', '.join((DISCOVER, *able))} where compared_with is given"
+        must = f"be one of {', '.join((DISCOVER, *able))} if compared_with is given"
         raise ParameterError("method", must, method, "the others select by numbers of users alone")
 
 

@@ -65,9 +65,9 @@ class UnionTerms(Plan):
             raise ParameterError("delta", "be at least 1e-100 for a union", "less")
         hint = "ask of one group after another, with where="
         if self.by and self.words is not None:
-            raise ParameterError("by", "be left out where the items are n-grams", "both", hint)
+            raise ParameterError("by", "be left out if the items are n-grams", "both", hint)
         if self.by and self.popular:
-            raise ParameterError("by", "be left out where popular is given", "both", hint)
+            raise ParameterError("by", "be left out if popular is given", "both", hint)
         most, chosen = _bound(self.named, super().most, counted=self.counts)
         parts = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
         settle(self, bound=most, chosen=chosen, parts=parts)
@@ -135,7 +135,7 @@ class UnionTerms(Plan):
                 hint = (
                     "its price is said before anything is read: Dataset(max_items_per_user=50), --max-items-per-user 50"
                 )
-                raise ParameterError("max_items_per_user", "be given where threshold is", "nothing", hint)
+                raise ParameterError("max_items_per_user", "be given if threshold is", "nothing", hint)
             asked = _near_enough(self, _digest(self.popular))
             settle(self, total=asked.epsilon, asked=asked)
             return
@@ -222,9 +222,9 @@ class UnionTerms(Plan):
     def _refuse_what_engines_cannot(self) -> None:
         if self.words is not None:
             hint = "texts are cut here, row after row, and what memory does not hold goes to disk"
-            raise ParameterError("in_engine", "be left out where the items are those of a text", "True", hint)
+            raise ParameterError("in_engine", "be left out if the items are those of a text", "True", hint)
         if self.most is not None and self.most > MOST_SHARES:
-            raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} where in_engine is given", self.most)
+            raise ParameterError("max_items_per_user", f"be at most {MOST_SHARES} if in_engine is given", self.most)
 
     def _refuse_what_cannot_be_made(self) -> None:
         """Now, and not when the bound is known: by then the ceiling is reserved."""
