@@ -1,4 +1,4 @@
-"""What privacy costs in each engine: a private top 100 against the plain query for the 101 items with most users.
+"""What privacy costs in each engine: a private top 100 against the plain query for the 101 items with the most users.
 
 10^7 rows of 10^6 users, items as strings (the file of `main_job`). Each run is a process of its own, which asks once
 over a few rows, so that start-up and imports are over, and then measures one question: CPU of this process and of the

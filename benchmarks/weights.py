@@ -1,7 +1,7 @@
 """What does a cap of one user's weight cost, and what does it find? And how long do sums take, against plain DuckDB?
 
 Recall is the share of the k places filled with an item whose true sum is at least that of the true k-th: of sums with
-the cap, which is what is asked for, and of sums without any. Beside it are the items with most users, by the same
+the cap, which is what is asked for, and of sums without any. Beside it are the items with the most users, by the same
 price. Data: the Parquet files of the folder `DPSELECT_DATA`; only figures about them are printed, no items.
 """
 

@@ -93,7 +93,7 @@ def test_explain_has_all_that_is_said(name: str) -> None:
     for sentence in (*found.privacy.sentences, found.privacy.promise):
         assert "".join(sentence.split()).lower() in words
     for sentence in found.accuracy.sentences:
-        if not (found.complete and found.groups is None and sentence.startswith("If fewer come back")):
+        if not (found.complete and found.groups is None and sentence.startswith("If fewer are returned")):
             assert all("".join(part.split()).lower().removesuffix(".") in words for part in sentence.split(". "))
     assert found.notes  # are whole too
     assert found.explain().endswith(found.notes[-1])

@@ -89,11 +89,11 @@ def _union(name: str, home: str, help: str, weights: WeightRule, bound: NeedsBou
 
 
 METHODS: tuple[MethodRow, ...] = (
-    _top_k("limited-domain", "top_k.limited_domain:LimitedDomain", "picks among the k_bar items with most users"),
+    _top_k("limited-domain", "top_k.limited_domain:LimitedDomain", "picks among the k_bar items with the most users"),
     _top_k(
         "limited-domain-sparse",
         "top_k.sparse_limited_domain:LimitedDomainSparse",
-        "picks among the k_bar items with most users, shown while they pass one noisy threshold",
+        "picks among the k_bar items with the most users, shown while they pass one noisy threshold",
     ),
     _top_k(
         "discover",

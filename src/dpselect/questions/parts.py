@@ -168,7 +168,7 @@ class Method(Value):
     )
     _: KW_ONLY
     k_bar: int | None = param(
-        whole(), default=None, help="how many of the items with most users to consider", rare=True
+        whole(), default=None, help="how many of the items with the most users to consider", rare=True
     )
     in_engine: bool = param(FLAG, default=False, help="leave users and their items in the engine", rare=True)
     popular: Sequence[Any] | Release | None = param(
@@ -217,7 +217,7 @@ def check_name(verb: str, name: object) -> None:
 
 
 _HINTS = {
-    "k_bar": "limited domain alone looks at the items with most users",
+    "k_bar": "limited domain alone looks at the items with the most users",
     "in_engine": "the others need the items of users in memory",
     "popular": "users who give all to one item choose popular ones first: greedy-geometric",
 }

@@ -32,7 +32,7 @@ class Accuracy:
     def of_nothing(self) -> Accuracy:
         """What of it holds where nothing came back."""
         kept = [one for one in self.sentences if any(mark in one for mark in OF_NOTHING)]
-        return Accuracy(tuple(one.replace(f"{SHORT}no item that is missing", "No item") for one in kept), self.numbers)
+        return Accuracy(tuple(one.replace(f"{SHORT}no missing item", "No item") for one in kept), self.numbers)
 
     @property
     def told(self) -> tuple[str, tuple[str, ...]]:
@@ -50,12 +50,12 @@ class Accuracy:
 
 
 NOTHING = Accuracy()
-SHORT = "If fewer come back than asked for: "  # begins what a list of all that was asked for need not say
+SHORT = "If fewer are returned than asked for: "  # begins what a list of all that was asked for need not say
 OF_NOTHING = (SHORT, " is found if ", " to be found ")  # what is said of what is missing, also where all is
 CHOSEN = ("No other item of the domain has", "No other score is")  # of one that was chosen
 BELOW = "that is left out or ranked below another has"  # of items best first
 OF_VALUES = "By counted values ("  # and then which
-AT_ONCE = "lie from low to high at once"  # of counts whose intervals hold together
+AT_ONCE = "are between low and high at once"  # of counts whose intervals hold together
 AS_ASKED = ", as was asked."  # ends what an accuracy that was asked for comes to
 NONE, NO_OTHER = "none could be released", "no other could be released"
 
@@ -101,8 +101,8 @@ def by_place(gap: int, *, ranked: bool, scale: Scale = USERS) -> Accuracy:
 def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     """Of a list that may come back shorter than k."""
     said = (
-        f"{SHORT}no item that is missing has over {scale.said(reach)} more than the "
-        f"item at rank {after:,} (over {scale.said(reach)} in all, where there are not so many items)."
+        f"{SHORT}no missing item has over {scale.said(reach)} more than the "
+        f"item at rank {after:,} (over {scale.said(reach)} in total, if there are fewer items)."
     )
     return Accuracy((said,), {"reach": scale.value(reach), "rank_of_reach": after})
 
@@ -121,7 +121,7 @@ def ranks(gap: Fraction, several: bool, values: str, scale: Scale = USERS, *, sh
 
 
 Number = int | float
-ONE_ROW = "any one row, named beforehand,"
+ONE_ROW = "any one row, chosen beforehand,"
 OUTSIDE = "about 1 in 20 rows may be outside"
 
 
@@ -135,14 +135,14 @@ def interval(count: int | None, width: int | None, scale: Scale = USERS) -> tupl
 def counts_apart(width: int, scale: Scale = USERS, nearer: str = "") -> Accuracy:
     """Of counts with noise of their own, which the choice of the items has not seen."""
     spread = f"{scale.value(width):,}{nearer}"
-    said = f"The {scale.truth} of {ONE_ROW} lies from low to high: {scale.noisy} plus or minus {spread}; {OUTSIDE}."
+    said = f"The {scale.truth} of {ONE_ROW} is between low and high: {scale.noisy} plus or minus {spread}; {OUTSIDE}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})
 
 
 def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
     """Of the noisy numbers of users of groups."""
     said = (
-        f"The {scale.truth} of any one group, named beforehand, lies from low to high: "
+        f"The {scale.truth} of any one group, chosen beforehand, is between low and high: "
         f"{column_of(GROUP_USERS, scale.parameters)} plus or minus {width:,}."
     )
     return Accuracy((said,), {"width_of_group_users": width})
@@ -156,7 +156,7 @@ def counts_together(width: int, scale: Scale = USERS) -> Accuracy:
 
 def count_of_users(width: int, scale: Scale = USERS) -> Accuracy:
     """Of the number of all users."""
-    said = f"The {scale.truth} lies from low to high: {scale.noisy} plus or minus {width:,}."
+    said = f"The {scale.truth} is between low and high: {scale.noisy} plus or minus {width:,}."
     return Accuracy((said,), {"width_of_counts": width})
 
 
@@ -180,7 +180,7 @@ def counts_of_takers(widths: Sequence[int], scale: Scale) -> Accuracy:
 def counts_that_decided(width: int, scale: Scale) -> Accuracy:
     """Of the noisy counts of a union that decided which items it has."""
     said = (
-        f"The {scale.truth} of {ONE_ROW} lies from low to high, even if noise lifted it above the threshold: "
+        f"The {scale.truth} of {ONE_ROW} is between low and high, even if noise lifted it above the threshold: "
         f"for counts far above it, {scale.noisy} plus or minus {width:,}; {OUTSIDE}."
     )
     return Accuracy((said,), {"width_of_counts": width})

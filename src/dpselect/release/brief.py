@@ -164,7 +164,7 @@ def good(answer: Answer, *, apart: bool = False) -> str:
     numbers = answer.accuracy.numbers
     if not answer.items and "reach" in numbers:
         most, rank = _most(answer, "reach"), counted(numbers.get("rank_of_reach"))
-        said = f"no item has over {most} more than the one at rank {rank} (or in all, if there are fewer)"
+        said = f"no item has over {most} more than the one at rank {rank} (or in total, if there are fewer)"
         return f"{SURE}{_alone(answer)}, {said}."
     if answer.kind is Kind.VALUES and "gap" in numbers:
         return _quantiles(answer)

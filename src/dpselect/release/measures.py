@@ -61,7 +61,7 @@ def accuracy_of(measures: Sequence[Measure], widths: Sequence[Fraction | None]) 
         spread = "" if wide is None else f": that number plus or minus {wide:,}"
         low, high = (formatting.short(Fraction(end)) for end in (measure.low, measure.high))
         of = f"each {'user' if isinstance(measure, Sum) else 'row'} moved to {low} to {high}"
-        said.append(f"The counted {name} of {ONE_ROW} {of}, lies from its low to its high{spread}; {OUTSIDE}.")
+        said.append(f"The counted {name} of {ONE_ROW} {of}, is between its low and its high{spread}; {OUTSIDE}.")
         numbers.append(wide)
     return Accuracy(tuple(said), {"width_of_measures": tuple(numbers)})
 

@@ -247,7 +247,7 @@ def test_counts_that_chose_the_items_lie_within_their_intervals_at_once() -> Non
 
 
 def test_what_noisy_limited_domain_leaves_out() -> None:
-    """Should a list end early, no item that is missing is far above the one at rank k_bar + 1."""
+    """Should a list end early, no missing item is far above the one at rank k_bar + 1."""
 
     def chance(counts: Counts, wrong: Callable[[Answer], bool]) -> float:
         return sum(float(p.sum()) for told, p in DOMAIN.released(counts).items() if wrong(told))

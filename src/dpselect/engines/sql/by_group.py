@@ -1,4 +1,4 @@
-"""The same count in every group, by a database: users kept in a few groups, and the items with most users of each.
+"""The same count in every group, by a database: users kept in a few groups, and the items with the most users of each.
 
 Rows come in as u (user), g (group) and i (item), and are read once; what leaves is at most so many items of each group.
 """

@@ -82,7 +82,7 @@ class QuestionsByGroup(ABC):
         users: bool = False,
         progress: Progress | None = None,
     ) -> GroupedCounts:
-        """The `rows` items with most users of every group, or of listed ones; a user keeps so many groups."""
+        """The `rows` items with the most users of every group, or of listed ones; a user keeps so many groups."""
         from dpselect.engines.sql.by_group import grouped_counts, question
 
         assert self._group is not None

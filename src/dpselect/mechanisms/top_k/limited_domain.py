@@ -99,7 +99,7 @@ class PeelingWithBottom(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class LimitedDomain(PeelingWithBottom):
-    """Select at most k items in rank order, looking only at the k_bar + 1 items with most users.
+    """Select at most k items in rank order, looking only at the k_bar + 1 items with the most users.
 
     Picks go on until k items are found or "bottom" is drawn, a candidate that stands for everything below the
     k_bar largest counts. An answer shorter than k means that bottom ended it. Where fewer than k_bar items

@@ -83,7 +83,7 @@ class SparseTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitedDomainSparse:
-    """Pick k of the k_bar items with most users, then show them in this order while they pass a noisy threshold.
+    """Pick k of the k_bar items with the most users, then show them in this order while they pass a noisy threshold.
 
     The first pick that does not pass, or that is one of the nameless items of count 0 that fill up k_bar, ends the
     list; it and all after it stay hidden. The threshold stands `height` above the count after the k_bar largest, less

@@ -1,4 +1,4 @@
-"""The k_bar + 1 items with most users: all that limited domain ever looks at.
+"""The k_bar + 1 items with the most users: all that limited domain ever looks at.
 
 Proof: docs/mechanisms/limited-domain.md.
 """

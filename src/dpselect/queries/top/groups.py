@@ -32,7 +32,7 @@ from dpselect.release.scale import USERS, Scale
 METHOD = "limited-domain"
 LISTED = "Each listed group has its own answer: "
 UNLISTED = "Each group has its own answer, and groups need not be known: "
-REASON = "limited domain looks only at the k_bar + 1 items with most users of each"
+REASON = "limited domain looks only at the k_bar + 1 items with the most users of each"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class TopByGroup(Selection):
 
     @property
     def k_bar(self) -> int:
-        """How many items with most users are looked at, of each group."""
+        """How many items with the most users are looked at, of each group."""
         return self.selector.each.terms.k_bar
 
     def height(self) -> float:

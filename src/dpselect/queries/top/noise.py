@@ -59,7 +59,7 @@ class NoisyTop(Selection):
 
     @property
     def k_bar(self) -> int:
-        """How many items with most users are looked at."""
+        """How many items with the most users are looked at."""
         return k_bar_of(self.selector)
 
     def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 LIMITED, PEELING, SPARSE = "limited-domain", "peeling", "limited-domain-sparse"
 KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; items without users have count 0."
-UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with most users."
+UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with the most users."
 UNKNOWN_SPARSE = (
-    "No domain is given, so only the k_bar + 1 items with most users are looked at, and one noisy threshold decides "
-    "which picks are returned."
+    "No domain is given, so only the k_bar + 1 items with the most users are considered, and one noisy threshold "
+    "decides which picks are returned."
 )
 
 Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
@@ -129,13 +129,13 @@ class PeeledTop(Picks):
 
 @dataclass(frozen=True, kw_only=True)
 class UnknownTop(Picks):
-    """At most k of the k_bar items with most users; what ends the list is the selector's."""
+    """At most k of the k_bar items with the most users; what ends the list is the selector's."""
 
     selector: LimitedDomain | LimitedDomainSparse
 
     @property
     def k_bar(self) -> int:
-        """How many items with most users are looked at."""
+        """How many items with the most users are looked at."""
         return self.selector.terms.k_bar
 
     def shortfall(self, candidates: int | None) -> int:  # noqa: ARG002
@@ -159,7 +159,7 @@ class UnknownTop(Picks):
 
 @dataclass(frozen=True, kw_only=True)
 class LimitedTop(UnknownTop):
-    """At most k of the k_bar items with most users, until bottom is picked."""
+    """At most k of the k_bar items with the most users, until bottom is picked."""
 
     selector: LimitedDomain
 
@@ -200,7 +200,7 @@ class LimitedTop(UnknownTop):
 
 @dataclass(frozen=True, kw_only=True)
 class SparseTop(UnknownTop):
-    """At most k of the k_bar items with most users, until one does not pass a noisy threshold."""
+    """At most k of the k_bar items with the most users, until one does not pass a noisy threshold."""
 
     selector: LimitedDomainSparse
 

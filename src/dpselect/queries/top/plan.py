@@ -255,7 +255,7 @@ class TopKPlan(Plan):
         return without(self.facts.exclude, engine, self._ready)
 
     def _ready(self, engine: Engine) -> Ready:
-        """By the items of every user, by those of k_bar + 1 items with most users, or by all of a domain that fits."""
+        """By the items of every user, by those of the k_bar + 1 largest items, or by all of a domain that fits."""
         if self.chosen is not None:
             return self.chosen.ready(engine)
         selection, domain = self.selection, self.domain

@@ -12,11 +12,11 @@ from dpselect.queries.top.selection import Selection
 from dpselect.questions.parts import Total
 
 OF_SUMS = {
-    "items with most users": "items of the largest sums",
+    "items with the most users": "items of the largest sums",
     "items without users have count 0": "items without users have sum 0",
 }
 OF_GAINS = {
-    "with most users": "that gained most users",
+    "with the most users": "that gained the most users",
     "have count 0": "have gain 0",
     "that enough users share": "that enough users share in the periods that are asked about",
 }

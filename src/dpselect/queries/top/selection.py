@@ -90,7 +90,7 @@ class Selection(ABC):
 
     @property
     def k_bar(self) -> int | None:
-        """How many items with most users are looked at; None for a known domain, or where all are."""
+        """How many items with the most users are looked at; None for a known domain, or where all are."""
         return None
 
     @property
