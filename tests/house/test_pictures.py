@@ -133,8 +133,8 @@ def test_a_number_below_zero_has_no_bar() -> None:
 def test_a_histogram_is_in_its_own_order_and_its_whiskers_hold_at_once() -> None:
     picture = histogram("b", "a").plot()
     assert [mark.label for mark in rows(picture)[0].marks] == ["b", "a"]
-    assert "The whiskers hold all numbers without noise at once with 95 % confidence." in picture.caption
-    assert "Each whisker holds its number without noise with 95 % confidence." in counted().plot().caption
+    assert "The whiskers contain all numbers without noise at once, with 95 % confidence." in picture.caption
+    assert "Each whisker contains its number without noise, with 95 % confidence." in counted().plot().caption
 
 
 def test_of_many_items_and_groups_the_first_are_drawn() -> None:

@@ -111,7 +111,7 @@ def _said(asked: AskedQuestion, row: Any, *, known: bool) -> list[str]:
         said.append(f"About {row.items:,.0f} items would be returned, and {lost}.")
         if row.within is not None:
             said.append(
-                f"With 95 % confidence none has over {row.within:,} fewer of the users that count than the best."
+                f"With 95 % confidence, no returned item is over {row.within:,} counted users below the k-th best."
             )
         if row.smallest_count is not None and (not isinstance(wanted, int) or row.items < wanted - HALF):
             said.append(f"An item needs about {row.smallest_count:,} users to be returned with probability 1/2.")

@@ -67,8 +67,8 @@ def _counts(release: Answer) -> Picture:
         )
         for place, one in enumerate(release.items)
     ]
-    which = "The whiskers hold all numbers" if _of_domain(release) else "Each whisker holds its number"
-    below = f"{which} without noise{' at once' if _of_domain(release) else ''} {SURE}."
+    which = "The whiskers contain all numbers" if _of_domain(release) else "Each whisker contains its number"
+    below = f"{which} without noise{' at once' if _of_domain(release) else ''}, {SURE}."
     whiskers = any(mark.high is not None for mark in marks)
     title = f"Noisy {score_of(release.privacy.parameters)}s: {unit_of(release.privacy.parameters)}"
     return _items(release, title, marks, None, below if whiskers else "")

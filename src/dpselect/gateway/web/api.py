@@ -130,7 +130,7 @@ async def data(request: Request) -> Response:
 
 @ROUTES.at("POST", "/v1/plan", OWNER | ANALYST, replies.Plan, takes="Question")
 async def plan(request: Request) -> Response:
-    """What would come back, how sure, and what it costs: free, and without data."""
+    """The forecast, the accuracy and the price of a question: free, and without data."""
     body, _ = await body_of(request)
     return written(await thinking(request, Gateway.forecast, body))
 
