@@ -111,7 +111,7 @@ PICTURES = (
     Picture(
         "quantiles",
         "Quantiles",
-        "Dots at the noisy quantiles, on a line from the first to the last.",
+        "Each dot is a noisy quantile; the line runs from the first to the last.",
         "minutes.quantile([0.1, 0.25, 0.5, 0.75, 0.9], bounds=(0, 60), step=1, epsilon=1).plot()",
     ),
     Picture(
@@ -119,7 +119,7 @@ PICTURES = (
         "Many quantiles: a distribution",
         "With nine or more quantiles, steps show the share of users up to each value, and bars between round numbers "
         "spread the users between two quantiles evenly.\n"
-        "A step's error is given in users, because their number is private.",
+        "The error of a step is a number of users, not a share, because the number of all users is private.",
         "minutes.quantile([place / 20 for place in range(1, 20)], bounds=(0, 60), step=1, epsilon=1).plot()",
     ),
     Picture(
