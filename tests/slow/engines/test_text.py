@@ -162,7 +162,7 @@ def test_what_are_no_levels_is_refused(value):
 def test_levels_are_one_number_or_two():
     assert ngram_levels(2, Tokenizer()) == (2, 2)
     assert ngram_levels([1, np.int64(3)], Tokenizer()) == (1, 3)
-    with pytest.raises(ParameterError, match=r"^ngrams must be 1 where sentences"):
+    with pytest.raises(ParameterError, match=r"^ngrams must be 1 if sentences"):
         ngram_levels((1, 2), Tokenizer("sentences"))
 
 

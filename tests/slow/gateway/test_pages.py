@@ -241,7 +241,7 @@ def test_a_second_click_is_no_second_question(ann: Browser) -> None:
 def test_a_mistake_is_told_beside_the_menus(ann: Browser) -> None:
     assert "within in its place" in ann.get("/ask?price=within").said
     assert "epsilon must" in ann.get("/ask?price=epsilon&epsilon=much").said
-    assert "where measures is given" in ann.get("/ask?by=country&measures=mean(minutes, 0, 100)").said
+    assert "if measures is given" in ann.get("/ask?by=country&measures=mean(minutes, 0, 100)").said
     assert ann.has("question")
     assert not ann.has("ask")
 
