@@ -346,7 +346,7 @@ def test_nothing_is_promised_of_users_of_several_items_under_a_policy():
     for method in ("policy-laplace", "policy-gaussian", "greedy-geometric"):
         found = by_names(dataset(data)).union(**PRICE, max_items_per_user=10, method=method)
         said = " ".join(found.explain().split())
-        assert "users with no other item is found" in " ".join(str(found).split())
+        assert "users who have no other item is found" in " ".join(str(found).split())
         assert "10 items each" not in said
         assert "this says nothing about them" in said
     assert "10 items each" in " ".join(

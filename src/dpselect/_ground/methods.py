@@ -104,7 +104,7 @@ METHODS: tuple[MethodRow, ...] = (
     _top_k(
         "limited-domain-laplace",
         "published.noisy_limited_domain:LimitedDomainLaplace",
-        "Laplace noise on the k_bar largest counts, for users of few items",
+        "Laplace noise on the k_bar largest counts, for users with few items",
         bound=REQUIRED,
         of_users=True,
     ),

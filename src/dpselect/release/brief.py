@@ -267,10 +267,10 @@ def _found(answer: Answer) -> str:
         users, items = counted(numbers["found_with_users_of_many"]), counted(numbers.get("items_of_many"))
         whose = f"{users} users with up to {items} items each"
     else:
-        whose = f"{counted(numbers['found_with_users'])} users with no other item"
+        whose = f"{counted(numbers['found_with_users'])} users who have no other item"
     what = next((one[0].lower() for one in map(CANDIDATE.match, answer.accuracy.sentences) if one), "an item")
     where = "" if answer.groups is None else " and no other group"
-    return f"{SURE}, {what} of {whose}{where} is found; {NOT_ABSENT}."
+    return f"{SURE}, {what} with {whose}{where} is found; {NOT_ABSENT}."
 
 
 # ---- who counted, and the price ---------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = ""
     if most is None or looks_at_others(mechanism):
         more = "What users with several items add to it depends on other users, so this says nothing about them."
     else:
-        more = f"A user of more than {said_items(most)} takes part with {most:,} of them, at random."
+        more = f"A user with more than {said_items(most)} contributes {most:,} of them, chosen at random."
         many = None if most == 1 else users_for(mechanism, TIMES / 100, most)
         if many is not None:
             said += f", or {said_users(many)} of at most {said_items(most)} each"
