@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-TERMS = """
+PRICE = """
 epsilon: how much the answer can reveal about one person; smaller is more private and less accurate.
 delta: a bound on the small probability that this promise fails; keep it far below 1 / number of users.
+"""
+TERMS = f"""{PRICE.rstrip()}
 exit status: 0 done (even if fewer than k items were returned), 2 a parameter is wrong, 3 the data cannot be
 read, 4 the output cannot be written, 5 the budget is too small, 6 the ledger cannot be used, 9 a gateway gives no
 answer, 130 interrupted, 1 anything else.

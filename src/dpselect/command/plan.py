@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpselect.command import shared
+from dpselect.command.examples import PRICE
 from dpselect.command.options import add, given, option, read, several, some
 from dpselect.command.parser import COMMANDS, subcommand
 from dpselect.errors import DataError, OutputError, ParameterError, came
@@ -36,7 +37,7 @@ ASKED: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...], str]] =
     "union": (Union, (), USERS, "threshold"),
 }
 
-EXAMPLES = """
+EXAMPLES = f"""
 examples:
   dpselect plan top --k 10 --users 10000 --items 2000 --epsilon 0.1,0.3,1,3
       What a top ten of such data would look like at four budgets, for each mechanism.
@@ -45,15 +46,13 @@ examples:
   dpselect plan top --k 10 --like last-year.json --epsilon 0.2,0.5,1 --plot forecast.svg
       With the noisy counts that an earlier release published, and as a picture too.
   dpselect plan top --k 10 --users 10000 --items 2000 --within 50
-      What it costs that no item has over 50 users fewer than the tenth best, and what comes back then.
+      The price at which no returned item has over 50 users fewer than the tenth best, and a forecast at it.
   dpselect plan top --k 10 --groups 50000,20000,3000 --groups-per-user 2 --epsilon 1
       In every group, for users who count in 1, 2 or 5 groups.
   dpselect plan union --users 20000 --items 5000 --items-per-user 8 --max-items-per-user 20 --format csv -o union.csv
-      How many of 5,000 items would come back, into a file.
+      How many of 5,000 items would be found, into a file.
 
-No data is read and no budget is spent: users are invented, or counts come from a release that was paid for already.
-epsilon: how much the answer can reveal about one person; smaller is more private and less accurate.
-delta: the small probability that this promise fails; keep it far below 1 / number of users.
+No data is read and no budget is spent: users are simulated, or counts come from an earlier release.{PRICE.rstrip()}
 exit status: 0 done, 2 a parameter is wrong, 3 the released counts cannot be read, 4 the output cannot be written, 130
 interrupted, 1 anything else.
 """
