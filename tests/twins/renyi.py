@@ -12,7 +12,7 @@ import numpy as np
 
 from dpselect.accounting.renyi import renyi_budget
 from dpselect.mechanisms import RenyiShaped
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, steepest
 from tests.exact.renyi_laws import chance_of, divergence, slow_curve
 
@@ -51,7 +51,7 @@ FAULTS = [
 
 def _other(mechanism: RenyiShaped, conditions: tuple[Conditions, ...], curves: tuple[Curve, ...]) -> RenyiShaped:
     twin = replace(mechanism)
-    settle(twin, conditions=conditions, curves=curves)
+    set_fields(twin, conditions=conditions, curves=curves)
     return twin
 
 
@@ -71,7 +71,7 @@ def unbounded(right: RenyiShaped, most: int) -> RenyiShaped:
     """Users keep more items than the curves were made for, and give each the least share."""
     more = tuple(replace(c, steps=(*c.steps, (most, c.least()))) for c in right.conditions)
     twin = _other(right, more, right.curves)
-    settle(twin, max_items_per_user=most)
+    set_fields(twin, max_items_per_user=most)
     return twin
 
 

@@ -14,7 +14,7 @@ from dpselect._ground.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.top_k.top_rows import whole
 
 
@@ -62,7 +62,7 @@ class HistogramLaplace(HistogramNoise):
         most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
         steps = (Steps(PureDP(epsilon / most), most),)
         privacy = Privacy(epsilon=epsilon, delta=Fraction(0), neighbors=Neighbors.ADD_REMOVE, steps=steps)
-        settle(self, epsilon=epsilon, max_items_per_user=most, privacy=privacy)
+        set_fields(self, epsilon=epsilon, max_items_per_user=most, privacy=privacy)
 
     @property
     def rate(self) -> Fraction:
@@ -103,8 +103,8 @@ class HistogramGaussian(HistogramNoise):
         delta = parameters.probability("delta", self.delta)
         most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
         variance = most / (2 * largest_rho(epsilon, delta))
-        settle(self, epsilon=epsilon, delta=delta, max_items_per_user=most, variance=variance)
-        settle(self, privacy=promise(epsilon, delta, "histogram, Gaussian"))
+        set_fields(self, epsilon=epsilon, delta=delta, max_items_per_user=most, variance=variance)
+        set_fields(self, privacy=promise(epsilon, delta, "histogram, Gaussian"))
 
     @property
     def rho(self) -> ZCDP:

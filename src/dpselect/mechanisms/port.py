@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import Answer, Input
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class Mechanism(Protocol):
@@ -28,8 +31,14 @@ class Mechanism(Protocol):
         ...
 
 
-def settle(frozen: object, /, **values: object) -> None:
-    """Give a frozen mechanism, or a query, its parsed parameters and derived fields, once."""
+def set_fields(frozen: DataclassInstance, /, **values: object) -> None:
+    """Set fields of a frozen dataclass while it is made: its parsed parameters and what is derived from them.
+
+    Raises TypeError for a name that is no field, which would otherwise leave the field's default in silence.
+    """
+    names = type(frozen).__dataclass_fields__
+    if unknown := values.keys() - names.keys():
+        raise TypeError(f"{type(frozen).__name__} has no field {', '.join(sorted(unknown))}")
     for name, value in values.items():
         object.__setattr__(frozen, name, value)
 

@@ -23,7 +23,7 @@ from dpselect.draws import Draws, secure
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 
 Integers = npt.NDArray[np.int64]
 
@@ -73,8 +73,8 @@ class Quantile:
         delta = parameters.probability("delta", self.delta, zero=True)
         related = Neighbors.ADD_REMOVE
         privacy, pick = price(plan_of(len(q)), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        settle(self, q=q, bounds=grid.bounds, step=grid.step, grid=grid, delta=delta)
-        settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, privacy=privacy, _pick=pick)
+        set_fields(self, q=q, bounds=grid.bounds, step=grid.step, grid=grid, delta=delta)
+        set_fields(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, privacy=privacy, _pick=pick)
 
     @property
     def shares(self) -> tuple[Fraction, ...]:

@@ -12,7 +12,7 @@ from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.accounting.calibration import plan_of, price
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile, shares
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 
@@ -59,8 +59,8 @@ class QuantileByGroup:
         plan = plan_of(groups * (len(q) if kind is Quantile else levels(len(q))))
         privacy, pick = price(plan, self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
         each = kind(q=q, bounds=self.bounds, step=self.step, epsilon_per_pick=pick)
-        settle(self, q=q, bounds=each.bounds, step=each.step, max_groups_per_user=groups, delta=delta)
-        settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, each=each, privacy=privacy)
+        set_fields(self, q=q, bounds=each.bounds, step=each.step, max_groups_per_user=groups, delta=delta)
+        set_fields(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, each=each, privacy=privacy)
 
     def __call__(
         self, values: Mapping[object, object], *, draws: Draws | None = None

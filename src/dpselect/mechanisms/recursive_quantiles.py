@@ -17,7 +17,7 @@ from dpselect.aggregates.unbounded import Points, points_of
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile, shares
 from dpselect.mechanisms.rank_tree import Misses, TreePaths, ordered
 from dpselect.mechanisms.spread_users import CellRange, Spread
@@ -69,8 +69,8 @@ class RecursiveQuantiles:
         delta = parameters.probability("delta", self.delta, zero=True)
         related = Neighbors.ADD_REMOVE
         privacy, pick = price(plan_of(levels(len(q))), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        settle(self, q=q, bounds=grid.bounds, step=grid.step, grid=grid, delta=delta)
-        settle(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, privacy=privacy, _pick=pick)
+        set_fields(self, q=q, bounds=grid.bounds, step=grid.step, grid=grid, delta=delta)
+        set_fields(self, epsilon=privacy.epsilon, epsilon_per_pick=pick, privacy=privacy, _pick=pick)
 
     @property
     def shares(self) -> tuple[Fraction, ...]:

@@ -24,7 +24,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.choose.port import Choice
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.queries.answer import likeness
 from dpselect.queries.facts import cut_by, sampled
 from dpselect.queries.plan import Ready
@@ -70,7 +70,7 @@ class ChoosePlan(OfValues):
         """The mechanism: of one choice, or of one in every group."""
         by = None if isinstance(self.question, Scores) else self.question.by
         if isinstance(by, By):
-            settle(self, mechanism=self._by_group(AskedGroups.of(by)))
+            set_fields(self, mechanism=self._by_group(AskedGroups.of(by)))
             return
         if self.payment.delta:
             must = "be left out if by is not given: a choice of one needs none"
@@ -84,7 +84,7 @@ class ChoosePlan(OfValues):
         make = methods.named("choose", self.method).make
         epsilon = self.given_epsilon
         mechanism = make(epsilon=epsilon, sensitivity=sensitivity, monotonic=monotonic, neighbors=which)
-        settle(self, mechanism=mechanism)
+        set_fields(self, mechanism=mechanism)
 
     def _by_group(self, groups: AskedGroups) -> Any:
         """The mechanism of one group, at the price of the groups that one user counts in."""
@@ -97,7 +97,7 @@ class ChoosePlan(OfValues):
             raise ParameterError("domain", "say which items there are if by is given", "only how many", hint)
         refuse_many(most_items(domain) or 0, MOST_COUNTED)
         table, mechanism = in_groups(groups, self.given_epsilon, self.delta, partial(ChoiceByGroup, method=self.method))
-        settle(self, table=table)
+        set_fields(self, table=table)
         return mechanism.each
 
     @property

@@ -15,7 +15,7 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.queries.answer import likeness
 from dpselect.queries.facts import cut_by, sampled
 from dpselect.queries.plan import Plan, Ready
@@ -48,7 +48,7 @@ class HistogramPlan(Plan):
             hint = "list the items, or give a range or a Column: items that nobody has are counted too"
             raise ParameterError("domain", "say which items there are", "only how many", hint)
         moved, items = self._moved(domain), self._items(domain)
-        settle(self, mechanism=nearest(self.given_epsilon, self.delta, moved, items, BETA))
+        set_fields(self, mechanism=nearest(self.given_epsilon, self.delta, moved, items, BETA))
 
     def _moved(self, domain: Known) -> int:
         """How many counts one user moves at most."""

@@ -23,7 +23,7 @@ from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows
 from dpselect.questions.parts import Method
 from dpselect.questions.payment import ACCURACIES, Payment
@@ -88,9 +88,9 @@ class Plan(ABC):
         if self.payment.epsilon is None and self.payment.accuracy is None:
             raise unpriced(self.verb, self.accuracies)
         needed = self.needs_delta(self.question)
-        settle(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
+        set_fields(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
         if self.payment.delta is None:
-            settle(self, payment=replace(self.payment, delta=self.delta))
+            set_fields(self, payment=replace(self.payment, delta=self.delta))
         self.settle()
 
     @abstractmethod
@@ -265,7 +265,7 @@ class Plan(ABC):
     def once_in_each(self, period: str) -> Self:
         """The same question of several periods, in each of which a user counts once."""
         found = copy(self)
-        settle(found, period=period)
+        set_fields(found, period=period)
         return found
 
     @classmethod

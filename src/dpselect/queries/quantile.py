@@ -16,7 +16,7 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError
 from dpselect.ledger.budget import Budget, Where
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 from dpselect.queries.answer import likeness
@@ -91,7 +91,7 @@ class QuantilePlan(OfValues):
             mechanism = self._mechanism(self.given_epsilon)
         else:
             mechanism = self._near_enough(self.payment.within)
-        settle(self, mechanism=mechanism)
+        set_fields(self, mechanism=mechanism)
 
     @property
     def per_user(self) -> PerUser | None:
@@ -116,7 +116,7 @@ class QuantilePlan(OfValues):
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         make = partial(QuantileByGroup, **self._asked)
         table, mechanism = in_groups(groups, self.given_epsilon, self.delta, make)
-        settle(self, table=table)
+        set_fields(self, table=table)
         return mechanism.each
 
     def _nearest(self, epsilon: Fraction) -> OneOrSeveral:
@@ -131,7 +131,7 @@ class QuantilePlan(OfValues):
         mechanism = self._nearest(epsilon)
         rank = "rank" if len(mechanism.shares) == 1 else "ranks"
         whereof = f"within {accuracy.said_users(wanted)} of the {rank}"
-        settle(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))
+        set_fields(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))
         return mechanism
 
     @property

@@ -20,7 +20,7 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came, naming
 from dpselect.mechanisms.histogram import HistogramLaplace
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.queries.answer import likeness
 from dpselect.queries.facts import Facts, Rows, cut_by
 from dpselect.queries.plan import Plan, Ready
@@ -58,11 +58,11 @@ class UsersPlan(Plan):
             must = "be left out: numbers of users need none"
             raise ParameterError("delta", must, came(self.payment.delta), "the promise is that of epsilon alone")
         if isinstance(self.question.by, By):
-            settle(self, table=AskedGroups.of(self.question.by))
+            set_fields(self, table=AskedGroups.of(self.question.by))
         refuse_many(most_items(self.domain) or 0, MOST_COUNTED)
         within = self.payment.within
         epsilon = self.given_epsilon if within is None else self._near_enough(within)
-        settle(self, mechanism=self._noise(epsilon))
+        set_fields(self, mechanism=self._noise(epsilon))
 
     def _noise(self, epsilon: Fraction) -> HistogramLaplace:
         return HistogramLaplace(epsilon=epsilon, max_items_per_user=1 if self.table is None else self.table.each)
@@ -73,7 +73,7 @@ class UsersPlan(Plan):
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         epsilon = price_for("within", wanted, lambda one: self._noise(one).width(BETA), "")
         whereof = f"within {accuracy.said_users(wanted)} of the number of all"
-        settle(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))
+        set_fields(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))
         return epsilon
 
     @property

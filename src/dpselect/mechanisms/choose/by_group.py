@@ -13,7 +13,7 @@ from dpselect.accounting.calibration import price
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.choose.port import Choice
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile_by_group import MOST_GROUPS
 
 
@@ -57,8 +57,8 @@ class ChoiceByGroup:
             return (Steps(step(x), groups),)
 
         privacy, pick = price(plan, self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        settle(self, max_groups_per_user=groups, delta=delta, epsilon=privacy.epsilon, epsilon_per_pick=pick)
-        settle(self, each=make(epsilon=pick, monotonic=True), privacy=privacy)
+        set_fields(self, max_groups_per_user=groups, delta=delta, epsilon=privacy.epsilon, epsilon_per_pick=pick)
+        set_fields(self, each=make(epsilon=pick, monotonic=True), privacy=privacy)
 
     def __call__(
         self, counts: Mapping[object, Mapping[object, int]], *, draws: Draws | None = None

@@ -16,7 +16,7 @@ from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, n
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, candidates
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def parse(choice: Choice) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
     if parameters.listed("k", choice.k) != 1:
         raise ParameterError("k", "be 1, since this mechanism chooses one", choice.k, "Peeling selects the top k")
-    settle(
+    set_fields(
         choice,
         epsilon=parameters.epsilon("epsilon", choice.epsilon),
         sensitivity=parameters.sensitivity("sensitivity", choice.sensitivity),

@@ -17,7 +17,7 @@ from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input
 from dpselect.mechanisms.joint.ranked import Ranked, ranked
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class JointMechanism(ABC):
 
 def parse(joint: JointMechanism) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
-    settle(
+    set_fields(
         joint,
         k=parameters.listed("k", joint.k),
         epsilon=parameters.epsilon("epsilon", joint.epsilon),

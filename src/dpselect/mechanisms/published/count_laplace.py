@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.port import SetUnion, parse
 from dpselect.mechanisms.set_union.release_laws import laplace_tail
@@ -36,4 +36,4 @@ class CountLaplace(SetUnion):
         epsilon, delta = parse(self)
         most, counts = self.max_items_per_user, UserCounts()
         law = laplace_tail(epsilon / most, delta, most, counts.share)
-        settle(self, weighting=counts, law=law, privacy=promise(epsilon, delta, "count, Laplace"))
+        set_fields(self, weighting=counts, law=law, privacy=promise(epsilon, delta, "count, Laplace"))

@@ -16,7 +16,7 @@ from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
 from dpselect.mechanisms.gaps import cube_width
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.top_rows import largest
 
 
@@ -49,7 +49,7 @@ class GammaMechanism:
 
     def __post_init__(self) -> None:
         k, epsilon = parameters.listed("k", self.k), parameters.epsilon("epsilon", self.epsilon)
-        settle(self, k=k, epsilon=epsilon, neighbors=neighbors(self.neighbors))
+        set_fields(self, k=k, epsilon=epsilon, neighbors=neighbors(self.neighbors))
 
     @property
     def privacy(self) -> Privacy:

@@ -16,7 +16,7 @@ from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Input, Picks
 from dpselect.mechanisms.gaps import laplace_width
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar, parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import TopRows, largest, top_rows
 
@@ -57,7 +57,7 @@ class LimitedDomainLaplace:
     def __post_init__(self) -> None:
         _parse(self)
         swaps = min(self.max_items_per_user, k_bar_of(self))
-        settle(self, height=1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
+        set_fields(self, height=1 + laplace_height(self.rate, swaps, Fraction(self.delta)))
 
     @property
     def privacy(self) -> Privacy:
@@ -107,7 +107,7 @@ class LimitedDomainLaplace:
 def _parse(mechanism: LimitedDomainLaplace) -> None:
     """Parameters become exact values, or a clear error before any data is touched."""
     k = parameters.listed("k", mechanism.k)
-    settle(
+    set_fields(
         mechanism,
         k=k,
         k_bar=parse_k_bar(k, mechanism.k_bar),

@@ -16,7 +16,7 @@ from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 
 LARGEST_EPSILON, LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
 DIGITS = Fraction(10**12)  # a scale is rounded up to a multiple of 10^-12
@@ -51,7 +51,7 @@ class OneShotLaplace:
     neighbors: Neighbors = Neighbors.ADD_REMOVE
 
     def __post_init__(self) -> None:
-        settle(
+        set_fields(
             self,
             k=parameters.listed("k", self.k),
             epsilon=parameters.epsilon("epsilon", self.epsilon),
@@ -121,7 +121,7 @@ class ApproxOneShotLaplace:
         for name, value, below in (("epsilon", epsilon, LARGEST_EPSILON), ("delta", delta, LARGEST_DELTA)):
             if value >= below:
                 raise ParameterError(name, f"be below {float(below)} here", came(getattr(self, name)), hint)
-        settle(self, k=k, epsilon=epsilon, delta=delta, neighbors=related)
+        set_fields(self, k=k, epsilon=epsilon, delta=delta, neighbors=related)
 
     @property
     def privacy(self) -> Privacy:

@@ -11,7 +11,7 @@ from dpselect._ground.parameters import Number, Progress
 from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse, up
 from dpselect.mechanisms.set_union.release_laws import (
@@ -59,7 +59,7 @@ class PolicyLaplace(SetUnion):
         epsilon, delta = parse(self)
         law = laplace_tail(epsilon, delta, self.max_items_per_user, even_up)
         weighting = L1Descent(up(law.threshold + Fraction(self.alpha) / epsilon, UNIT))
-        settle(self, weighting=weighting, law=law, privacy=promise(epsilon, delta, "policy, Laplace"))
+        set_fields(self, weighting=weighting, law=law, privacy=promise(epsilon, delta, "policy, Laplace"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class PolicyGaussian(SetUnion):
         law, cutoff = self._law(shift * (1 + slack), delta / 2, rounding)
         weighting = L2Descent(cutoff, users, slack)
         privacy = promise(epsilon, delta, "policy, Gaussian")
-        settle(self, most_users=users, weighting=weighting, law=law, privacy=privacy)
+        set_fields(self, most_users=users, weighting=weighting, law=law, privacy=privacy)
 
     def _law(self, deviation: Fraction, delta: Fraction, rounding: Fraction) -> tuple[GaussianTail, Fraction]:
         """The noise with its threshold, and the cutoff, which is a float."""

@@ -12,7 +12,7 @@ from dpselect.draws import Draws, Noise
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice, parse
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class ReportNoisyMax(Choice):
     def __post_init__(self) -> None:
         parse(self)
         hint = "Gumbel noise is the exponential mechanism"
-        settle(self, noise=Noise(parameters.one_of("noise", self.noise, Noise, hint=hint)))
+        set_fields(self, noise=Noise(parameters.one_of("noise", self.noise, Noise, hint=hint)))
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No candidate has a score that is larger by more than this, but with probability beta."""

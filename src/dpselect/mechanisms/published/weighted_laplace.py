@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, parse
 from dpselect.mechanisms.set_union.release_laws import laplace_tail
 from dpselect.mechanisms.set_union.weighted import Shares
@@ -35,7 +35,7 @@ class WeightedLaplace(SetUnion):
         epsilon, delta = parse(self)
         shares = Shares(even)
         law = laplace_tail(epsilon, delta, self.max_items_per_user, shares.share)
-        settle(self, weighting=shares, law=law, privacy=promise(epsilon, delta, "weighted, Laplace"))
+        set_fields(self, weighting=shares, law=law, privacy=promise(epsilon, delta, "weighted, Laplace"))
 
 
 def even(t: int) -> int:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import S, Sets, numbers_of_users
 from dpselect.draws import Draws
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse
 from dpselect.mechanisms.set_union.release_laws import (
     geometric,
@@ -58,4 +58,4 @@ class TruncatedGeometric(SetUnion):
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
         privacy = promise(epsilon, delta, "truncated geometric")
-        settle(self, weighting=UserCounts(), law=geometric(epsilon, delta), privacy=privacy)
+        set_fields(self, weighting=UserCounts(), law=geometric(epsilon, delta), privacy=privacy)

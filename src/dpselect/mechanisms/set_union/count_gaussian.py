@@ -14,7 +14,7 @@ from flint import arb, ctx
 from dpselect._ground.reals import enclose
 from dpselect.aggregates.user_sets import Int64
 from dpselect.draws import Draws
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.port import SetUnion, parse
 from dpselect.mechanisms.set_union.release_laws import (
@@ -64,7 +64,7 @@ class CountGaussian(SetUnion):
             law = GaussianTail(joint_threshold(deviation, epsilon, delta, most), deviation)
         else:
             law = gaussian_tail(deviation, part, most, lambda _: Fraction(1))
-        settle(self, weighting=UserCounts(), law=law, privacy=promise(epsilon, delta, "count, Gaussian"))
+        set_fields(self, weighting=UserCounts(), law=law, privacy=promise(epsilon, delta, "count, Gaussian"))
 
     @property
     def deviation(self) -> Fraction:

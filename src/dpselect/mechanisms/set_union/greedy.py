@@ -15,7 +15,7 @@ from dpselect._ground.reals import enclose, upper
 from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse, up
 from dpselect.mechanisms.set_union.release_laws import Geometric, geometric
@@ -55,7 +55,7 @@ class GreedyGeometric(SetUnion):
         cutoff = nearest(even(epsilon, delta) + Fraction(self.alpha) / epsilon)
         weighting = GreedyUpdate(min(likely(law, cutoff), certain(law)), popular)
         privacy = promise(epsilon, delta, "greedy, truncated geometric")
-        settle(self, popular=popular, weighting=weighting, law=law, privacy=privacy)
+        set_fields(self, popular=popular, weighting=weighting, law=law, privacy=privacy)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.user_sets import Int64, S, Sets
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.kernels.plain import Weights
 from dpselect.mechanisms.set_union.release_laws import ReleaseLaw
 from dpselect.mechanisms.set_union.rounds import bounded
@@ -123,14 +123,14 @@ def parse(mechanism: Any) -> tuple[Fraction, Fraction]:
     """The fields that a caller gave become exact; (epsilon, delta)."""
     epsilon = parameters.epsilon("epsilon", mechanism.epsilon)
     delta = parameters.probability("delta", mechanism.delta)
-    settle(mechanism, epsilon=epsilon, delta=delta)
+    set_fields(mechanism, epsilon=epsilon, delta=delta)
     given = {one.name: one for one in fields(mechanism) if one.init}
     if "max_items_per_user" in given:
         most, unbounded = mechanism.max_items_per_user, given["max_items_per_user"].default is None
         if most is not None or not unbounded:
-            settle(mechanism, max_items_per_user=_bound(most))
+            set_fields(mechanism, max_items_per_user=_bound(most))
     if "alpha" in given:
-        settle(mechanism, alpha=parameters.not_negative("alpha", mechanism.alpha))
+        set_fields(mechanism, alpha=parameters.not_negative("alpha", mechanism.alpha))
     return epsilon, delta
 
 

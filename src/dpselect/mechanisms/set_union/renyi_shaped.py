@@ -17,7 +17,7 @@ from dpselect.accounting.renyi import best_order, first_order, renyi_budget
 from dpselect.aggregates.user_sets import Blocks, Int64, Sets, UserSets, summed
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.port import parse
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, spends, steepest
 from dpselect.mechanisms.set_union.rounds import in_rounds, parts_of
@@ -85,7 +85,7 @@ class RenyiShaped:
         privacy = promise(epsilon, delta, f"Renyi of order {order}")
         conditions, curves = (tuple(of_round[0][i] for of_round in shares) for i in (0, 1))
         others = tuple(tuple(of_round[1:]) for of_round in shares)
-        settle(self, order=order, conditions=conditions, curves=curves, others=others, privacy=privacy)
+        set_fields(self, order=order, conditions=conditions, curves=curves, others=others, privacy=privacy)
 
     @property
     def shares(self) -> tuple[tuple[Shares, ...], ...]:
@@ -96,7 +96,7 @@ class RenyiShaped:
     def of_first_shares(self) -> RenyiShaped:
         """The same with the first shares of each round only; no chance is more."""
         one = copy.copy(self)
-        settle(one, others=((),) * len(self.conditions))
+        set_fields(one, others=((),) * len(self.conditions))
         return one
 
     def users_for(self, chance: float, items: int = 1) -> int:

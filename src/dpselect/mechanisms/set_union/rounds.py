@@ -21,7 +21,7 @@ from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Blocks, Int64, S, Sets, UserSets, offsets_of
 from dpselect.draws import Draws, MonotoneProbability, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 
 MOST_USERS = 2**31
 MOST_ITEMS = 2**32
@@ -86,7 +86,7 @@ def parts_of(mechanism: Any) -> tuple[Fraction, ...]:
     split, part = (_at_most_1(name, getattr(mechanism, name)) for name in ("split", "part"))
     if part < LEAST_SHARE:
         raise ParameterError("part", f"be at least {float(LEAST_SHARE):g}", came(mechanism.part))
-    settle(mechanism, rounds=rounds, split=split, part=part)
+    set_fields(mechanism, rounds=rounds, split=split, part=part)
     powers = [split ** (rounds - r) for r in range(1, rounds + 1)]
     if powers[0] < LEAST_PART * sum(powers):
         hint = "take fewer rounds, or a split nearer to 1"

@@ -13,7 +13,7 @@ import numpy as np
 from dpselect._ground.parameters import Progress
 from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, summed
 from dpselect.draws import Draws
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse
 from dpselect.mechanisms.set_union.release_laws import gaussian_tail, smallest_deviation
 
@@ -41,7 +41,7 @@ class WeightedGaussian(SetUnion):
         epsilon, delta = parse(self)
         shares = Shares(rooted)
         law = gaussian_tail(smallest_deviation(epsilon, delta / 2), delta / 2, self.max_items_per_user, shares.share)
-        settle(self, weighting=shares, law=law, privacy=promise(epsilon, delta, "weighted, Gaussian"))
+        set_fields(self, weighting=shares, law=law, privacy=promise(epsilon, delta, "weighted, Gaussian"))
 
 
 @dataclass(frozen=True)

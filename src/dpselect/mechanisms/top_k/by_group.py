@@ -13,7 +13,7 @@ from dpselect.accounting.calibration import DeltaSplit, one_price, plan_of, pric
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.group_draws import Picked, picked
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain, parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import whole
@@ -76,9 +76,9 @@ class LimitedDomainByGroup:
             max_items_per_user=self.max_items_per_user,
             sensitivity=self.sensitivity,
         )
-        settle(self, k=k, max_groups_per_user=groups, delta=delta, epsilon=privacy.epsilon, epsilon_per_pick=pick)
-        settle(self, k_bar=each.k_bar, delta_threshold=threshold, max_items_per_user=each.max_items_per_user)
-        settle(self, each=each, privacy=privacy, sensitivity=each.sensitivity)
+        set_fields(self, k=k, max_groups_per_user=groups, delta=delta, epsilon=privacy.epsilon, epsilon_per_pick=pick)
+        set_fields(self, k_bar=each.k_bar, delta_threshold=threshold, max_items_per_user=each.max_items_per_user)
+        set_fields(self, each=each, privacy=privacy, sensitivity=each.sensitivity)
 
     def _split(
         self, plan: Plan, delta: Fraction, groups: int, swaps: int

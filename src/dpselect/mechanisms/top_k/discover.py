@@ -18,7 +18,7 @@ from dpselect.accounting.renyi import renyi_budget
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import promise, settle
+from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped
 from dpselect.mechanisms.set_union.rounds import LEAST_SHARE
@@ -114,7 +114,7 @@ class DiscoverThenPeel:
         if not LEAST_SHARE <= share < 1:
             raise ParameterError("union_share", f"be at least {float(LEAST_SHARE):g} and below 1", came(given))
         epsilon, delta = parameters.epsilon("epsilon", self.epsilon), parameters.probability("delta", self.delta)
-        settle(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share)
+        set_fields(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share)
         union: RenyiShaped | TruncatedGeometric
         rest: Rest
         if most == 1:
@@ -124,7 +124,7 @@ class DiscoverThenPeel:
             union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share)
             left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
             rest, privacy = Concentrated(left / union.order), union.privacy
-        settle(self, union=union, rest=rest, privacy=privacy)
+        set_fields(self, union=union, rest=rest, privacy=privacy)
 
     def __call__(self, sets: Sets, *, draws: Draws | None = None, progress: Progress | None = None) -> Int64:
         """The codes of k items, best first; fewer if fewer were released."""

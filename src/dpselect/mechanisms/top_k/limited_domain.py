@@ -18,7 +18,7 @@ from dpselect.draws.weights import LARGEST_RATE
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
 
 
@@ -167,11 +167,11 @@ def parse(mechanism: PeelingWithBottom, *, more_picks: int = 0) -> None:
     else:
         wanted = parameters.epsilon("epsilon", mechanism.epsilon)
         privacy = priced(plan(pick), wanted, delta - threshold, failure=threshold, neighbors=Neighbors.ADD_REMOVE)
-    settle(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
+    set_fields(mechanism, k=k, k_bar=k_bar, delta=delta, delta_threshold=threshold, max_items_per_user=bound)
     terms = Terms(k, k_bar, pick, threshold, bound, sensitivity, privacy)
     if terms.bottom(k_bar) >= LARGEST_RATE:  # which no draw could weigh, when rows had been read
         raise ParameterError("delta", "be at least 2^-900", "a smaller value", "a larger delta, or a smaller k_bar")
-    settle(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, sensitivity=sensitivity, terms=terms)
+    set_fields(mechanism, epsilon=privacy.epsilon, epsilon_per_pick=pick, sensitivity=sensitivity, terms=terms)
 
 
 def _split(mechanism: PeelingWithBottom, plan: Plan, delta: Fraction, swaps: int) -> tuple[Fraction, Fraction | None]:

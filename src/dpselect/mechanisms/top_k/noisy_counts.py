@@ -13,7 +13,7 @@ from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, neighbor
 from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import laplace_width
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.top_rows import whole
 
 
@@ -54,8 +54,8 @@ class NoisyCounts:
         steps = (Steps(PureDP(each), moved),)
         total = frugal(steps, delta)
         privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=related, steps=steps, bound=total.bound)
-        settle(self, k=k, epsilon_per_count=each, delta=delta, neighbors=related, privacy=privacy)
-        settle(self, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1))
+        set_fields(self, k=k, epsilon_per_count=each, delta=delta, neighbors=related, privacy=privacy)
+        set_fields(self, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1))
 
     @property
     def rate(self) -> Fraction:

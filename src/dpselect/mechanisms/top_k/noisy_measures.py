@@ -16,7 +16,7 @@ from dpselect.accounting.composition import frugal
 from dpselect.aggregates.measures import Mean, Measure, Measured, noises
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import laplace_width
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class NoisyMeasures:
         each = parameters.epsilon("epsilon_per_noise", self.epsilon_per_noise)
         bound = self.max_items_per_user
         moved = k if bound is None else min(k, parameters.whole("max_items_per_user", bound, least=1))
-        settle(self, measures=tuple(self.measures), k=k, epsilon_per_noise=each)
+        set_fields(self, measures=tuple(self.measures), k=k, epsilon_per_noise=each)
         steps = (Steps(PureDP(each), moved * self.noises),)
         total = frugal(steps, Fraction(0))
         privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=Neighbors.ADD_REMOVE, steps=steps)
-        settle(self, privacy=privacy)
+        set_fields(self, privacy=privacy)
 
     @property
     def noises(self) -> int:

@@ -12,7 +12,7 @@ from dpselect.accounting.calibration import plan_of, price
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, candidates, enough
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +46,8 @@ class Peeling:
         delta = parameters.probability("delta", self.delta, zero=True)
         related = neighbors(self.neighbors)
         privacy, pick = price(plan_of(k), self.epsilon, self.epsilon_per_pick, delta, neighbors=related)
-        settle(self, k=k, epsilon=privacy.epsilon, delta=delta, epsilon_per_pick=pick, neighbors=related)
-        settle(
+        set_fields(self, k=k, epsilon=privacy.epsilon, delta=delta, epsilon_per_pick=pick, neighbors=related)
+        set_fields(
             self, privacy=privacy, sensitivity=parameters.whole("sensitivity", self.sensitivity, least=1), _pick=pick
         )
 

@@ -18,7 +18,7 @@ from dpselect.draws import Draws, Weights, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Input, Picks
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.limited_domain import parse_k_bar
 from dpselect.mechanisms.top_k.top_rows import TopRows, top_rows
 
@@ -115,7 +115,7 @@ class LimitedDomainSparse:
 
     def __post_init__(self) -> None:
         k = parameters.listed("k", self.k)
-        settle(
+        set_fields(
             self,
             k=k,
             k_bar=parse_k_bar(k, self.k_bar),
@@ -128,8 +128,8 @@ class LimitedDomainSparse:
         share = parameters.positive("threshold_share", usual if self.threshold_share is None else self.threshold_share)
         if share >= 1:
             raise ParameterError("threshold_share", "be below 1", self.threshold_share)
-        settle(self, threshold_share=share)
-        settle(self, terms=settled(self))
+        set_fields(self, threshold_share=share)
+        set_fields(self, terms=settled(self))
 
     @property
     def privacy(self) -> Privacy:

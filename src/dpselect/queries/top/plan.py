@@ -14,7 +14,7 @@ from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.prices import Price
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import Plan, Ready
 from dpselect.queries.top.method import DISCOVER, best_by_group, selected
@@ -61,20 +61,20 @@ class TopKPlan(Plan):
         if isinstance(self.question.score, Total):
             from dpselect.queries.top.scores import totals_of
 
-            settle(self, totals=totals_of(self.question.score, self.named))
+            set_fields(self, totals=totals_of(self.question.score, self.named))
         if isinstance(self.question.score, Gain):
             from dpselect.queries.top.scores import check_method
 
             check_method(self.named)
         groups = self.in_groups
         if groups is not None and groups.most is None:
-            settle(self, chosen=self._without_bound(groups))
+            set_fields(self, chosen=self._without_bound(groups))
         if self.payment.within is not None:
-            settle(self, selection=self._near_enough(self.payment.within))
+            set_fields(self, selection=self._near_enough(self.payment.within))
         elif self.chosen is not None:
-            settle(self, selection=self.chosen.given(1).selection)
+            set_fields(self, selection=self.chosen.given(1).selection)
         else:
-            settle(self, selection=self._selected(self.named, self.given_epsilon))
+            set_fields(self, selection=self._selected(self.named, self.given_epsilon))
 
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
@@ -309,11 +309,11 @@ class TopKPlan(Plan):
         """The same question of several periods, in each of which a user counts once."""
         found = super().once_in_each(period)
         selection = replace(self.selection, scale=replace(self.selection.scale, period=period))
-        settle(found, selection=selection, chosen=None if self.chosen is None else self.chosen.once_in_each(period))
+        set_fields(found, selection=selection, chosen=None if self.chosen is None else self.chosen.once_in_each(period))
         if self.asked is not None:
             from dpselect.queries.top.accuracy import asked_of
 
-            settle(found, asked=asked_of(self.asked.wanted, self.asked.epsilon, selection))
+            set_fields(found, asked=asked_of(self.asked.wanted, self.asked.epsilon, selection))
         return found
 
     @property
@@ -371,7 +371,7 @@ class TopKPlan(Plan):
             return near_enough(wanted, self.domain, lambda epsilon: self._selected(name, epsilon))
 
         asked, selection = min(map(named, names), key=lambda found: found[0].epsilon)
-        settle(self, asked=asked)
+        set_fields(self, asked=asked)
         return selection
 
 

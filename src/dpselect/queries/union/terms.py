@@ -17,7 +17,7 @@ from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.question import named
-from dpselect.mechanisms.port import settle
+from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
 from dpselect.queries.plan import Plan
@@ -70,7 +70,7 @@ class UnionTerms(Plan):
             raise ParameterError("by", "be left out if popular is given", "both", hint)
         most, chosen = _bound(self.named, super().most, counted=self.counts)
         parts = level_shares(1 if self.words is None else self.words.longest, self.facts.shares)
-        settle(self, bound=most, chosen=chosen, parts=parts)
+        set_fields(self, bound=most, chosen=chosen, parts=parts)
         self._settle_epsilon()
         if self.in_engine:
             self._refuse_what_engines_cannot()
@@ -137,12 +137,12 @@ class UnionTerms(Plan):
                 )
                 raise ParameterError("max_items_per_user", "be given if threshold is", "nothing", hint)
             asked = _near_enough(self, _digest(self.popular))
-            settle(self, total=asked.epsilon, asked=asked)
+            set_fields(self, total=asked.epsilon, asked=asked)
             return
         epsilon = self.given_epsilon
         if not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
             raise ParameterError("epsilon", "be between 1e-6 and 1e6 for a union", came(epsilon))
-        settle(self, total=epsilon)
+        set_fields(self, total=epsilon)
 
     @property
     def price(self) -> Privacy:
