@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.audit.report import report
 from dpselect.command import options as options_of
 from dpselect.command.parser import ASKING, Parser, parser
 from dpselect.command.verbs import VERBS
@@ -20,7 +21,6 @@ from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import example, fresh_token
 from dpselect.gateway.settings.values import ServerSettings
-from dpselect.ledger.report import report
 from dpselect.queries.plan import kind
 from dpselect.questions.kinds import whole
 

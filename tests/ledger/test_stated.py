@@ -10,10 +10,10 @@ import mpmath
 import pytest
 
 import dpselect as dps
+from dpselect.audit.report import report
 from dpselect.command.report_page import page
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger
 from dpselect.ledger.ledger import Ledger as WholeLedger
-from dpselect.ledger.report import report
 from tests.ledger.test_forks import in_a_child
 
 USER = {"unit": "one user", "neighbors": "add-remove", "note": "OpenDP mean"}

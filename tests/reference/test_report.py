@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from dpselect._ground.periods import periods_of
+from dpselect.audit.report import only_data, report
 from dpselect.command.main import main
 from dpselect.command.report_page import page
 from dpselect.errors import LedgerError
 from dpselect.ledger import Account, Ledger
-from dpselect.ledger.report import only_data, report
 from tests.ledger.amounts import charge
 
 EVIL = "<script>alert('ann')</script> & co"

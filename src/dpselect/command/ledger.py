@@ -305,7 +305,7 @@ def verify(args: argparse.Namespace) -> None:
 
 def report(args: argparse.Namespace) -> None:
     """One file that holds all an officer needs of the data of one name."""
-    from dpselect.ledger.report import only_data, report
+    from dpselect.audit.report import only_data, report
     from dpselect.release import files
 
     if not args.output.endswith((".html", ".json")):

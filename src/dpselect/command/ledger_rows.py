@@ -107,7 +107,7 @@ def in_words(row: Mapping[str, Json]) -> dict[str, object]:
 
 def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     """Every entry for a person, with the part of the budget that was left after it."""
-    from dpselect.ledger.audit import Sums
+    from dpselect.audit.verification import Sums
     from dpselect.ledger.question import summary
 
     sums = Sums()

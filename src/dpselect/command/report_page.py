@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import percent
-from dpselect.ledger.spending import SpentSoFar, picture
+from dpselect.audit.spending import SpentSoFar, picture
 from dpselect.release.formatting import text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ SIDE_CHANNELS = (
 
 
 def page(found: Mapping[str, Any]) -> str:
-    """The HTML of what `dpselect.ledger.report.report` found."""
+    """The HTML of what `dpselect.audit.report.report` found."""
     body = [
         f"<h1>The privacy record of {escape(found['dataset'])}</h1>",
         _summary(found),

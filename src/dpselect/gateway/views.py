@@ -174,7 +174,7 @@ def grant(gateway: Gateway, person: Person, body: object) -> Found:
 
 def record(gateway: Gateway, person: Person, name: str) -> Found:
     """Everything that was promised, asked and paid of one data set."""
-    from dpselect.ledger.report import report
+    from dpselect.audit.report import report
 
     about = _data(gateway, person, name)
     with gateway.books.apart() as ledger:

@@ -9,13 +9,13 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
+from dpselect._ground.first_use import door
 from dpselect._ground.parameters import Number, flag
 from dpselect._ground.periods import Periods
 from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit
-from dpselect.ledger.audit import audit
 from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
 from dpselect.ledger.declaration import Given
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation, largest, parts_text
@@ -424,8 +424,8 @@ class Ledger:
         Args:
             head: A digest that was noted earlier, which must still be in the ledger.
         """
-        with self._reading():
-            return audit(self._opened(), head)
+        problems: list[str] = door("audit.verification", "verify")(self, head)
+        return problems
 
     def plot(
         self, *, analyst: str | None = None, data: str | None = None, ax: Axes | Iterable[Axes] | None = None
@@ -437,9 +437,8 @@ class Ledger:
             data: Only this data set.
             ax: Matplotlib axes to draw on too.
         """
-        from dpselect.ledger.spending import spending
-
-        return spending(self.entries(), analyst=analyst, data=data).on(ax)
+        picture: Picture = door("audit.spending", "plot")(self, analyst=analyst, data=data, ax=ax)
+        return picture
 
     # ---- lifetime -----------------------------------------------------------------------------------------
 
@@ -505,6 +504,12 @@ class Ledger:
         with self._lock:
             self._opened()
             yield self._journal
+
+    @contextmanager
+    def locked_store(self) -> Iterator[Store]:
+        """Hold the ledger's lock, and yield what it is stored in, for whoever reads all of it."""
+        with self._reading():
+            yield self._opened()
 
     @contextmanager
     def _moment(self) -> Iterator[Journal]:

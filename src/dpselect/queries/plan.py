@@ -341,6 +341,11 @@ def part_of(what: Any, given: Mapping[str, Any], *, as_json: bool = False) -> An
     return what.from_flat({name: value for name, value in given.items() if name in known}, as_json=as_json)
 
 
+def plan_without_data(question: Question, payment: Payment, *, max_items_per_user: int | None) -> Plan:
+    """Plan a question of which no data are known but the bound on a user's items."""
+    return planned(question, payment, Facts(max_items_per_user=max_items_per_user))
+
+
 class Paying(Protocol):
     """What a budget says of the price of a question."""
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dpselect.audit.verification import Sums
 from dpselect.errors import LedgerError
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
-from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry, EntryKind
 from dpselect.ledger.ledger import Ledger
