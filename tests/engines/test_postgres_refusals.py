@@ -114,7 +114,7 @@ def test_the_repr_has_no_password(awkward):
 
 def test_psycopg_is_optional(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
-    with pytest.raises(DataError, match=r"needs psycopg\nhint: pip install 'dpselect\[postgres\]'"):
+    with pytest.raises(DataError, match=r"needs psycopg\nhint: pip install 'psycopg\[binary\]'"):
         dataset(NOWHERE).engine()
 
 

@@ -163,7 +163,7 @@ def test_frames_turn_mixed_items_into_text(labels: list[object]) -> None:
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ImportError, match=r"needs polars.*\nhint: pip install 'dpselect\[polars\]'"):
+    with pytest.raises(ImportError, match=r"needs polars.*\nhint: pip install polars pyarrow"):
         release(["a"]).to_polars()
 
 

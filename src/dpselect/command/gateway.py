@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpselect.command.parser import subcommand
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, install_hint
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -51,8 +51,8 @@ def check_parts(what: str, *packages: str) -> None:
 
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        hint = "pip install 'dpselect[gateway]'"
-        raise ParameterError(what, f"have {', '.join(missing)} installed", "an installation without", hint)
+        must, hint = f"have {', '.join(missing)} installed", install_hint("gateway")
+        raise ParameterError(what, must, "an installation without", hint)
 
 
 def check(args: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from dpselect._ground.domain import UNSEEN
 from dpselect._ground.parameters import rounded_up, shown
+from dpselect.errors import install_hint
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -146,4 +147,4 @@ def optional(package: str, extra: str) -> Any:
         return importlib.import_module(package)
     except ImportError:
         top = package.partition(".")[0]
-        raise ImportError(f"this needs {top}, which is not installed\nhint: pip install 'dpselect[{extra}]'") from None
+        raise ImportError(f"this needs {top}, which is not installed\nhint: {install_hint(extra)}") from None

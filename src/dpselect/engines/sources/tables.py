@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeGuard
 
-from dpselect.errors import SourceError
+from dpselect.errors import SourceError, install_hint
 
 SQLITE = (".sqlite", ".sqlite3")
 BESIDE = ("-wal", "-journal")  # of SQLite; an empty one holds no row, and a reader makes one
@@ -76,5 +76,5 @@ def needed(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        came, hint = f"no package {error.name or error}", f'pip install "dpselect[{extra}]"'
-        raise SourceError("source", "be a table that can be read here", came, hint) from None
+        came = f"no package {error.name or error}"
+        raise SourceError("source", "be a table that can be read here", came, install_hint(extra)) from None
