@@ -11,7 +11,7 @@ import pytest
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import GammaMechanism
 from dpselect.mechanisms.candidates import candidates
-from dpselect.mechanisms.published.gamma import _GammaShare, cube_radius
+from dpselect.papers.gamma import _GammaShare, cube_radius
 from dpselect.testing import SeededDraws, law
 from tests.exact.grids import pairs, replaced
 

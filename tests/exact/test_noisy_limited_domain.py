@@ -13,7 +13,7 @@ from flint import arb
 
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomainLaplace
-from dpselect.mechanisms.published.noisy_limited_domain import (
+from dpselect.papers.noisy_limited_domain import (
     laplace_height,
     laplace_tail,
 )

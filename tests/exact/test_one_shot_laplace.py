@@ -15,8 +15,8 @@ from dpselect.draws import Noise, Weights
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import ApproxOneShotLaplace, GammaMechanism, OneShotLaplace
 from dpselect.testing import law
-from dpselect.testing.noisy_law import noisy_max_law
-from dpselect.testing.noisy_top_law import noisy_top_law
+from tests.papers.noisy_max_law import noisy_max_law
+from tests.papers.noisy_top_law import noisy_top_law
 from tests.exact.grids import pairs, replaced
 from tests.exact.laws import BITS, at_most, cached_laws, pure
 from tests.twins import selection as broken

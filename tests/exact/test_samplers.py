@@ -29,8 +29,8 @@ from dpselect.draws import (
 from dpselect.draws.binomial import FEW, binomial
 from dpselect.draws.core import Core, gaussian
 from dpselect.draws.loss_levels import power
-from dpselect.draws.noisy_max import BITS_PER_UNIT, _Contender
-from dpselect.draws.noisy_top_k import _Noisy, _order, _Run
+from dpselect.papers.noisy_max import BITS_PER_UNIT, _Contender
+from dpselect.papers.noisy_top_k import _Noisy, _order, _Run
 from dpselect.draws.peeling import Peel
 from dpselect.testing import ExactDraws, Law, SeededDraws, law
 from tests.exact.laws import BITS, CLOSE, same, uniform

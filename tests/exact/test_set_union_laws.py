@@ -22,7 +22,7 @@ from dpselect.mechanisms import (
     WeightedGaussian,
     WeightedLaplace,
 )
-from dpselect.mechanisms.published.policy import even_up
+from dpselect.papers.policy import even_up
 from dpselect.mechanisms.set_union.greedy import certain, even
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,

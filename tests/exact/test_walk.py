@@ -10,10 +10,10 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.draws import SecureDraws
-from dpselect.mechanisms.published import joint_paths as paths
-from dpselect.mechanisms.published import joint_walk as walk
-from dpselect.mechanisms.published.joint_paths import Paths
-from dpselect.mechanisms.published.joint_walk import Walk
+from dpselect.papers import joint_paths as paths
+from dpselect.papers import joint_walk as walk
+from dpselect.papers.joint_paths import Paths
+from dpselect.papers.joint_walk import Walk
 from dpselect.testing import law
 from tests.exact.laws import BITS
 

@@ -34,7 +34,7 @@ TESTING_SEES_UP_TO = "mechanisms"
 
 AT_RUN_TIME = "(a name computed at run time)"
 GATEWAY_ONLY = {"starlette", "uvicorn", "jinja2", "anyio", "joserfc", "pydantic", "pydantic_core"}
-LAZY = {"ibis", "pandas", "polars", "pyarrow", "matplotlib", "narwhals", "numba", "psycopg", "pyspark", "shtab"}
+LAZY = {"ibis", "pandas", "polars", "pyarrow", "matplotlib", "narwhals", "psycopg", "pyspark", "shtab"}
 LAZY |= {"deltalake", "fsspec", "pyiceberg"}
 # Who imports one of these asks for the package, by its name.
 ASKED_FOR = {"pandas.py": "pandas", "polars.py": "polars"}

@@ -17,7 +17,7 @@ from dpselect.mechanisms import (
     PolicyGaussian,
     PolicyLaplace,
 )
-from dpselect.mechanisms.published.policy import rounding_of_one
+from dpselect.papers.policy import rounding_of_one
 from dpselect.mechanisms.set_union.kernels import loops, plain
 from tests.exact.union_laws import sets_of, weights_of
 from tests.twins import unions as broken

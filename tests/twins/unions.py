@@ -12,7 +12,7 @@ import numpy as np
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import CountLaplace, GreedyGeometric, PolicyLaplace, WeightedGaussian
-from dpselect.mechanisms.published.weighted_laplace import even
+from dpselect.papers.weighted_laplace import even
 from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.port import UNIT

@@ -34,7 +34,7 @@ from dpselect.mechanisms import (
     ReportNoisyMax,
 )
 from dpselect.mechanisms.gaps import cube_width, gaussian_width, laplace_width
-from dpselect.mechanisms.published import noisy_limited_domain
+from dpselect.papers import noisy_limited_domain
 from dpselect.release.accuracy import BETA, interval, whole
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run

@@ -18,9 +18,9 @@ from dpselect.draws.loss_levels import cuts
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet
 from dpselect.mechanisms.joint.ranked import ranked, subset
-from dpselect.mechanisms.published.joint_paths import Paths
-from dpselect.mechanisms.published.joint_sequence import SequenceWays, sequence_within
-from dpselect.mechanisms.published.joint_set import SetWays
+from dpselect.papers.joint_paths import Paths
+from dpselect.papers.joint_sequence import SequenceWays, sequence_within
+from dpselect.papers.joint_set import SetWays
 from dpselect.testing import SeededDraws, law
 from tests.exact.grids import grid, pairs, replaced
 from tests.exact.joint_laws import (

@@ -16,7 +16,7 @@ UNASKED = {
     "dpselect.engines.duckdb.domain": ["--domain", "a,b"],
     "dpselect.engines.count_groups": ["--domain", "a,b"],
     "dpselect.mechanisms.joint.canonical_set": ["--domain", "a,b", "--method", "canonical-set"],
-    "dpselect.mechanisms.published.noisy_limited_domain": [
+    "dpselect.papers.noisy_limited_domain": [
         *("--method", "limited-domain-laplace", "--max-items-per-user", "2"),
     ],
     "dpselect.mechanisms.top_k.noisy_counts": ["--counts"],
@@ -46,7 +46,7 @@ NEVER = (
     "dpselect.texts",
     *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),
-    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba", "shtab", "pydantic"),
+    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "shtab", "pydantic"),
 )
 
 

@@ -28,8 +28,8 @@ from dpselect.accounting.composition import (
     zcdp,
     zcdp_to_epsilon,
 )
-from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
-from dpselect.accounting.optimal_pure import optimal_pure
+from dpselect.papers.composition import nonadaptive_epsilon
+from dpselect.papers.composition import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile

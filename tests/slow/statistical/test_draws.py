@@ -225,7 +225,7 @@ def test_too_many_zeros_asked_of_those_beyond_the_window_are_refused(draws, monk
     weights = Weights(ALIKE[[1, 0, 3, 5, 6, 2]], Fraction(1, 2), np.array([9, 1, 3, 3, 2, 1]))
     right = answers(lambda d: d.noisy_max(weights, Noise.LAPLACE)[0])
     assert accepts(lambda: draws.noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
-    monkeypatch.setattr("dpselect.draws.noisy_max.BITS_PER_UNIT", Fraction(30))
+    monkeypatch.setattr("dpselect.papers.noisy_max.BITS_PER_UNIT", Fraction(30))
     assert not accepts(lambda: draws.noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
 
 

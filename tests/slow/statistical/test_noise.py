@@ -13,9 +13,9 @@ import pytest
 
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights
 from dpselect.draws.entropy import SystemBits
-from dpselect.mechanisms.published.gamma import cube_radius
+from dpselect.papers.gamma import cube_radius
 from dpselect.testing import law
-from dpselect.testing.noisy_top_law import noisy_top_law
+from tests.papers.noisy_top_law import noisy_top_law
 from tests.statistical.judge import judge
 
 REAL = {
@@ -56,9 +56,9 @@ def test_few_candidates_all_get_a_number(draws, rate):
 @pytest.mark.parametrize(("k", "huge"), [(1, 2**40), (2, 3)])
 def test_draws_at_one_cut_after_another(draws, k, huge, monkeypatch):
     """The first cut expects one candidate, the next twice as many: most draws go down several cuts."""
-    monkeypatch.setattr("dpselect.draws.noisy_top_k.HUGE", huge)
-    monkeypatch.setattr("dpselect.draws.noisy_top_k.SPARE", 1 - 2 * k)
-    monkeypatch.setattr("dpselect.draws.noisy_top_k.LOWER", 2)
+    monkeypatch.setattr("dpselect.papers.noisy_top_k.HUGE", huge)
+    monkeypatch.setattr("dpselect.papers.noisy_top_k.SPARE", 1 - 2 * k)
+    monkeypatch.setattr("dpselect.papers.noisy_top_k.LOWER", 2)
     judge_top(draws, ((4, 2, 0), (1, 4, 7)), k, HALF)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
+from math import expm1, isqrt, log, log1p
 
 from flint import arb, ctx
 
@@ -15,7 +15,6 @@ from dpselect._ground.reals import enclose, lower
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
-from dpselect.mechanisms.gaps import cube_width
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.top_k.top_rows import largest
 
@@ -161,3 +160,33 @@ def _slope(d: int, rate: Fraction, near: int, far: int) -> Fraction:
     with ctx.workprec(192):
         exact = lower(_GammaShare(d, rate, near, far)._log())
     return Fraction((exact * 2**80).__floor__(), 2**80)
+
+
+def cube_width(candidates: int, rate: Fraction, beta: float) -> int:
+    """For noise of radius n with probability in proportion to w(n) = e^(-rate n) (2n + 1)^candidates: the radius.
+
+    w is log-concave: beyond n its sum is at most w(n + 1) / (1 - w(n + 2) / w(n + 1)), and all of it is at least the
+    2h + 1 values around the mode times the smaller of the two at their ends.
+    """
+    mode = (candidates / rate).__ceil__()
+    half = min(mode, (isqrt(candidates) / rate).__ceil__())
+    floor = min(_log_mass(candidates, rate, mode, mode - half), _log_mass(candidates, rate, mode, mode + half))
+    total = log(2 * half + 1) + floor
+
+    def rare(n: int) -> bool:
+        here = _log_mass(candidates, rate, mode, n + 1)
+        fall = here - _log_mass(candidates, rate, mode, n + 2)
+        return fall > 0 and here - log(-expm1(-fall)) - total <= log(beta) - 1e-6
+
+    low, high = mode, 2 * mode + 1
+    while not rare(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rare(middle) else (middle, high)
+    return high
+
+
+def _log_mass(candidates: int, rate: Fraction, mode: int, n: int) -> float:
+    """ln(w(n) / w(mode)). In logarithms of ratios near 1 nothing is lost."""
+    return candidates * log1p(2 * (n - mode) / (2 * mode + 1)) - float(rate * (n - mode))

@@ -8,9 +8,11 @@ from typing import ClassVar
 
 from dpselect._ground import parameters
 from dpselect._ground.privacy import Neighbors, PureDP
-from dpselect.draws import Draws, Noise
+from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice, parse
+from dpselect.papers.noisy_draws import noisy
+from dpselect.papers.noisy_max import Noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,4 +50,4 @@ class NoisyHistogram(Choice):
         touched = min(self.max_items_per_user or among.count, among.count)
         moved = touched * (2 if self.neighbors is Neighbors.REPLACE_ONE else 1)
         rate = Fraction(self.epsilon) / (moved * Fraction(self.sensitivity))
-        return draws.noisy_max(among.weights(rate), Noise.LAPLACE)
+        return noisy(draws).noisy_max(among.weights(rate), Noise.LAPLACE)

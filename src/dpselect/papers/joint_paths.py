@@ -21,7 +21,7 @@ from flint import arb, arb_poly, ctx
 
 from dpselect.draws import Draws
 from dpselect.mechanisms.joint.ranked import subset
-from dpselect.mechanisms.published.joint_walk import BITS, Walk, Ways, walk
+from dpselect.papers.joint_walk import BITS, Walk, Ways, walk
 
 EXACT_BITS = 128  # at least, where floats do not suffice
 WORTH = 10**5  # products of balls that cost more than the walk

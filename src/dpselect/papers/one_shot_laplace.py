@@ -17,6 +17,8 @@ from dpselect.errors import ParameterError, came
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
 from dpselect.mechanisms.port import promise, set_fields
+from dpselect.papers.noisy_draws import noisy
+from dpselect.papers.report_noisy_max import laplace_gap
 
 LARGEST_EPSILON, LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
 DIGITS = Fraction(10**12)  # a scale is rounded up to a multiple of 10^-12
@@ -74,7 +76,7 @@ class OneShotLaplace:
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
-        return gaps.laplace(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
+        return laplace_gap(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
 
     def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
         """k indices or labels, best first."""
@@ -84,7 +86,7 @@ class OneShotLaplace:
     def picks(self, among: Candidates, draws: Draws) -> Picks:
         """k candidates as (group, member), best first."""
         enough(self.k, among)
-        return draws.noisy_top(among.weights(1 / self.scale), self.k)
+        return noisy(draws).noisy_top(among.weights(1 / self.scale), self.k)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,4 +146,4 @@ class ApproxOneShotLaplace:
     def picks(self, among: Candidates, draws: Draws) -> Picks:
         """k candidates as (group, member), best first."""
         enough(self.k, among)
-        return draws.noisy_top(among.weights(1 / self.scale(among.count)), self.k)
+        return noisy(draws).noisy_top(among.weights(1 / self.scale(among.count)), self.k)

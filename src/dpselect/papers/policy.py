@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+
+import numpy as np
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
@@ -12,7 +16,6 @@ from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import promise, set_fields
-from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse, up
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
@@ -21,7 +24,8 @@ from dpselect.mechanisms.set_union.release_laws import (
     root_up,
     smallest_deviation,
 )
-from dpselect.mechanisms.set_union.rounds import users_and_items_in_order, users_in_order
+from dpselect.mechanisms.set_union.rounds import users_and_items_in_order
+from dpselect.mechanisms.set_union.user_loop import contribute_in_turn
 
 ROUNDING = Fraction(1, 2**53)  # half the distance of neighbouring floats, as a part of them
 MOST_USERS = 2**27
@@ -91,6 +95,7 @@ class PolicyGaussian(SetUnion):
     max_items_per_user: int
     alpha: Number = 5
     most_users: int = MOST_USERS
+    slack: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         epsilon, delta = parse(self)
@@ -102,9 +107,9 @@ class PolicyGaussian(SetUnion):
         if slack > MOST_SLACK:
             raise ParameterError("most_users", "be small enough for the rounding of floats not to matter", users)
         law, cutoff = self._law(shift * (1 + slack), delta / 2, rounding)
-        weighting = L2Descent(cutoff, users, slack)
+        weighting = L2Descent(cutoff, users)
         privacy = promise(epsilon, delta, "policy, Gaussian")
-        set_fields(self, most_users=users, weighting=weighting, law=law, privacy=privacy)
+        set_fields(self, most_users=users, slack=slack, weighting=weighting, law=law, privacy=privacy)
 
     def _law(self, deviation: Fraction, delta: Fraction, rounding: Fraction) -> tuple[GaussianTail, Fraction]:
         """The noise with its threshold, and the cutoff, which is a float."""
@@ -119,7 +124,6 @@ class L1Descent:
     """A user spends 1 evenly over those of their items that are below the cutoff, in integer parts of 2^-30."""
 
     cutoff: Fraction
-    slack: Fraction = field(init=False, default=Fraction(0))
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
         """All of it, where the user's other items are at the cutoff."""
@@ -131,8 +135,9 @@ class L1Descent:
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
         """User after user."""
-        given = (int(self.cutoff * UNIT), UNIT)
-        return compiled.over("l1_descent", ordered, *given, progress=progress), UNIT
+        weights = [0] * ordered.size
+        contribute_in_turn(partial(l1_descent, cutoff=int(self.cutoff * UNIT), unit=UNIT), ordered, weights, progress)
+        return np.array(weights, dtype=np.int64), UNIT
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,6 @@ class L2Descent:
 
     cutoff: Fraction
     most_users: int
-    slack: Fraction
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
         """All of it, where the user's other items are at the cutoff."""
@@ -149,14 +153,75 @@ class L2Descent:
 
     def order(self, sets: S, draws: Draws) -> S:
         """Users at random."""
-        return users_in_order(sets, draws)
+        return sets.arranged(draws.order(sets.users), None)
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
         """User after user; no more users than the slack is for."""
         if ordered.users > self.most_users:
             raise ParameterError("most_users", "be at least the number of users", self.most_users, "raise most_users")
-        given = (float(self.cutoff),)
-        return compiled.over("l2_descent", ordered, *given, progress=progress), 1
+        weights = [0.0] * ordered.size
+        contribute_in_turn(partial(l2_descent, cutoff=float(self.cutoff)), ordered, weights, progress)
+        return np.array(weights, dtype=np.float64), 1
+
+
+def l1_descent(offsets: Sequence[int], codes: Sequence[int], weights: list[int], cutoff: int, unit: int) -> None:
+    """l1-descent: `unit` is spent one by one, round and round over the user's items below the cutoff.
+
+    After `high` full rounds an item has got min(gap, high); what is left goes one each to the first that have room.
+    """
+    for v in range(len(offsets) - 1):
+        start = offsets[v]
+        end = offsets[v + 1]
+        high = 0
+        taken = 0
+        active = 1
+        while active > 0:
+            taken = 0
+            active = 0
+            for j in range(start, end):
+                gap = cutoff - weights[codes[j]]
+                if gap <= high:
+                    taken += gap
+                else:
+                    active += 1
+            if active > 0:
+                higher = (unit - taken) // active
+                if higher == high:
+                    break
+                high = higher
+        rest = unit - taken - high * active
+        for j in range(start, end):
+            code = codes[j]
+            if cutoff - weights[code] <= high:
+                weights[code] = cutoff
+            elif rest > 0:
+                weights[code] += high + 1
+                rest -= 1
+            else:
+                weights[code] += high
+
+
+def l2_descent(offsets: Sequence[int], codes: Sequence[int], weights: list[float], cutoff: float) -> None:
+    """l2-descent: the user's weights move straight towards the cutoff by a Euclidean distance of at most 1.
+
+    A float is only added, subtracted, multiplied, divided and rooted, in the order that is written: the bound on its
+    rounding (docs/mechanisms/set-union-policies.md) is for exactly these operations.
+    """
+    for v in range(len(offsets) - 1):
+        start = offsets[v]
+        end = offsets[v + 1]
+        squares = 0.0
+        for j in range(start, end):
+            gap = cutoff - weights[codes[j]]
+            squares += gap * gap
+        norm = math.sqrt(squares)
+        if norm <= 1.0:
+            for j in range(start, end):
+                weights[codes[j]] = cutoff
+        else:
+            for j in range(start, end):
+                code = codes[j]
+                weights[code] = min(weights[code] + (cutoff - weights[code]) / norm, cutoff)
 
 
 def even_up(t: int) -> Fraction:

@@ -18,14 +18,7 @@ from typing import Protocol
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
-
-NEGLIGIBLE = 45.0  # e^-45 < 2^-64: negligible weight is never refined, never dropped
-
-
-def power(exponent: Fraction, bits: int) -> arb:
-    """Return the ball of e^exponent."""
-    with ctx.workprec(bits):
-        return enclose(exponent).exp()
+from dpselect.mechanisms.joint.ranked import NEGLIGIBLE, power
 
 
 class LossWays(Protocol):

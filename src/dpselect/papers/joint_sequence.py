@@ -5,15 +5,15 @@ from __future__ import annotations
 from bisect import insort
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log, prod
+from math import fsum, log, prod
 
 from flint import arb, ctx
 
-from dpselect.draws import Draws, Levels
-from dpselect.draws.loss_levels import cuts
+from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
+from dpselect.papers.loss_levels import Levels, cuts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class JointSequence(JointMechanism):
 
     def gap(self, beta: float, items: int) -> Fraction:
         """The loss is at most this, but with probability beta."""
-        return gaps.exponential(self.rate, gaps.log_sequences(items, self.k), beta)
+        return gaps.exponential(self.rate, log_sequences(items, self.k), beta)
 
     def ranks(self, among: Ranked, draws: Draws) -> list[int]:
         """The chosen ranks, best first: a loss level, then a sequence within it."""
@@ -50,6 +50,11 @@ class JointSequence(JointMechanism):
         levels = Levels(rate, among.spread, ways, cuts(rate, among.spread, ways.log))
         loss = levels.loss(*draws.sample_product(levels))
         return sequence_within(among.reach(loss), draws)
+
+
+def log_sequences(items: int, k: int) -> float:
+    """ln of (the number of sequences of k items - 1)."""
+    return gaps.minus_one(fsum(log(items - i) for i in range(k)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from dpselect._ground import parameters
 from dpselect._ground.privacy import PureDP
-from dpselect.draws import Draws, Noise
+from dpselect.draws import Draws
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.candidates import Candidates
 from dpselect.mechanisms.choose.port import Choice, parse
 from dpselect.mechanisms.port import set_fields
+from dpselect.papers.noisy_draws import noisy
+from dpselect.papers.noisy_max import Noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +51,20 @@ class ReportNoisyMax(Choice):
 
     def gap(self, beta: float, candidates: int) -> Fraction:
         """No candidate has a score that is larger by more than this, but with probability beta."""
-        law = gaps.laplace if self.noise is Noise.LAPLACE else gaps.flipped
+        law = laplace_gap if self.noise is Noise.LAPLACE else gaps.flipped
         return law(self.rate, gaps.others(candidates), beta)
 
     def pick(self, among: Candidates, draws: Draws) -> tuple[int, int]:
         """The place of the largest noisy score."""
-        return draws.noisy_max(among.weights(self.rate), self.noise)
+        return noisy(draws).noisy_max(among.weights(self.rate), self.noise)
+
+
+def laplace_gap(rate: Fraction, many: float, beta: float) -> Fraction:
+    """Return the gap of scores with Laplace noise: the least t with many (2 + rate t) e^(-rate t) / 4 <= beta."""
+    if many == gaps.NONE:
+        return Fraction(0)
+    low, high = 0.0, 2 * (many - math.log(beta)) + 4
+    while high - low > 1e-9 * high:
+        x = (low + high) / 2
+        low, high = (x, high) if many + math.log((2 + x) / 4) - x > math.log(beta) else (low, x)
+    return Fraction(high * gaps.OUTWARD) / rate

@@ -11,6 +11,7 @@ binomial draw, nearly always 0. Proof: docs/exact-draws.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
@@ -22,11 +23,17 @@ from dpselect.draws.core import Core
 from dpselect.draws.float_exp import decay
 from dpselect.draws.near import NearGroups, nearest
 from dpselect.draws.peeling import Reach, peel
-from dpselect.draws.port import Noise
 from dpselect.draws.weights import Floats, Weights
 
 FIRST_BITS = 53
 BITS_PER_UNIT = Fraction(144, 100)  # below 1 / ln 2, so 2^-floor(1.44 t) >= e^-t
+
+
+class Noise(StrEnum):
+    """The noise distributions of `noisy_max`, in units where the rate is 1."""
+
+    LAPLACE = "laplace"  # density exp(-|t|) / 2
+    EXPONENTIAL = "exponential"  # density exp(-t) for t >= 0
 
 
 def noisy_max(core: Core, weights: Weights, noise: Noise) -> tuple[int, int]:

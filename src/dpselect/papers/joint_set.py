@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from flint import arb
 
-from dpselect.draws import Draws, Levels
-from dpselect.draws.loss_levels import cuts
+from dpselect.draws import Draws
 from dpselect.mechanisms.joint.port import JointMechanism
 from dpselect.mechanisms.joint.ranked import Ranked
-from dpselect.mechanisms.published.joint_paths import Paths
-from dpselect.mechanisms.published.joint_walk import BITS
+from dpselect.papers.joint_paths import Paths
+from dpselect.papers.joint_walk import BITS
+from dpselect.papers.loss_levels import Levels, cuts
 
 
 @dataclass(frozen=True, kw_only=True)
