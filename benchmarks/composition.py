@@ -24,9 +24,8 @@ from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.calibration import largest_under_each
 from dpselect.accounting.composition import advanced, basic, bounded_range, compose, every_bound, zcdp
 from dpselect.accounting.optimal_adaptive import adaptive_epsilon
-from dpselect.papers.composition import nonadaptive_epsilon
-from dpselect.papers.composition import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
+from dpselect.papers.composition import nonadaptive_epsilon, optimal_pure
 
 DELTA = Fraction(1, 10**6)
 PICKS = (10, 50, 100, 1000)

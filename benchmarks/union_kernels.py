@@ -11,9 +11,8 @@ from functools import partial
 from unittest.mock import patch
 
 import numpy as np
-from measure import Cost, alternate, call, median, process, seconds, single_threaded, table, verdict
-
 from dpselect.mechanisms.set_union.kernels import compiled, plain
+from measure import Cost, alternate, call, median, process, seconds, single_threaded, table, verdict
 
 UNIT = 1 << 30
 # Cutoffs of epsilon = 1, delta = e^-10, 10 items per user: threshold + 3 x scale.

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 import dpselect as dps
 from dpselect.flat import dataset_of
-from dpselect.mechanisms import WeightedLaplace
 from dpselect.mechanisms.set_union.by_weight import rounds_of
+from dpselect.papers import WeightedLaplace
 from tests.by_names import by_names
 from tests.engines.every_engine import Held, Hold
 from tests.statistical.judge import FALSE_ALARM, interval, refusal

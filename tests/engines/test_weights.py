@@ -14,8 +14,8 @@ from dpselect.engines import memory
 from dpselect.engines.duckdb.dialect import DUCKDB, secret
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sql import weights
-from dpselect.mechanisms import WeightedLaplace
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
+from dpselect.papers import WeightedLaplace
 from tests.engines.every_engine import judge
 from tests.engines.typed_rows import AWKWARD, VALUES, counts, in_order
 

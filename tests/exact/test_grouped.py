@@ -13,18 +13,11 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.weight_groups import WeightGroups
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import (
-    CountGaussian,
-    CountLaplace,
-    PolicyGaussian,
-    RenyiShaped,
-    TruncatedGeometric,
-    WeightedGaussian,
-    WeightedLaplace,
-)
+from dpselect.mechanisms import CountGaussian, CountLaplace, RenyiShaped, TruncatedGeometric, WeightedGaussian
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, released_places, rounds_of
 from dpselect.mechanisms.set_union.renyi_shaped import given
+from dpselect.papers import PolicyGaussian, WeightedLaplace
 from dpselect.testing import law
 from tests.exact.laws import same
 from tests.exact.union_laws import coins, of_coins, sets_of

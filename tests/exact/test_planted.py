@@ -14,8 +14,9 @@ import dpselect as dps
 from dpselect import mechanisms
 from dpselect._ground.reals import enclose
 from dpselect.aggregates.groups import GroupedCounts
-from dpselect.mechanisms import LimitedDomain, LimitedDomainByGroup, LimitedDomainLaplace, LimitedDomainSparse
+from dpselect.mechanisms import LimitedDomain, LimitedDomainByGroup, LimitedDomainSparse
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
+from dpselect.papers import LimitedDomainLaplace
 from dpselect.queries import planted
 from dpselect.queries.planted import fewest, of_any, of_laplace, of_limited, of_sparse, of_union
 from dpselect.questions.parts import Method

@@ -16,8 +16,8 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from dpselect.draws.port import Noise
 from dpselect.draws.weights import Weights
+from dpselect.papers.noisy_max import Noise
 
 PRECISION = 256
 

@@ -17,18 +17,10 @@ from dpselect._ground.privacy import ZCDP, AnySteps, Neighbors, PureDP, Steps
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws.weights import Weights
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import (
-    ChosenKBar,
-    ExponentialMechanism,
-    LimitedDomain,
-    NoisyCounts,
-    NoisyHistogram,
-    Peeling,
-    PermuteAndFlip,
-    ReportNoisyMax,
-)
+from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, NoisyCounts, Peeling, PermuteAndFlip
 from dpselect.mechanisms.candidates import exact
 from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.papers import ChosenKBar, NoisyHistogram, ReportNoisyMax
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names
 

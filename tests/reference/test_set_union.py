@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 from dpselect import mechanisms
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import (
-    CountLaplace,
-    GreedyGeometric,
-    PolicyGaussian,
-)
+from dpselect.mechanisms import CountLaplace, GreedyGeometric
 from dpselect.mechanisms.set_union.rounds import bounded, by_rank, users_in_order, without
+from dpselect.papers import PolicyGaussian
 from tests.exact.union_laws import sets_of
 
 SIZE = 8

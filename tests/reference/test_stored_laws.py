@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dpselect.mechanisms.set_union.kernels import compiled
 
 from dpselect.aggregates import sorted_numbers, stored_sets, user_sets
 from dpselect.aggregates.stored_sets import StoredSets, stored
@@ -15,16 +16,8 @@ from dpselect.draws import Draws
 from dpselect.engines.duckdb import pairs as engine_pairs
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.mechanisms import (
-    DiscoverThenPeel,
-    GreedyGeometric,
-    PolicyGaussian,
-    PolicyLaplace,
-    RenyiShaped,
-    TruncatedGeometric,
-    WeightedLaplace,
-)
-from dpselect.mechanisms.set_union.kernels import compiled
+from dpselect.mechanisms import DiscoverThenPeel, GreedyGeometric, RenyiShaped, TruncatedGeometric
+from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
 from dpselect.testing import Law, law
 from tests.exact.laws import same as same_law
 from tests.reference.stored import in_memory, on_disk, pairs_of, small_blocks

@@ -16,9 +16,8 @@ from flint import arb, ctx
 from dpselect._ground.privacy import AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 from dpselect._ground.reals import enclose, lower
 from dpselect.accounting.composition import Composed, basic, compose, every_bound, zcdp_to_epsilon
-from dpselect.papers.composition import nonadaptive_delta
-from dpselect.papers.composition import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
+from dpselect.papers.composition import nonadaptive_delta, optimal_pure
 
 PARTS = 12
 BITS = 192

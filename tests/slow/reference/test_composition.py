@@ -28,12 +28,11 @@ from dpselect.accounting.composition import (
     zcdp,
     zcdp_to_epsilon,
 )
-from dpselect.papers.composition import nonadaptive_epsilon
-from dpselect.papers.composition import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
-from dpselect.mechanisms.top_k.limited_domain import ChosenKBar
+from dpselect.papers import ChosenKBar
+from dpselect.papers.composition import nonadaptive_epsilon, optimal_pure
 from tests.by_names import plan_of as top_k_plan
 from tests.covering import covering
 

@@ -17,9 +17,8 @@ from flint import arb, ctx
 from dpselect._ground.privacy import ZCDP, AnySteps, BoundedRange, PureDP, Steps
 from dpselect._ground.reals import enclose, lower
 from dpselect.accounting.composition import compose, every_bound, zcdp
-from dpselect.papers.composition import nonadaptive_delta, nonadaptive_epsilon
-from dpselect.papers.composition import optimal_pure, work
 from dpselect.accounting.renyi import log_moment, renyi_epsilon
+from dpselect.papers.composition import nonadaptive_delta, nonadaptive_epsilon, optimal_pure, work
 
 BITS = 320  # of the independent side
 DELTA = Fraction(1, 10**6)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from dpselect.mechanisms.set_union.kernels import compiled
 
 from dpselect.engines.duckdb import pairs, text
-from dpselect.mechanisms.set_union.kernels import compiled
 from tests.replay.calls import cases, makers
 from tests.replay.kinds import KINDS
 from tests.replay.record import recorded

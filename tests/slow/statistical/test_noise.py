@@ -14,6 +14,7 @@ import pytest
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights
 from dpselect.draws.entropy import SystemBits
 from dpselect.papers.gamma import cube_radius
+from dpselect.papers.noisy_draws import noisy
 from dpselect.testing import law
 from tests.papers.noisy_top_law import noisy_top_law
 from tests.statistical.judge import judge
@@ -41,7 +42,7 @@ def groups_law(shape, k, rate):
 def judge_top(draws, shape, k, rate):
     weights = Weights(np.array(shape[0]), rate, np.array(shape[1]))
     judge(
-        lambda: tuple(g for g, _ in draws.noisy_top(weights, k)),
+        lambda: tuple(g for g, _ in noisy(draws).noisy_top(weights, k)),
         groups_law(shape, k, rate),
         [groups_law(shape, k, 2 * rate), groups_law(shape, k, rate / 2)],
     )
@@ -74,7 +75,7 @@ def test_a_hundred_million_unseen_items(draws):
         wins = float((np.exp(-np.abs(x)) / 2 * stays).sum() / 100)
         return {0: wins, 1: 1 - wins}
 
-    judge(lambda: draws.noisy_top(weights, 1)[0][0], law_at(rate), [law_at(rate / 2), law_at(Fraction(1, 3))])
+    judge(lambda: noisy(draws).noisy_top(weights, 1)[0][0], law_at(rate), [law_at(rate / 2), law_at(Fraction(1, 3))])
 
 
 def test_discrete_laplace():

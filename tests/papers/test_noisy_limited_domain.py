@@ -12,15 +12,15 @@ import pytest
 from flint import arb
 
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import LimitedDomainLaplace
+from dpselect.mechanisms.top_k.top_rows import largest, top_rows
+from dpselect.papers import LimitedDomainLaplace
 from dpselect.papers.noisy_limited_domain import (
     laplace_height,
     laplace_tail,
 )
-from dpselect.mechanisms.top_k.top_rows import largest, top_rows
 from dpselect.testing import hockey_stick, law
 from tests.exact.grids import pairs
-from tests.exact.noisy_domain import NoisyDomain, hockey, laplace, none
+from tests.papers.noisy_domain import NoisyDomain, hockey, laplace, none
 from tests.twins import selection as broken
 
 HALF = Fraction(1, 2)

@@ -1,24 +1,21 @@
-"""Kernels of set unions against plain slow forms; how far one user moves the weights of random neighbours."""
+"""Loops of policies against slow forms, part by part; how far one user moves the weights of random neighbours."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal, getcontext
 from fractions import Fraction
+from functools import partial
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect import mechanisms
-from dpselect.mechanisms import (
-    GreedyGeometric,
-    PolicyGaussian,
-    PolicyLaplace,
-)
-from dpselect.papers.policy import rounding_of_one
-from dpselect.mechanisms.set_union.kernels import loops, plain
+from dpselect.mechanisms import CountLaplace, GreedyGeometric, WeightedGaussian
+from dpselect.mechanisms.set_union.greedy import give_one
+from dpselect.mechanisms.set_union.user_loop import PARTS, USERS, contribute_in_turn
+from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
+from dpselect.papers.policy import l1_descent, l2_descent, rounding_of_one
 from tests.exact.union_laws import sets_of, weights_of
 from tests.twins import unions as broken
 
@@ -51,15 +48,13 @@ def round_robin(database, cutoff, unit):
     return weights
 
 
-def one_by_one(database, cutoff, unit):
-    """Greedy updates part by part."""
+def first_with_room(database, cutoff):
+    """Greedy updates: 1 to the first item below the cutoff."""
     weights = [0] * SIZE
     for items in database:
-        for _ in range(unit):
-            for i in items:
-                if weights[i] < cutoff:
-                    weights[i] += 1
-                    break
+        room = [i for i in items if weights[i] < cutoff]
+        if room:
+            weights[room[0]] += 1
     return weights
 
 
@@ -75,28 +70,29 @@ def straight(database, cutoff):
     return weights
 
 
-def run(name, database, *terms):
-    sets = sets_of(database, SIZE)
-    return plain.run(name, sets.offsets, sets.codes, sets.size, *terms).tolist()
+def run(loop, database, zero, **terms):
+    weights = [zero] * SIZE
+    contribute_in_turn(partial(loop, **terms), sets_of(database, SIZE), weights, None)
+    return weights
 
 
 @pytest.mark.parametrize("database", SHAPES.values(), ids=list(SHAPES))
 @pytest.mark.parametrize(("cutoff", "unit"), [(7, 5), (30, 12), (3, 12), (1, 1), (12, 12)])
-def test_integer_kernels_are_part_by_part(database, cutoff, unit):
-    assert run("l1_descent", database, cutoff, unit) == round_robin(database, cutoff, unit)
-    assert run("greedy", database, cutoff, unit) == one_by_one(database, cutoff, unit)
+def test_integer_loops_are_part_by_part(database, cutoff, unit):
+    assert run(l1_descent, database, 0, cutoff=cutoff, unit=unit) == round_robin(database, cutoff, unit)
+    assert run(give_one, database, 0, cutoff=cutoff) == first_with_room(database, cutoff)
 
 
 @given(databases, st.integers(1, 40), st.integers(1, 20))
-def test_integer_kernels_are_part_by_part_on_any_data(database, cutoff, unit):
-    assert run("l1_descent", database, cutoff, unit) == round_robin(database, cutoff, unit)
-    assert run("greedy", database, cutoff, unit) == one_by_one(database, cutoff, unit)
+def test_integer_loops_are_part_by_part_on_any_data(database, cutoff, unit):
+    assert run(l1_descent, database, 0, cutoff=cutoff, unit=unit) == round_robin(database, cutoff, unit)
+    assert run(give_one, database, 0, cutoff=cutoff) == first_with_room(database, cutoff)
 
 
 @given(databases, st.integers(1, 30).map(lambda n: n / 7))
 def test_l2_descent_stays_within_its_rounding(database, cutoff):
     exact = straight(database, Decimal(cutoff))
-    found = run("l2_descent", database, cutoff)
+    found = run(l2_descent, database, 0.0, cutoff=cutoff)
     apart = math.sqrt(sum(float(Decimal(a) - b) ** 2 for a, b in zip(found, exact, strict=True)))
     assert apart <= len(database) * float(rounding_of_one(SIZE, Fraction(cutoff)))
     assert all(0 <= w <= cutoff for w in found)
@@ -120,14 +116,14 @@ added_users = st.permutations(range(SIZE)).map(lambda p: p[:5])
 TERMS = {"epsilon": 3, "delta": "0.3", "max_items_per_user": 5}  # a low cutoff, which few users reach
 
 
-@pytest.mark.parametrize("name", ["PolicyLaplace", "GreedyGeometric"])
+@pytest.mark.parametrize("kind", [PolicyLaplace, GreedyGeometric])
 @settings(max_examples=60)
 @given(databases, st.integers(0, 25), added_users, st.sampled_from([0, Fraction(1, 3), 3]))
-def test_l1_policies_only_rise_and_by_one_in_all(name, database, place, added, alpha):
-    moved = moves(getattr(mechanisms, name)(alpha=alpha, **TERMS), database, place, added)
+def test_l1_policies_only_rise_and_by_one_in_all(kind, database, place, added, alpha):
+    moved = moves(kind(alpha=alpha, **TERMS), database, place, added)
     assert min(moved) >= 0
     assert sum(moved) <= 1
-    if name == "GreedyGeometric":
+    if kind is GreedyGeometric:
         assert set(moved) <= {0, 1}
 
 
@@ -139,12 +135,12 @@ def test_l2_descent_moves_by_one_in_the_euclidean_norm(database, place, added, a
     assert sum(m * m for m in moves(mechanism, database, place, added)) <= (1 + mechanism.slack) ** 2
 
 
-@given(databases, added_users, st.sampled_from(["WeightedLaplace", "WeightedGaussian", "CountLaplace"]))
-def test_uniform_weights_move_by_their_shares(database, added, name):
-    mechanism = getattr(mechanisms, name)(**TERMS)
+@given(databases, added_users, st.sampled_from([WeightedLaplace, WeightedGaussian, CountLaplace]))
+def test_uniform_weights_move_by_their_shares(database, added, kind):
+    mechanism = kind(**TERMS)
     moved = [m for m in moves(mechanism, database, 0, added) if m]
     assert moved == [mechanism.share(5)] * 5
-    assert {"WeightedLaplace": sum(moved), "WeightedGaussian": sum(m * m for m in moved), "CountLaplace": 1}[name] <= 1
+    assert {WeightedLaplace: sum(moved), WeightedGaussian: sum(m * m for m in moved), CountLaplace: 1}[kind] <= 1
 
 
 def test_greedy_has_no_sensitivity_bound():
@@ -179,13 +175,19 @@ def test_items_in_the_order_of_the_data_are_refused():
     assert sum(map(abs, moves(inner, base, 0, [0]))) == 1
 
 
-def test_the_loops_run_on_arrays_as_on_lists():
-    sets = sets_of(SHAPES["nested"], SIZE)
-    for name, terms, kind in [
-        ("greedy", (7, 5), np.int64),
-        ("l1_descent", (7, 5), np.int64),
-        ("l2_descent", (1.5,), np.float64),
-    ]:
-        weights = np.zeros(SIZE, dtype=kind)
-        getattr(loops, name)(sets.offsets, sets.codes, weights, *terms)
-        assert weights.tolist() == run(name, SHAPES["nested"], *terms)
+# ---- users in turn ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("users", [1, 7, USERS])
+def test_parts_of_users_do_not_change_what_they_give(monkeypatch, users):
+    monkeypatch.setattr("dpselect.mechanisms.set_union.user_loop.USERS", users)
+    database = SHAPES["nested"] * 9
+    assert run(give_one, database, 0, cutoff=5) == first_with_room(database, 5)
+    assert run(l1_descent, database, 0, cutoff=7, unit=5) == round_robin(database, 7, 5)
+
+
+@pytest.mark.parametrize("users", [0, 1, 19, 3000])
+def test_progress_is_the_same_for_any_number_of_users(users):
+    seen = []
+    contribute_in_turn(partial(give_one, cutoff=5), sets_of([[0]] * users, SIZE), [0] * SIZE, seen.append)
+    assert seen == [part / PARTS for part in range(PARTS)]  # their number is private

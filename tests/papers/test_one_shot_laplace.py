@@ -11,14 +11,14 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.draws import Noise, Weights
+from dpselect.draws import Weights
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import ApproxOneShotLaplace, GammaMechanism, OneShotLaplace
+from dpselect.papers import ApproxOneShotLaplace, GammaMechanism, Noise, OneShotLaplace
 from dpselect.testing import law
-from tests.papers.noisy_max_law import noisy_max_law
-from tests.papers.noisy_top_law import noisy_top_law
 from tests.exact.grids import pairs, replaced
 from tests.exact.laws import BITS, at_most, cached_laws, pure
+from tests.papers.noisy_max_law import noisy_max_law
+from tests.papers.noisy_top_law import noisy_top_law
 from tests.twins import selection as broken
 
 HALF = Fraction(1, 2)

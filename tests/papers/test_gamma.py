@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import GammaMechanism
 from dpselect.mechanisms.candidates import candidates
+from dpselect.papers import GammaMechanism
 from dpselect.papers.gamma import _GammaShare, cube_radius
 from dpselect.testing import SeededDraws, law
 from tests.exact.grids import pairs, replaced
