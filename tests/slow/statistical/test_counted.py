@@ -109,13 +109,6 @@ ASKED = {
         "counted_users", data=FEW, said={**K, **COUNTS, "domain": ITEMS}, uncut={"max_items_per_user": None}
     ),
     "discovered by group": Asked("counted_users", said={**K, **BY, **COUNTS, "method": "discover"}, uncut=ALL_GROUPS),
-    "noisy": Asked(
-        "counted_users",
-        data=FEW,
-        said={**K, **COUNTS, "method": "limited-domain-laplace"},
-        uncut=ANY_ITEMS,
-        at_once=True,
-    ),
     "sums": Asked("counted_sum", said={**K, **COUNTS, **WEIGHED}, uncut={"at_most": 700}),
     "periods": Asked(
         "counted_users", data={**TIME, "during": "2026-01..2026-03"}, said={**K, **COUNTS}, uncut=ALL_MONTHS
