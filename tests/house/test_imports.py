@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from tests.house.rules import APART, DONE_LATER, FILES, PACKAGE, ROOMS, ROOT, imports, may_import, violations
+import dpselect
+from dpselect._ground.methods import METHODS
+from tests.house.rules import ALONE, APART, DONE_LATER, FILES, PACKAGE, ROOMS, ROOT, imports, may_import, violations
 
 # ---- the project ------------------------------------------------------------------------------------------
 
@@ -58,6 +60,19 @@ REFUSED = {
     ),
     "testing": ("draws/port.py", "from dpselect.testing import ExactDraws", "testing is for tests"),
     "testing by the command": ("command/main.py", "import dpselect.testing", "testing is for tests"),
+    "papers": ("queries/top/set.py", "from dpselect.papers import JointSet", "imported by no other room"),
+    "papers, lazily": (
+        "command/plan.py",
+        "def f():\n    from dpselect.papers.gamma import GammaMechanism",
+        "imported by no other room",
+    ),
+    "papers at the root": ("__init__.py", "from dpselect.papers import JointSet", "imported by no other room"),
+    "papers in testing": ("testing/exact.py", "import dpselect.papers.noisy_draws", "imported by no other room"),
+    "a later room in papers": (
+        "papers/gamma.py",
+        "from dpselect.queries.plan import Plan",
+        "queries stands after papers",
+    ),
     "unknown room": ("helpers.py", "", "has no place in the order"),
     "duckdb elsewhere": ("dataset.py", "def f():\n    import duckdb", "belongs in engines/duckdb/"),
     "duckdb by importlib": ("demo.py", "__import__('duckdb')", "belongs in engines/duckdb/"),
@@ -109,6 +124,7 @@ REFUSED = {
 ALLOWED = {
     "a domain that does not fit": ("engines/sql/engine.py", "raise ParameterError('domain', 'fit', 'something else')"),
     "earlier room": ("mechanisms/top_k/peeling.py", "from dpselect.draws import Draws"),
+    "papers import what is before them": ("papers/gamma.py", "from dpselect.mechanisms import gaps"),
     "own room": ("draws/secure.py", "from dpselect.draws.port import Draws\nfrom .weights import Weights"),
     "a later room does it": ("questions/questions.py", "def f():\n    from dpselect.forecast.guide import forecast"),
     "root re-exports": ("__init__.py", "def __getattr__(name):\n    from dpselect.command.main import main"),
@@ -138,6 +154,12 @@ def test_checker_allows(path: str, source: str) -> None:
     assert violations(source, path) == []
 
 
+def test_names_computed_at_run_time_lead_to_no_papers() -> None:
+    homes = [*dpselect._HOMES.values(), *(f"dpselect.{row.home}" for row in METHODS)]
+    assert len(homes) > len(METHODS)
+    assert not [home for home in homes if any(home.startswith(f"dpselect.{room}") for room in ALONE)]
+
+
 @pytest.mark.parametrize("path", DONE_LATER)
 def test_what_is_done_later_is_imported_there_and_not_before(path: str) -> None:
     found = list(imports(ast.parse((PACKAGE / path).read_text("utf-8")), "dpselect." + path.partition("/")[0]))
@@ -155,4 +177,5 @@ def test_order_is_total() -> None:
         for other in ROOMS:
             allowed = may_import(room, other) + may_import(other, room)
             apart = other in APART.get(room, ()) or room in APART.get(other, ())
+            apart |= max(room, other, key=ROOMS.index) not in ALONE and bool(ALONE & {room, other})
             assert allowed == (2 if room == other else 0 if apart else 1)

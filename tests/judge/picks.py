@@ -104,8 +104,6 @@ def _optimum(steps: Steps, epsilon: Fraction, left: Fraction, bound: str) -> tup
         found = adaptive.confirmed(steps, epsilon, left)
         if found is not None:
             return ADAPTIVE, found
-    if bound == PURE:
-        return PURE, pure_delta(steps, epsilon)
     return ADAPTIVE, None
 
 
