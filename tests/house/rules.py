@@ -17,8 +17,8 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 # ones. `dpselect` is the package root itself: it re-exports everything up to the front door, so whoever imports
 # from it stands after that. `testing` stands beside this row, see `may_import`.
 ROOMS = (
-    "errors", "_ground", "draws", "accounting", "aggregates", "texts", "mechanisms", "papers", "engines", "release", "ledger",
-    "questions", "rows", "queries", "checking", "verbs", "dataset", "flat", "forecast", "remote", "frames",
+    "errors", "_ground", "draws", "accounting", "aggregates", "texts", "mechanisms", "papers", "engines", "release",
+    "ledger", "questions", "rows", "queries", "checking", "verbs", "dataset", "flat", "forecast", "remote", "frames",
     "pandas", "polars", "dpselect", "demo", "mcp", "gateway", "command", "__main__",
 )  # fmt: skip
 # Rooms that never import some earlier ones.
