@@ -10,7 +10,7 @@ P - e^x P' over all larger losses.
 outcomes with ratios P / P' of e^t and e^(t - e), where P' of the first is p = (e^-t - e^-e) / (1 - e^-e). With i of k
 steps at the second point the loss is k t - i e; the worst t, the same in all steps, is one of k + 1 values. **It does
 not hold for peeling**, where a pick depends on earlier ones: adaptive steps reach a larger delta
-(`tests/slow/papers/test_optima.py` shows one).
+(`tests/slow/exact/test_composition.py` shows one).
 
 docs/accounting.md says where each is the smallest bound.
 """
@@ -27,12 +27,14 @@ from flint import arb, ctx
 
 from dpselect._ground.privacy import Steps
 from dpselect._ground.reals import enclose, upper
+from dpselect.errors import ParameterError
 
 PURE_PRECISION = 160
 PURE_HALVINGS = 30
 PRECISION = 128
 HALVINGS = 60  # the answer is found to one part in 2^60 of k e, rounded up
 NEGLIGIBLE = 2.0**-PRECISION
+LARGEST_EPSILON = 10**6  # of one non-adaptive step; far below what overflows
 
 
 # ---- pure steps -------------------------------------------------------------------------------------------
@@ -144,6 +146,8 @@ def optimal_pure(steps: Sequence[Steps], delta: Fraction) -> Fraction:
 
 def nonadaptive_delta(times: int, epsilon: Fraction, total: Fraction) -> Fraction:
     """The least delta of `times` fixed epsilon-bounded-range steps at a total epsilon of at least 0, rounded up."""
+    if epsilon > LARGEST_EPSILON:
+        raise ParameterError("epsilon", f"be at most {LARGEST_EPSILON:,}", "a larger one")
     with ctx.workprec(PRECISION):
         return max(upper(_delta(times, epsilon, total, place)) for place in range(times + 1))
 
@@ -154,6 +158,8 @@ def nonadaptive_epsilon(times: int, epsilon: Fraction, delta: Fraction) -> Fract
     The search evaluates only the place of t that seems worst. If evaluating all places then finds a larger delta, it
     repeats the search with all of them.
     """
+    if epsilon > LARGEST_EPSILON:
+        raise ParameterError("epsilon", f"be at most {LARGEST_EPSILON:,}", "a larger one")
     found = _search(times, epsilon, delta, _likely_delta)
     if nonadaptive_delta(times, epsilon, found) > delta:
         found = _search(times, epsilon, delta, nonadaptive_delta)

@@ -25,7 +25,7 @@ from dpselect.mechanisms import (
     PermuteAndFlip,
     Quantile,
 )
-from dpselect.mechanisms.gaps import cube_width, gaussian_width, laplace_width
+from dpselect.mechanisms.gaps import gaussian_width, laplace_width
 from dpselect.papers import (
     ChosenKBar,
     GammaMechanism,
@@ -37,6 +37,7 @@ from dpselect.papers import (
     ReportNoisyMax,
     noisy_limited_domain,
 )
+from dpselect.papers.gamma import cube_width
 from dpselect.release.accuracy import BETA, interval, whole
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
