@@ -16,8 +16,9 @@ import numpy as np
 from inputs import DATA, Integers
 from measure import table
 
-from dpselect.mechanisms import ChosenKBar, LimitedDomain
+from dpselect.mechanisms import LimitedDomain
 from dpselect.mechanisms.top_k.limited_domain import default_k_bar
+from dpselect.papers import ChosenKBar
 from dpselect.testing import SeededDraws
 
 ITEMS = {"lastfm": "item", "ml100k": "item", "msweb": "item", "commits": "unnest(split(text, ' '))"}

@@ -14,8 +14,8 @@ import opendp.prelude as dp
 from inputs import Integers, zipf_counts
 from measure import Cost, call, in_turns, median, seconds, single_threaded, table, verdict
 
-from dpselect.draws import Noise
-from dpselect.mechanisms import ExponentialMechanism, PermuteAndFlip, ReportNoisyMax
+from dpselect.mechanisms import ExponentialMechanism, PermuteAndFlip
+from dpselect.papers import Noise, ReportNoisyMax
 
 TARGETS = {10**6: 100, 10**7: 50}
 

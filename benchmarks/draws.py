@@ -19,7 +19,8 @@ from measure import seconds, single_threaded, table
 
 from dpselect._ground.reals import Exp
 from dpselect.draws import SecureDraws, Weights
-from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, Peeling, PermuteAndFlip, ReportNoisyMax
+from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, Peeling, PermuteAndFlip
+from dpselect.papers import ReportNoisyMax
 
 Mechanism = Callable[[Integers], object]
 CACHES = 64 * 2**20  # bytes

@@ -15,7 +15,8 @@ from inputs import Integers, uniform_counts, zipf_counts
 from measure import alternate, call, seconds, single_threaded, table, verdict
 
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet
+from dpselect.mechanisms import CanonicalSet
+from dpselect.papers import JointSequence, JointSet
 
 D = 10**6
 LARGE = 1000

@@ -16,14 +16,8 @@ import numpy as np
 from inputs import DATA, Integers, uniform_counts
 from measure import table
 
-from dpselect.mechanisms import (
-    CanonicalSet,
-    GammaMechanism,
-    JointSequence,
-    JointSet,
-    OneShotLaplace,
-    Peeling,
-)
+from dpselect.mechanisms import CanonicalSet, Peeling
+from dpselect.papers import GammaMechanism, JointSequence, JointSet, OneShotLaplace
 from dpselect.testing import SeededDraws
 
 K = 5

@@ -15,7 +15,8 @@ from accuracy import counts_of
 from inputs import DATA, Integers, uniform_counts, zipf_counts
 from measure import table
 
-from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet, Peeling
+from dpselect.mechanisms import CanonicalSet, Peeling
+from dpselect.papers import JointSequence, JointSet
 from dpselect.testing import SeededDraws
 
 MECHANISMS: Mapping[str, Callable[[int, str], Any]] = {

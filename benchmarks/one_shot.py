@@ -12,15 +12,8 @@ from pathlib import Path
 from inputs import distinct_counts, zipf_counts
 from measure import call, in_turns, median, seconds, single_threaded, table
 
-from dpselect.mechanisms import (
-    ApproxOneShotLaplace,
-    CountGaussian,
-    GammaMechanism,
-    LimitedDomain,
-    LimitedDomainLaplace,
-    OneShotLaplace,
-    Peeling,
-)
+from dpselect.mechanisms import CountGaussian, LimitedDomain, Peeling
+from dpselect.papers import ApproxOneShotLaplace, GammaMechanism, LimitedDomainLaplace, OneShotLaplace
 
 FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "one-shot.svg"
 SETTINGS = [(10, 10**4, 0.1, 1e-6), (100, 10**4, 0.1, 1e-6), (100, 10**6, 0.1, 1e-6), (1000, 10**6, 0.1, 1e-6)]

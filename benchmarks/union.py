@@ -87,7 +87,7 @@ BASELINE, OURS = "DuckDB, not private", "dpselect"
 FAST: dict[str, Callable[[str], None]] = {
     BASELINE: duckdb_counts,
     OURS: dpselect_union,
-    "dpselect, policy-gaussian": partial(dpselect_union, method="policy-gaussian"),
+    "dpselect, greedy-geometric": partial(dpselect_union, method="greedy-geometric"),
     "dpselect, weighted-gaussian": partial(dpselect_union, method="weighted-gaussian"),
 }
 SLOW: dict[str, Callable[[str], None]] = {

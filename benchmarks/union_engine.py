@@ -26,7 +26,7 @@ from union import rows_file
 
 DELTA = Fraction(math.exp(-10))
 WORDS = DATA / "commits.parquet"
-METHODS = ("renyi-shaped", "weighted-gaussian", "weighted-laplace", "count-gaussian", "count-laplace")
+METHODS = ("renyi-shaped", "weighted-gaussian", "count-gaussian", "count-laplace")
 SMALL = ("1500MB", "1GB", "500MB", "250MB")
 
 

@@ -27,13 +27,11 @@ from dpselect.mechanisms import (
     CountGaussian,
     CountLaplace,
     GreedyGeometric,
-    PolicyGaussian,
-    PolicyLaplace,
     RenyiShaped,
     TruncatedGeometric,
     WeightedGaussian,
-    WeightedLaplace,
 )
+from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
 from dpselect.queries.union.bound import chosen_bound
 from dpselect.testing import SeededDraws
 

@@ -19,16 +19,14 @@ from dpselect.mechanisms import (
     CountGaussian,
     CountLaplace,
     GreedyGeometric,
-    PolicyGaussian,
-    PolicyLaplace,
     RenyiShaped,
     SetUnion,
     TruncatedGeometric,
     WeightedGaussian,
-    WeightedLaplace,
 )
 from dpselect.mechanisms.port import settle
 from dpselect.mechanisms.set_union.release_laws import gaussian_tail, root_up, smallest_deviation
+from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
 
 DELTA = Fraction(exp(-10))
 SETTINGS = [("0.5", 10), ("1", 10), ("1", 100), ("3", 10)]

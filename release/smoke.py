@@ -16,7 +16,6 @@ OF_EXTRAS = (
     "pyarrow",
     "matplotlib",
     "psycopg",
-    "numba",
     "starlette",
     "uvicorn",
     "jinja2",
@@ -70,7 +69,6 @@ def use_extras(folder: Path) -> None:
         release = asked.top_k(1, epsilon=4, counts=True)
         if release.labels != ["a"]:
             sys.exit(f"a frame of {make.__module__} was not counted as its rows are")
-    asked.union(epsilon=4, method="policy-laplace")
     if len(release.to_pandas()) + len(release.to_polars()) + len(release.to_arrow()) != 3:
         sys.exit("a frame of a release does not have its rows")
     release.plot().save(folder / "top.svg")

@@ -171,7 +171,6 @@ def of_verbs() -> Iterator[Door]:
     more = ("k", "epsilon", "delta")
     yield Door("top_k", fresh(by_names(data).top_k), usual, (*more, "k_bar"))
     for method in (
-        "limited-domain-laplace",
         "limited-domain",
         "limited-domain-sparse",
         "discover",
@@ -180,7 +179,7 @@ def of_verbs() -> Iterator[Door]:
     known = {**usual, "k": 2, "domain": [1, 2, 3, 4]}
     yield Door("top_k known", fresh(by_names(data).top_k), known, (*more, "domain"))
     yield Door("top_k known, counts", fresh(by_names(data).top_k), {**known, "counts": True}, more)
-    for method in ("joint-set", "canonical-set", "joint-sequence", "peeling"):
+    for method in ("canonical-set", "peeling"):
         yield Door(f"top_k {method}", fresh(by_names(data).top_k), {**known, "method": method}, more)
     weights = dps.Dataset(rows() | {"w": [0.5, 2, 3] * 20}, user="user", item="item")
     caps = ("by_weight", "at_most", "weight_unit")

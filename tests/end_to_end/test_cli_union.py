@@ -77,11 +77,11 @@ def test_pairs_can_stay_in_the_engine(events: Path, dpselect: Command) -> None:
         "--epsilon",
         1,
         "--method",
-        "policy-gaussian",
+        "greedy-geometric",
         "--in-engine",
     )
     assert refused.status == 2
-    assert "in_engine must be left out for policy-gaussian" in refused.err
+    assert "in_engine must be left out for greedy-geometric" in refused.err
     shows_no_data(refused.err)
 
 
@@ -166,9 +166,9 @@ Refused = tuple[Callable[[Path, Path], list[object]], int, str]
 
 REFUSED: dict[str, Refused] = {
     "method misspelt": (
-        lambda e, _: union(e, "--method", "polcy-gaussian"),
+        lambda e, _: union(e, "--method", "gredy-geometric"),
         2,
-        r"a method(.|\n)*policy-gaussian",
+        r"a method(.|\n)*greedy-geometric",
     ),
     "half an item": (lambda e, _: union(e, "--max-items-per-user", "1.5"), 2, "max-items-per-user: invalid int"),
     "some items": (lambda e, _: union(e, "--max-items-per-user", "some"), 2, "max-items-per-user: invalid int"),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import dpselect as dps
 from dpselect.flat import dataset_of
-from dpselect.mechanisms import WeightedLaplace
+from dpselect.mechanisms import CountLaplace
 from dpselect.mechanisms.set_union.by_weight import rounds_of
 from tests.by_names import by_names
 from tests.engines.every_engine import Held, Hold
@@ -45,7 +45,7 @@ def law_of_a_block(chances: dict[int, float], weights: dict[tuple[int, int], flo
 def test_the_law_of_a_bounded_union_in_the_engine(hold: Hold) -> None:
     """Each user's item is a coin of its own: three of them make the weights of a block, which make what comes out."""
     price = {"epsilon": Fraction(3, 2), "delta": Fraction(1, 10), "max_items_per_user": 1}
-    (one,) = rounds_of(WeightedLaplace(**price))
+    (one,) = rounds_of(CountLaplace(**price))
     chances = {w: float(one.law.at(Fraction(w)).ball(64).mid()) if w else 0.0 for w in range(4)}
     law = law_of_a_block(chances, {(0, 3): 1 / 8, (1, 2): 3 / 8, (2, 1): 3 / 8, (3, 0): 1 / 8})
     unbounded = law_of_a_block(chances, {(3, 3): 1.0})
@@ -56,7 +56,7 @@ def test_the_law_of_a_bounded_union_in_the_engine(hold: Hold) -> None:
     seen: Counter[tuple[bool, bool]] = Counter()
     data = asked(hold(PAIRED), item="item")
     for _ in range(times):
-        out = set(by_names(data).union(**price, method="weighted-laplace", in_engine=True).labels)
+        out = set(by_names(data).union(**price, method="count-laplace", in_engine=True).labels)
         seen.update((f"{block} a" in out, f"{block} b" in out) for block in range(BLOCKS))
     for answer, p in law.items():
         low, high = interval(samples, p, FALSE_ALARM / len(law))

@@ -13,6 +13,7 @@ from flint import arb, ctx
 from dpselect._ground.reals import enclose
 from dpselect.draws import Draws
 from dpselect.testing import Law, hockey_stick, law
+from tests.papers.exact import ExactNoisyDraws
 
 BITS = 192
 CLOSE = 1e-40  # balls of 192 bits agree to far more than this
@@ -32,7 +33,7 @@ def law_of(mechanism: Any, counts: Sequence[Any]) -> Law:
     def run(draws: Draws) -> tuple[int, ...]:
         return tuple(int(i) for i in mechanism(counts, draws=draws))
 
-    return law(run)
+    return law(run, ExactNoisyDraws)
 
 
 def softmax(counts: Sequence[Any], rate: Fraction) -> Law:

@@ -8,8 +8,8 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
-from dpselect.draws import Noise
-from dpselect.mechanisms import ExponentialMechanism, NoisyHistogram, PermuteAndFlip, ReportNoisyMax
+from dpselect.mechanisms import ExponentialMechanism, PermuteAndFlip
+from dpselect.papers import Noise, NoisyHistogram, ReportNoisyMax
 from tests.exact.grids import grid, pairs, replaced
 from tests.exact.laws import BITS, at_most, cached_laws, equals, law_of, log_range, max_log_ratio, pure, same, softmax
 from tests.twins import selection as broken

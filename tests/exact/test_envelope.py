@@ -11,13 +11,13 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.draws import Levels, Masses
-from dpselect.draws.loss_levels import cuts
+from dpselect.draws import Masses
 from dpselect.draws.monotone_categorical import REJECTION_RATE, FamilyCell, _above, _Share, first_cells, refined
 from dpselect.mechanisms.joint.canonical_set import Classes
 from dpselect.mechanisms.joint.ranked import ranked
-from dpselect.mechanisms.published.joint_sequence import SequenceWays
-from dpselect.mechanisms.published.joint_set import SetWays
+from dpselect.papers.joint_sequence import SequenceWays
+from dpselect.papers.joint_set import SetWays
+from dpselect.papers.loss_levels import Levels, cuts
 
 COUNTS = (90, 71, 40, 40, 12, 3, 1, 0, 0)
 UNSEEN = CountGroups(counts=np.array([40, 9, 0]), sizes=[2, 3, 10**20], label=lambda g, r: (g, r))

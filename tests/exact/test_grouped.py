@@ -16,11 +16,10 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
     CountGaussian,
     CountLaplace,
-    PolicyGaussian,
+    GreedyGeometric,
     RenyiShaped,
     TruncatedGeometric,
     WeightedGaussian,
-    WeightedLaplace,
 )
 from dpselect.mechanisms.joint.ranked import subset
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, released_places, rounds_of
@@ -158,7 +157,7 @@ def law_elsewhere(mechanism):
 @pytest.mark.parametrize(
     "mechanism",
     [
-        *(kind(**TERMS) for kind in (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian)),
+        *(kind(**TERMS) for kind in (CountLaplace, CountGaussian, WeightedGaussian)),
         RenyiShaped(**TERMS, rounds=2),
     ],
     ids=lambda m: type(m).__name__,
@@ -181,13 +180,13 @@ def test_shares_are_those_of_the_mechanism(most):
     for one, of_round in zip(rounds_of(renyi), renyi.shares, strict=True):
         for shares, (terms, _) in zip(one.shares, of_round, strict=True):
             assert given(users, [terms.steps])[0].tolist() == np.repeat(shares, np.arange(1, most + 1)).tolist()
-    even = WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=most)
-    (one,) = rounds_of(even)
-    assert [Fraction(int(s), one.unit) for s in one.shares] == [even.share(t) for t in range(1, most + 1)]
+    rooted = WeightedGaussian(epsilon=1, delta="1e-6", max_items_per_user=most)
+    (one,) = rounds_of(rooted)
+    assert [Fraction(int(s), one.unit) for s in one.shares] == [rooted.share(t) for t in range(1, most + 1)]
 
 
 def test_policies_and_endless_tables_are_refused():
     with pytest.raises(ParameterError, match="look at others"):
-        rounds_of(PolicyGaussian(epsilon=1, delta="1e-6", max_items_per_user=3))
+        rounds_of(GreedyGeometric(epsilon=1, delta="1e-6", max_items_per_user=3))
     with pytest.raises(ParameterError, match="at most 1000000"):
-        rounds_of(WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=10**6 + 1))
+        rounds_of(WeightedGaussian(epsilon=1, delta="1e-6", max_items_per_user=10**6 + 1))

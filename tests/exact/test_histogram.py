@@ -17,7 +17,7 @@ from dpselect.mechanisms import HistogramGaussian, HistogramLaplace
 from dpselect.mechanisms.histogram import nearest
 from dpselect.testing import ExactDraws, hockey_stick, law
 from tests.exact.grids import pairs
-from tests.exact.noisy_domain import gaussian, laplace
+from tests.papers.noisy_domain import gaussian, laplace
 from tests.twins import histograms as twins
 
 LEFT_OUT = Fraction(1, 10**16)  # unbounded draws are followed to 2^-60

@@ -8,7 +8,8 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
-from dpselect.mechanisms import ChosenKBar, LimitedDomain
+from dpselect.mechanisms import LimitedDomain
+from dpselect.papers import ChosenKBar
 from dpselect.testing import law
 from tests.exact.grids import pairs
 from tests.exact.laws import BITS, cached_laws, law_of, private, same

@@ -17,21 +17,15 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import Exp, Real, enclose, lower
-from dpselect.draws import (
-    CertifiedDraws,
-    Noise,
-    Weights,
-    group_bernoullis,
-    many_noises,
-    monotone_categorical,
-    noisy_top_k,
-)
+from dpselect.draws import CertifiedDraws, Weights, group_bernoullis, many_noises, monotone_categorical
 from dpselect.draws.binomial import FEW, binomial
 from dpselect.draws.core import Core, gaussian
-from dpselect.draws.loss_levels import power
-from dpselect.draws.noisy_max import BITS_PER_UNIT, _Contender
-from dpselect.draws.noisy_top_k import _Noisy, _order, _Run
 from dpselect.draws.peeling import Peel
+from dpselect.mechanisms.joint.ranked import power
+from dpselect.papers import Noise, noisy_top_k
+from dpselect.papers.noisy_draws import noisy
+from dpselect.papers.noisy_max import BITS_PER_UNIT, _Contender
+from dpselect.papers.noisy_top_k import _Noisy, _order, _Run
 from dpselect.testing import ExactDraws, Law, SeededDraws, law
 from tests.exact.laws import BITS, CLOSE, same, uniform
 
@@ -356,4 +350,4 @@ def test_k_are_found_however_few_reach_the_first_cuts(monkeypatch):
     weights, k = Weights(np.array([4, 2, 0]), Fraction(1, 2), np.array([1, 4, 7])), 3
     monkeypatch.setattr(noisy_top_k, "SPARE", 1 - 2 * k)
     monkeypatch.setattr(noisy_top_k, "LOWER", 2)
-    assert {len(set(SeededDraws(seed).noisy_top(weights, k))) for seed in range(50)} == {k}
+    assert {len(set(noisy(SeededDraws(seed)).noisy_top(weights, k))) for seed in range(50)} == {k}

@@ -7,19 +7,13 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from dpselect import mechanisms
 from dpselect._ground.reals import enclose
-from dpselect.mechanisms import (
-    CountLaplace,
-    GreedyGeometric,
-    PolicyLaplace,
-    TruncatedGeometric,
-    WeightedGaussian,
-    WeightedLaplace,
-)
+from dpselect.mechanisms import CountLaplace, GreedyGeometric, TruncatedGeometric, WeightedGaussian
 from dpselect.mechanisms.set_union.release_laws import LaplaceTail, gaussian_delta, one_of
+from dpselect.papers import PolicyLaplace, WeightedLaplace
 from tests.exact.laws import BITS, at_most, delta_between, equals
 from tests.exact.union_laws import private, union_law, weights_of, worst
+from tests.papers.named import named
 from tests.twins import unions as broken
 
 ONE_ROUND = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLaplace PolicyGaussian
@@ -30,7 +24,7 @@ BUDGETS = [("1", "0.1"), ("1/2", "0.4"), ("3", "0.01")]
 
 def made(name, epsilon, delta, most):
     more = {"alpha": 0} if name in POLICIES else {}  # the lowest cutoff is reached by few users
-    return getattr(mechanisms, name)(epsilon=epsilon, delta=delta, max_items_per_user=most, **more)
+    return named(name)(epsilon=epsilon, delta=delta, max_items_per_user=most, **more)
 
 
 @pytest.mark.parametrize("name", ONE_ROUND)

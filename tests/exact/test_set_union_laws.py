@@ -15,14 +15,10 @@ from dpselect.mechanisms import (
     CountGaussian,
     CountLaplace,
     GreedyGeometric,
-    PolicyGaussian,
-    PolicyLaplace,
     RenyiShaped,
     TruncatedGeometric,
     WeightedGaussian,
-    WeightedLaplace,
 )
-from dpselect.mechanisms.published.policy import even_up
 from dpselect.mechanisms.set_union.greedy import certain, even
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
@@ -35,6 +31,8 @@ from dpselect.mechanisms.set_union.release_laws import (
     threshold,
 )
 from dpselect.mechanisms.set_union.renyi_curve import _moment
+from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
+from dpselect.papers.policy import even_up
 from tests.exact.laws import BITS
 
 DELTA = Fraction(math.exp(-10))

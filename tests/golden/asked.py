@@ -59,9 +59,9 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {},
         {"verb": "top_k", "k": 2, "measures": ["sum(number, 0, 8)", "mean(number, 0, 8)"], **LIKELY},
     ),
-    "top_k, days": (
+    "top_k, dates": (
         {"item": "day", "max_items_per_user": 2},
-        {"verb": "top_k", "k": 2, "method": "limited-domain-laplace", "max_items_per_user": 2, **LIKELY},
+        {"verb": "top_k", "k": 2, "method": "limited-domain", "max_items_per_user": 2, **LIKELY},
     ),
     "top_k, pairs": (
         {"item": ["country", "item"]},
@@ -74,7 +74,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "top_k, nothing": ({"where": "item = 'nobody'"}, {"verb": "top_k", "k": 2, **LIKELY}),
     "top_k, within": ({}, {"verb": "top_k", "k": 2, "within": 25, "delta": "1e-6"}),
     "union": ({}, {"verb": "union", "max_items_per_user": 2, "method": "weighted-gaussian", "counts": True, **LIKELY}),
-    "union, policy": ({}, {"verb": "union", "max_items_per_user": 2, "method": "policy-gaussian", **LIKELY}),
+    "union, greedy": ({}, {"verb": "union", "max_items_per_user": 2, "method": "greedy-geometric", **LIKELY}),
     "union, shaped": ({}, {"verb": "union", "max_items_per_user": 2, "method": "renyi-shaped", **LIKELY}),
     "union, text": (
         {"item": dps.Text("text", ngrams=(1, 2))},

@@ -103,7 +103,7 @@ def test_explain_has_all_that_is_said(name: str) -> None:
 
 SAYS = {
     "top_k": "Each with 95 % confidence: a row's counted users are from low to high; ",
-    "noisy": "With 95 % confidence, all rows at once: the counted users are from low to high; ",
+    "sparse": "Each with 95 % confidence: a row's counted users are from low to high; ",
     "discover": " To find items each user counts for at most 2 items (chosen at random). ",
     "choose": "With 95 % confidence, it has at most {gap} counted users fewer than the best of the domain. ",
     "scores": "With 95 % confidence, its score is at most ",

@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
+import dpselect
+from dpselect._ground.methods import METHODS
 from tests.house.rules import (
+    ALONE,
     APART,
     DOORS,
     FILES,
@@ -71,6 +74,19 @@ REFUSED = {
     ),
     "testing": ("draws/port.py", "from dpselect.testing import ExactDraws", "testing is for tests"),
     "testing by the command": ("command/main.py", "import dpselect.testing", "testing is for tests"),
+    "papers": ("queries/top/set.py", "from dpselect.papers import JointSet", "imported by no other room"),
+    "papers, lazily": (
+        "command/plan.py",
+        "def f():\n    from dpselect.papers.gamma import GammaMechanism",
+        "imported by no other room",
+    ),
+    "papers at the root": ("__init__.py", "from dpselect.papers import JointSet", "imported by no other room"),
+    "papers in testing": ("testing/exact.py", "import dpselect.papers.noisy_draws", "imported by no other room"),
+    "a later room in papers": (
+        "papers/gamma.py",
+        "from dpselect.queries.plan import Plan",
+        "queries stands after papers",
+    ),
     "unknown room": ("helpers.py", "", "has no place in the order"),
     "duckdb elsewhere": ("dataset.py", "def f():\n    import duckdb", "belongs in engines/duckdb/"),
     "duckdb by importlib": ("demo.py", "__import__('duckdb')", "belongs in engines/duckdb/"),
@@ -142,6 +158,7 @@ REFUSED = {
 ALLOWED = {
     "a domain that does not fit": ("engines/sql/engine.py", "raise ParameterError('domain', 'fit', 'something else')"),
     "earlier room": ("mechanisms/top_k/peeling.py", "from dpselect.draws import Draws"),
+    "papers import what is before them": ("papers/gamma.py", "from dpselect.mechanisms import gaps"),
     "own room": ("draws/secure.py", "from dpselect.draws.port import Draws\nfrom .weights import Weights"),
     "a door": ("questions/questions.py", "def f():\n    return door('forecast.guide', 'forecast')()"),
     "the type of what comes through a door": (
@@ -173,6 +190,12 @@ def test_checker_refuses(path: str, source: str, message: str) -> None:
 @pytest.mark.parametrize(("path", "source"), ALLOWED.values(), ids=list(ALLOWED))
 def test_checker_allows(path: str, source: str) -> None:
     assert violations(source, path) == []
+
+
+def test_names_computed_at_run_time_lead_to_no_papers() -> None:
+    homes = [*dpselect._HOMES.values(), *(f"dpselect.{row.home}" for row in METHODS)]
+    assert len(homes) > len(METHODS)
+    assert not [home for home in homes if any(home.startswith(f"dpselect.{room}") for room in ALONE)]
 
 
 def test_doors_are_listed_and_only_pass_on() -> None:
@@ -210,4 +233,5 @@ def test_order_is_total() -> None:
         for other in ROOMS:
             allowed = may_import(room, other) + may_import(other, room)
             apart = other in APART.get(room, ()) or room in APART.get(other, ())
+            apart |= max(room, other, key=ROOMS.index) not in ALONE and bool(ALONE & {room, other})
             assert allowed == (2 if room == other else 0 if apart else 1)

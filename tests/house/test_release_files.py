@@ -46,7 +46,7 @@ def votes(**more: object) -> dps.Dataset:
 
 
 KINDS = (
-    "top_k", "noisy", "discover", "set", "choose", "users", "users of groups", "histogram", "scores", "union",
+    "top_k", "sparse", "discover", "set", "choose", "users", "users of groups", "histogram", "scores", "union",
     "quantile", "empty", "test draws",
 )  # fmt: skip
 
@@ -59,7 +59,7 @@ def kinds() -> dict[str, Release]:
     sets = {"domain": domain, "counts": True}
     return {
         "top_k": by_names(data).top_k(3, **USUAL, counts=True),
-        "noisy": by_names(data).top_k(3, **USUAL, counts=True, method="limited-domain-laplace"),
+        "sparse": by_names(data).top_k(3, **USUAL, counts=True, method="limited-domain-sparse"),
         "discover": by_names(data).top_k(3, **USUAL, counts=True, method="discover"),
         "set": by_names(data).top_k(3, **USUAL, **sets, method="canonical-set"),
         "choose": data.choose(domain=domain, epsilon=1),
@@ -395,7 +395,7 @@ def test_accuracy_is_words_and_numbers() -> None:
 def test_what_is_said_does_not_depend_on_the_rows() -> None:
     """Two data sets of nothing in common, one answer of as many items: the same words."""
     other = {"user": list(range(900)), "item": ["x", "y", "z"] * 300}
-    for method in ("limited-domain", "limited-domain-laplace"):
+    for method in ("limited-domain", "limited-domain-sparse"):
         asked = {**USUAL, "counts": True, "method": method}
         two = [
             by_names(dps.Dataset(rows, user="user", item="item", max_items_per_user=2)).top_k(3, **asked)

@@ -32,6 +32,7 @@ MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "forecast": SIMULATED,
     "gateway": (*DECLARED, *WORDS, *FILTERS, *SECRET, *OWNERS, "engines.port", "engines.duckdb.engine"),
     "mcp": SECRET,
+    "papers": SIMULATED,
     "questions": ("aggregates.measures",),
     "release": ("aggregates.measures", "aggregates.totals", "engines.duckdb.tables", "mechanisms.top_k.noisy_measures"),
     "remote": SECRET,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MEASURES, PRICE = "measures", "epsilon_per_measure"
 TOLD_WITH = {  # what measures may follow: their price is recomputed with it
-    *("LimitedDomain", "Peeling", "JointSet", "JointSequence", "CanonicalSet"),
-    *("LimitedDomainLaplace", "LimitedDomainSparse", "DiscoverThenPeel"),
+    *("LimitedDomain", "Peeling", "CanonicalSet"),
+    *("LimitedDomainSparse", "DiscoverThenPeel"),
 }
 NOISES = {"sum": 1, "mean": 2}  # a mean is a noisy sum over a noisy number of users
 

@@ -15,12 +15,12 @@ from tests.judge.steps import Kind, Step, Steps, added, pure_delta, renyi_delta
 RENYI, PURE, ADAPTIVE = "Renyi", "optimal pure", "adaptive optimum"
 NAMES = {RENYI: "Rényi bound", PURE: "optimum of pure steps", ADAPTIVE: "adaptive optimum"}
 RECURSIVE = "RecursiveQuantiles"
-OF_SETS = {"JointSet", "JointSequence", "CanonicalSet"}
+OF_SETS = "CanonicalSet"
 
 
 def steps_of(mechanism: str, said: Parameters) -> list[Step]:
     """What an answer takes at most, in the order in which it is taken."""
-    if mechanism in OF_SETS:
+    if mechanism == OF_SETS:
         first = Step(Kind.PICK, said.epsilon("epsilon_of_set"), 1)
     elif mechanism == RECURSIVE:
         first = Step(Kind.PICK, said.epsilon("epsilon_per_pick"), levels_of(said))
@@ -104,8 +104,6 @@ def _optimum(steps: Steps, epsilon: Fraction, left: Fraction, bound: str) -> tup
         found = adaptive.confirmed(steps, epsilon, left)
         if found is not None:
             return ADAPTIVE, found
-    if bound == PURE:
-        return PURE, pure_delta(steps, epsilon)
     return ADAPTIVE, None
 
 

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip"}
-PICKS = {"LimitedDomain", "Peeling", "Quantile", picks.RECURSIVE, *picks.OF_SETS}
-NOISY = "LimitedDomainLaplace"
+PICKS = {"LimitedDomain", "Peeling", "Quantile", picks.RECURSIVE, picks.OF_SETS}
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
 COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
     **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME, tops.DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
     histograms.GAUSSIAN: ("variance",),
-    NOISY: ("height",),
     **dict.fromkeys(UNIONS, ("epsilon_of_counts", "deviation_of_counts")),
 }
 ANYHOW = ("epsilon_per_count", "epsilon_of_counts", "height", "variance")  # of a mechanism that is not known here
@@ -58,8 +56,6 @@ def _findings(release: Release) -> Iterator[Finding]:
         yield from in_groups.findings(name, said, epsilon, delta, statement.bound)
     elif name in histograms.NAMES:
         yield histograms.composed(name, said, epsilon, delta, statement.bound)
-    elif name == NOISY:
-        yield tops.noisy(said, epsilon, delta)
     elif name == tops.DISCOVERED:
         yield from tops.discovered(said, epsilon, delta, _has_counts(release))
     elif name in UNIONS:

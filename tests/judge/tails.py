@@ -125,18 +125,3 @@ def geometric_chance(epsilon: Fraction, delta: Fraction, users: int) -> arb:
         for _ in range(users - start):
             p = (e * p + d).min(1 - (1 - p - d) / e).min(arb(1))
         return p
-
-
-# ---- the difference of two whole noises -------------------------------------------------------------------
-
-
-def laplace_pair(rate: Fraction, above: int) -> arb:
-    """P(Z - Z' > above) for two discrete Laplace noises, P(Z = z) in proportion to q^|z|, q = e^-rate.
-
-    P(Z - Z' = w) = C q^w (w + D) for w >= 0, C = ((1 - q) / (1 + q))^2, D = (1 + q^2) / (1 - q^2); summed from n on,
-    with sum q^w = q^n / (1 - q) and sum w q^w = q^n (n / (1 - q) + q / (1 - q)^2).
-    """
-    with ctx.workprec(BITS):
-        q, rest, n = (-ball(rate)).exp(), -(-ball(rate)).expm1(), above + 1
-        sums = n / rest + q / rest**2 + (1 + q**2) / -(-2 * ball(rate)).expm1() / rest
-        return (rest / (1 + q)) ** 2 * (-ball(rate) * n).exp() * sums

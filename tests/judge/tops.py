@@ -8,8 +8,8 @@ from fractions import Fraction
 from flint import arb
 
 from dpselect.checking.finding import Finding, fails, follows, stated
-from tests.judge import by_group, measures, tails
-from tests.judge.balls import at_most, ball, precision, told
+from tests.judge import by_group, measures
+from tests.judge.balls import ball, precision, told
 from tests.judge.numbers import Parameters, UnfitError
 from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
@@ -18,21 +18,6 @@ COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks s
 MOST_ORDER = 10**6
 MOST_MOMENT = 400  # (order - 1) times the divergence that a union takes a share of: more is no use to it
 DISCOVERED = "DiscoverThenPeel"
-
-
-def noisy(said: Parameters, epsilon: Fraction, delta: Fraction) -> Finding:
-    """Is bottom so high that noise rarely lifts an item that only one data set has above it?"""
-    most, height = said.whole("max_items_per_user"), said.whole("height")
-    swaps = min(most, said.whole("k_bar"))
-    if times := measures.noises(said):
-        epsilon -= measures.moved(said) * times * measures.price(said)
-    if epsilon <= 0:
-        return fails("the measures take all of epsilon")
-    with precision():
-        needs = swaps * tails.laplace_pair(epsilon / most, height - 1)
-        noise = f"Laplace noise of scale {told(most / epsilon)}"
-        text = f"with {noise}, bottom {height:,} users above the last count needs delta {told(needs)}"
-        return follows(text) if at_most(needs, delta) else fails(f"{text}, and has {told(delta)}")
 
 
 def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bool) -> Iterator[Finding]:

@@ -143,28 +143,9 @@ def _joint(deviation: Fraction, threshold: Fraction, epsilon: Fraction, delta: F
     return ""
 
 
-def _weighted_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
-    most = said.whole("max_items_per_user")
-    return _tail(tails.laplace(epsilon), threshold, delta, most, lambda t: Fraction(PARTS // t, PARTS))
-
-
 def _weighted_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
     deviation = ball(tails.least_deviation(epsilon, delta / 2))
     return _tail(tails.gaussian(deviation), threshold, delta / 2, said.whole("max_items_per_user"), rooted)
-
-
-def _policy_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
-    most = said.whole("max_items_per_user")
-    return _tail(tails.laplace(epsilon), threshold, delta, most, lambda t: Fraction(-(-PARTS // t), PARTS))
-
-
-def _policy_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
-    most, slack, cutoff = said.whole("max_items_per_user"), said.number("slack"), said.number("cutoff")
-    rounding = ULP * (Fraction(most, 2) + 5 + _root(most) * (cutoff + 1))
-    if slack < 2 * MOST_USERS * rounding:
-        return "leaves too little slack for the rounding of floats"
-    deviation = ball(tails.least_deviation(epsilon, delta / 2)) * ball(1 + slack)
-    return _tail(tails.gaussian(deviation), threshold, delta / 2, most, lambda t: rooted(t) + rounding)
 
 
 def _geometric(_: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
@@ -177,18 +158,10 @@ def rooted(t: int) -> Fraction:
     return Fraction(math.isqrt(PARTS * PARTS // t), PARTS)
 
 
-def _root(number: int) -> Fraction:
-    """The square root, rounded up."""
-    return Fraction(math.isqrt(number << 128) + 1, 1 << 64)
-
-
 THRESHOLDS: dict[str, Threshold] = {
     "CountLaplace": _count_laplace,
     "CountGaussian": _count_gaussian,
-    "WeightedLaplace": _weighted_laplace,
     "WeightedGaussian": _weighted_gaussian,
-    "PolicyLaplace": _policy_laplace,
-    "PolicyGaussian": _policy_gaussian,
     "TruncatedGeometric": _geometric,
     "GreedyGeometric": _geometric,
 }

@@ -19,8 +19,6 @@ BY_WEIGHT = {
     "LimitedDomainByGroup",
     "LimitedDomainSparse",
     "Peeling",
-    "JointSet",
-    "JointSequence",
     "CanonicalSet",
 }
 

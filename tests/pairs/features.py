@@ -58,7 +58,6 @@ FEATURES: tuple[Feature, ...] = (
         },
         "top_k",
     ),
-    *_kind("question", {"top k, noised": {"method": "limited-domain-laplace"}}, "top_k", max_items_per_user=ALL),
     *_kind("question", {"union": {}}, "union", max_items_per_user=ALL),
     *_kind("question", {"union, in the engine": {"in_engine": True}}, "union", max_items_per_user=ALL),
     *_kind("question", {"union, greedy": {"method": "greedy-geometric"}}, "union"),

@@ -10,7 +10,7 @@ from tests.pairs.truth import Group, Score, Truth
 
 SURE = 6  # users whom an item needs to be found for certain, by every method, at the price that is paid here
 GREEDY = 20  # where every user gives to one item alone, and others may have been faster
-SETS = ("set", "joint-set", "canonical-set")  # in no order
+SETS = ("set", "canonical-set")  # in no order
 LOOSE = {"within": 16, "threshold": 16}  # how far an answer may be off whose price follows from an accuracy
 DISCOVERED = {"discover", "compared"}
 NOBODY = Score()

@@ -38,8 +38,6 @@ def refused(parameter: str | None, because: str, **when: Any) -> Refused:
     return Refused(parameter, because, when)
 
 
-OF_USERS = frozenset({"discover", "limited-domain-laplace"})
-OF_ONE_LIST = frozenset({"limited-domain-sparse", "limited-domain-laplace"})
 SEVERAL = frozenset({"2026-10..2026-11", "2026-W44..2026-W46"})
 BOTH_COLUMNS = ("country", "flag")
 NO_UNION = ("choose", "histogram", "quantile", "top_k")
@@ -48,7 +46,7 @@ REFUSED: tuple[Refused, ...] = (
     # ---- groups
     refused("method", "the items of a group come in order", by=SAID, method="canonical-set"),
     refused("domain", "groups of a domain are another question", verb="top_k", by=SAID, domain=SAID),
-    refused("method", "groups have two methods", by=SAID, method=OF_ONE_LIST),
+    refused("method", "groups have two methods", by=SAID, method="limited-domain-sparse"),
     refused("in_engine", "groups are found in memory", verb="top_k", by=SAID, in_engine=True),
     refused("by", "only the items of one list are measured", by=SAID, measures=SAID),
     refused("by", "only one list is compared", by=SAID, compared_with=SAID),
@@ -56,8 +54,7 @@ REFUSED: tuple[Refused, ...] = (
     refused("within", "an accuracy is of one list", by=SAID, within=SAID),
     refused("users", "discovery counts users of items only", users=True, method="discover"),
     # ---- scores, and what else is told
-    refused("method", "it selects by numbers of users alone", by_weight=SAID, method=OF_USERS),
-    refused("method", "it selects by numbers of users alone", compared_with=SAID, method="limited-domain-laplace"),
+    refused("method", "it selects by numbers of users alone", by_weight=SAID, method="discover"),
     refused("measures", "the number of users is no score there", by_weight=SAID, measures=SAID),
     refused("measures", "they would be of the rows of all these periods", compared_with=SAID, measures=SAID),
     refused("split", "a part of a text has no number of its own", split=SAID, measures=SAID),

@@ -291,7 +291,7 @@ BAD = {
     "groups must hold text": {"by": "country", "groups": [1, 2]},
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
     "domain must be left out if by is given": {"by": "country", "domain": ["a"]},
-    "method must be auto, limited-domain or discover": {"by": "country", "method": "limited-domain-laplace"},
+    "method must be auto, limited-domain or discover": {"by": "country", "method": "limited-domain-sparse"},
     "method must be one that ranks": {"by": "country", "method": "set"},
     "k_bar must be at least k": {"by": "country", "k_bar": 1},
 }

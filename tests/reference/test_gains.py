@@ -96,10 +96,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"by_weight": "user", "at_most": 1}, "compared_with must be left out if by_weight is given"),
     ({"measures": "mean(user, 0, 1)"}, "measures must be left out if compared_with is given"),
     ({"within": 5, "epsilon": None}, "within must be left out if compared_with is given"),
-    (
-        {"method": "limited-domain-laplace"},
-        "method must be one of discover, limited-domain, limited-domain-sparse, peeling",
-    ),
 ]
 
 

@@ -24,7 +24,7 @@ def data(**more: object) -> dps.Dataset:
 
 
 @pytest.mark.parametrize("how", [
-    {}, {"counts": True}, {"method": "discover"}, {"k_bar": 5}, {"method": "limited-domain-laplace", "most": 3},
+    {}, {"counts": True}, {"method": "discover"}, {"k_bar": 5}, {"most": 3},
 ])  # fmt: skip
 def test_a_top_k_without_them(how: dict[str, object]) -> None:
     most = how.get("most")

@@ -29,10 +29,8 @@ HOW = {
     "limited domain, bound": {"most": 1},
     "peeling": {"domain": DOMAIN, "k": 4},
     "a set": {"domain": DOMAIN, "method": "canonical-set"},
-    "a sequence": {"domain": DOMAIN, "method": "joint-sequence"},
     "a size": {"domain": 50},
     "discover": {"method": "discover"},
-    "noise": {"method": "limited-domain-laplace", "most": 2},
 }
 TRUE = {  # of users, of minutes cut to 30, and the mean of stars
     "i0": (450, 13500, 4),

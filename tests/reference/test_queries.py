@@ -43,7 +43,7 @@ QUERIES = [
     plan_of("top_k", k=2, epsilon=1, measures=["users", Sum("a, (b)", "-1/2", 9, unit="1/4"), 'mean(" c", 0, 1e-7)']),
     plan_of("union", epsilon=1),
     plan_of("union", epsilon=1, method="weighted-gaussian", counts=True),
-    plan_of("union", epsilon=1, max_items_per_user=3, method="weighted-laplace", in_engine=True),
+    plan_of("union", epsilon=1, max_items_per_user=3, method="weighted-gaussian", in_engine=True),
     plan_of("top_k", k=2, epsilon=1, exclude=["a", datetime.date(2024, 5, 1), 7]),
     plan_of("top_k", k=2, epsilon=1, compared_with="2026-09"),
     plan_of("union", epsilon=1, popular=["a", 5]),
@@ -293,7 +293,7 @@ def test_a_price_that_nobody_could_write_down_is_refused(above: int, tmp_path: P
     epsilon = Fraction(10**999 - 1, 10**999)  # the longest that a text may be
     for found in (
         data.top_k(2, epsilon=epsilon, counts=True),
-        data.union(epsilon=epsilon, delta=Fraction(1, 3**200), counts=True, method="policy-laplace"),
+        data.union(epsilon=epsilon, delta=Fraction(1, 3**200), counts=True, method="greedy-geometric"),
         dps.quantile([1, 2], bounds=(0, 9), epsilon=epsilon, budget=budget),
     ):
         assert dps.Release.from_json(found.to_json()).items == found.items
@@ -511,7 +511,7 @@ def test_a_plan_says_before_what_its_answer_says_after() -> None:
         (over, dps.TopK(2, counts=True)),
         (over, dps.TopK(2, domain=[0, 1, 2, 5])),
         (over, dps.TopK(2, domain=[0, 1, 2, 5], method="set")),
-        (over, dps.TopK(1, method="limited-domain-laplace")),
+        (over, dps.TopK(1, method="limited-domain-sparse")),
         (over, dps.TopK(1, by=dps.By("g", max_groups_per_user=2, sizes=True))),
         (over, dps.Union(counts=True)),
         (over, dps.Choose([0, 1, 5])),

@@ -10,16 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpselect import mechanisms
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import (
-    CountLaplace,
-    GreedyGeometric,
-    PolicyGaussian,
-)
-from dpselect.mechanisms.set_union.rounds import bounded, by_rank, users_in_order, without
+from dpselect.mechanisms import CountLaplace, GreedyGeometric
+from dpselect.mechanisms.set_union.rounds import bounded, by_rank, without
+from dpselect.papers import PolicyGaussian, WeightedLaplace
 from tests.exact.union_laws import sets_of
+from tests.papers.named import named
 
 SIZE = 8
 databases = st.lists(
@@ -57,12 +54,6 @@ def test_users_and_items_stand_as_ordered(database, random):
 
 
 @settings(max_examples=40)
-@given(databases)
-def test_users_alone_are_put_in_order(database):
-    assert blocks(users_in_order(sets_of(database, SIZE), Fixed())) == database[::-1]
-
-
-@settings(max_examples=40)
 @given(databases, st.integers(1, 6))
 def test_users_are_bounded(database, most):
     assert blocks(bounded(sets_of(database, SIZE), most, Fixed())) == [items[:most] for items in database]
@@ -83,7 +74,7 @@ ALL = """CountLaplace CountGaussian WeightedLaplace WeightedGaussian PolicyLapla
 def test_a_call_bounds_orders_weighs_and_flips(name):
     sets = UserSets.of([["b", "c", "d"], *[["a", "b"]] * 60, [], ["a"]])  # codes: b 0, c 1, d 2, a 3
     told = []
-    mechanism = getattr(mechanisms, name)(epsilon=1, delta="1e-4", max_items_per_user=2)
+    mechanism = named(name)(epsilon=1, delta="1e-4", max_items_per_user=2)
     answer = mechanism(sets, draws=Fixed(), progress=told.append)
     assert answer.tolist() == [0, 3]
     assert answer.dtype == np.int64
@@ -93,7 +84,7 @@ def test_a_call_bounds_orders_weighs_and_flips(name):
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("users", [[], [[]], [[], []]], ids=["nobody", "one empty", "two empty"])
 def test_nothing_comes_of_nothing(name, users):
-    mechanism = getattr(mechanisms, name)(epsilon=1, delta="1e-4", max_items_per_user=2)
+    mechanism = named(name)(epsilon=1, delta="1e-4", max_items_per_user=2)
     assert mechanism(UserSets.of(users), draws=Fixed()).tolist() == []
 
 
@@ -115,7 +106,7 @@ def test_a_popular_item_stands_at_its_first_place():
 
 @pytest.mark.parametrize("name", ALL)
 def test_weights_of_unbounded_users_are_refused(name):
-    mechanism = getattr(mechanisms, name)(epsilon=1, delta="1e-4", max_items_per_user=2)
+    mechanism = named(name)(epsilon=1, delta="1e-4", max_items_per_user=2)
     with pytest.raises(ParameterError, match="max_items_per_user"):
         mechanism.weigh(sets_of([[0, 1, 2]], SIZE))
 
@@ -142,6 +133,6 @@ def test_whole_weights_add_up_exactly_beyond_floats():
     )
     last = replace(sets, offsets=sets.offsets.copy(), codes=np.concatenate([sets.codes[:-1], [0, 1, 2]]), size=3)
     last.offsets[-1] += 2
-    weights, unit = mechanisms.WeightedLaplace(epsilon=1, delta="0.1", max_items_per_user=3).weigh(last)
+    weights, unit = WeightedLaplace(epsilon=1, delta="0.1", max_items_per_user=3).weigh(last)
     assert weights.tolist() == [(users - 1) * unit + unit // 3, unit // 3, unit // 3]
     assert CountLaplace(epsilon=1, delta="0.1", max_items_per_user=1).weigh(sets)[0].tolist() == [users]

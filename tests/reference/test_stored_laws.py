@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,11 @@ from dpselect.draws import Draws
 from dpselect.engines.duckdb import pairs as engine_pairs
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.mechanisms import (
-    DiscoverThenPeel,
-    GreedyGeometric,
-    PolicyGaussian,
-    PolicyLaplace,
-    RenyiShaped,
-    TruncatedGeometric,
-    WeightedLaplace,
-)
-from dpselect.mechanisms.set_union.kernels import compiled
+from dpselect.mechanisms import DiscoverThenPeel, GreedyGeometric, RenyiShaped, TruncatedGeometric
+from dpselect.mechanisms.set_union.greedy import give_one
+from dpselect.mechanisms.set_union.user_loop import PARTS, contribute_in_turn
+from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
+from dpselect.papers.policy import l1_descent, l2_descent
 from dpselect.testing import Law, law
 from tests.exact.laws import same as same_law
 from tests.reference.stored import in_memory, on_disk, pairs_of, small_blocks
@@ -99,22 +95,23 @@ def test_an_order_within_blocks_is_another_law(monkeypatch):
 
 # ---- what a watcher sees ---------------------------------------------------------------------------------------
 
-WORDS = [None, *(part / 20 for part in range(20))]
+LOOPS = {"greedy": (partial(give_one, cutoff=50), 0), "l2-descent": (partial(l2_descent, cutoff=6.1), 0.0)}
+LOOPS["l1-descent"] = (partial(l1_descent, cutoff=50, unit=7), 0)
+REPORTS = [part / PARTS for part in range(PARTS)]
 
 
-@pytest.mark.parametrize("worth", [0, 10**9], ids=["compiled", "interpreted"])
-@pytest.mark.parametrize("name", ["greedy", "l1_descent", "l2_descent"])
-def test_progress_is_the_same_for_all_sets(monkeypatch, name, worth):
-    """However many users and blocks there are, on disk or in memory, and whether the loop is compiled."""
-    monkeypatch.setattr(compiled, "WORTH", {name: worth})
-    terms = (6.1,) if name == "l2_descent" else (50, 7)
+@pytest.mark.parametrize(("loop", "zero"), LOOPS.values(), ids=LOOPS)
+def test_progress_is_the_same_for_all_sets(loop, zero):
+    """However many users and blocks there are, on disk or in memory."""
     pairs, found = pairs_of(0), []
     for sets in (on_disk(pairs), in_memory(pairs), kept(["ab"]), kept([]), on_disk(pairs[:20])):
         seen: list[float | None] = []
-        weights = compiled.over(name, sets, *terms, progress=seen.append)
-        found.append(weights.tolist())
-        assert seen == WORDS
-        assert weights.tolist() == compiled.over(name, sets, *terms).tolist()
+        weights, silent = [zero] * sets.size, [zero] * sets.size
+        contribute_in_turn(loop, sets, weights, seen.append)
+        contribute_in_turn(loop, sets, silent, None)
+        assert seen == REPORTS
+        assert weights == silent
+        found.append(weights)
     assert found[0] == found[1] != found[2]
 
 
@@ -122,8 +119,8 @@ def test_progress_by_blocks_would_count_them():
     """The twin: each block tells how far it is."""
     seen: list[float | None] = []
     for block in on_disk(pairs_of(0)).blocks():
-        compiled.over("greedy", block, 50, 7, progress=seen.append)
-    assert len(seen) > 20 * len(WORDS)
+        contribute_in_turn(partial(give_one, cutoff=50), block, [0] * block.size, seen.append)
+    assert len(seen) > 20 * len(REPORTS)
 
 
 class Halfway:

@@ -16,17 +16,9 @@ from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
 from dpselect.aggregates.user_sets import Sets, UserSets, numbers_of_users, offsets_of, sets_of
 from dpselect.engines.duckdb import pairs as engine_pairs
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.mechanisms import (
-    CountGaussian,
-    DiscoverThenPeel,
-    GreedyGeometric,
-    PolicyGaussian,
-    PolicyLaplace,
-    RenyiShaped,
-    TruncatedGeometric,
-    WeightedLaplace,
-)
-from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order, users_in_order, without
+from dpselect.mechanisms import CountGaussian, DiscoverThenPeel, GreedyGeometric, RenyiShaped, TruncatedGeometric
+from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order, without
+from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
 from dpselect.queries.union.bound import BOUNDS, bound_chooser, chosen_bound
 from dpselect.testing import SeededDraws
 from tests.reference.stored import ITEMS, flat, in_memory, on_disk, pairs_of, small_blocks
@@ -90,7 +82,13 @@ def test_the_same_draws_keep_and_arrange_the_same(seed):
     def changed(sets: Sets, how: int) -> Sets:
         draws = SeededDraws(seed=5)
         kept = bounded(without(sets, gone) if how else sets, 3, draws)
-        return users_in_order(kept, draws) if how == 1 else users_and_items_in_order(kept, draws) if how == 2 else kept
+        return (
+            kept.arranged(draws.order(kept.users), None)
+            if how == 1
+            else users_and_items_in_order(kept, draws)
+            if how == 2
+            else kept
+        )
 
     for how in range(3):
         assert same(changed(on_disk(pairs), how), changed(in_memory(pairs), how))

@@ -162,16 +162,6 @@ def test_auto_takes_the_cheaper_of_a_set_and_of_peeling() -> None:
     )  # discover knows nothing of what it leaves out
 
 
-def test_noise_on_the_largest_counts_is_priced_too() -> None:
-    given = {"k": 3, "within": 60, "max_items_per_user": 2, "method": "limited-domain-laplace"}
-    query, counted = plan_of("top_k", **given), plan_of("top_k", counts=True, **given)  # type: ignore[arg-type]
-    assert query.asked is not None
-    assert "; all 3 come back with 95 % confidence if the 3rd best has over" in query.asked.before
-    assert (query.selection.shortfall(None) or 0) <= 60
-    assert counted.selection.width() <= 60
-    assert counted.price.epsilon >= query.price.epsilon
-
-
 def test_more_users_for_less_and_fewer_for_more() -> None:
     makers: list[Callable[[int], Any]] = [
         lambda n: plan_of("top_k", k=5, within=n),

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dpselect.draws import SecureDraws
-from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet
+from dpselect.mechanisms import CanonicalSet
+from dpselect.papers import JointSequence, JointSet
 from dpselect.testing import law
 from tests.statistical.judge import judge
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.draws import Draws, Noise, Weights
+from dpselect.draws import Draws, Weights
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.quantile import NearRank, Quantile
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
+from dpselect.papers import Noise
+from dpselect.papers.noisy_draws import noisy
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class LaplaceForgottenTwo:
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
         among = candidates(counts)
-        return among.names([draws.noisy_max(among.weights(self.epsilon), self.noise)])
+        return among.names([noisy(draws).noisy_max(among.weights(self.epsilon), self.noise)])
 
 
 @dataclass(frozen=True)
@@ -245,7 +247,7 @@ class OneShotForgottenK:
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
         among = candidates(counts)
-        return among.names(draws.noisy_top(among.weights(self.epsilon / 2), self.k))
+        return among.names(noisy(draws).noisy_top(among.weights(self.epsilon / 2), self.k))
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,7 @@ class OneShotForgottenTwo:
 
     def __call__(self, counts: Any, *, draws: Draws) -> Any:
         among = candidates(counts)
-        return among.names(draws.noisy_top(among.weights(self.epsilon / self.k), self.k))
+        return among.names(noisy(draws).noisy_top(among.weights(self.epsilon / self.k), self.k))
 
 
 @dataclass(frozen=True)

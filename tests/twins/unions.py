@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from dpselect.aggregates.user_sets import UserSets
-from dpselect.mechanisms import CountLaplace, GreedyGeometric, PolicyLaplace, WeightedGaussian
-from dpselect.mechanisms.published.weighted_laplace import even
+from dpselect.mechanisms import CountLaplace, GreedyGeometric, WeightedGaussian
 from dpselect.mechanisms.set_union.count import UserCounts
-from dpselect.mechanisms.set_union.kernels import loops
 from dpselect.mechanisms.set_union.port import UNIT
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
@@ -25,6 +23,8 @@ from dpselect.mechanisms.set_union.release_laws import (
     threshold,
 )
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
+from dpselect.papers import PolicyLaplace
+from dpselect.papers.weighted_laplace import even
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,12 @@ class FractionalGreedy:
 
     def weigh(self, ordered: UserSets) -> Any:
         weights = [0] * ordered.size
-        loops.greedy(ordered.offsets.tolist(), ordered.codes.tolist(), weights, int(self.cutoff * UNIT), UNIT)
+        cutoff = int(self.cutoff * UNIT)
+        for v in range(ordered.users):
+            rest = UNIT
+            for code in ordered.codes[ordered.offsets[v] : ordered.offsets[v + 1]].tolist():
+                part = min(rest, cutoff - weights[code])
+                weights[code], rest = weights[code] + part, rest - part
         return np.array(weights), UNIT
 
 

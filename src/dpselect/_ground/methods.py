@@ -1,7 +1,7 @@
 """The methods that a question may name: one row each. Menus, help, forecasts, automatic choices and keys read it.
 
-A row says where the class of its mechanism is, and nothing is imported before it is made. Mechanisms that are kept for
-comparison only have no row: they are in `dpselect.mechanisms`, and a question cannot name them.
+A row says where the class of its mechanism is, and nothing is imported before it is made. What no verb offers has no
+row: a question cannot name it.
 """
 
 from __future__ import annotations
@@ -101,29 +101,7 @@ METHODS: tuple[MethodRow, ...] = (
         "a set union finds items, peeling ranks the best of them",
         of_users=True,
     ),
-    _top_k(
-        "limited-domain-laplace",
-        "published.noisy_limited_domain:LimitedDomainLaplace",
-        "Laplace noise on the k_bar largest counts, for users with few items",
-        bound=REQUIRED,
-        of_users=True,
-    ),
     _top_k("peeling", "top_k.peeling:Peeling", "one pick after the other", domain=True, delta=False),
-    _top_k(
-        "joint-sequence",
-        "published.joint_sequence:JointSequence",
-        "the whole ranking in one draw",
-        domain=True,
-        delta=False,
-    ),
-    _top_k(
-        "joint-set",
-        "published.joint_set:JointSet",
-        "the whole set in one draw",
-        domain=True,
-        delta=False,
-        ordered=False,
-    ),
     _top_k(
         "canonical-set",
         "joint.canonical_set:CanonicalSet",
@@ -136,7 +114,7 @@ METHODS: tuple[MethodRow, ...] = (
     _choose("permute-and-flip", "permute_and_flip:PermuteAndFlip", "never worse in expectation, dearer in composition"),
     _union(
         "count-laplace",
-        "published.count_laplace:CountLaplace",
+        "set_union.count_laplace:CountLaplace",
         "numbers of users, Laplace noise",
         SUM,
         REQUIRED,
@@ -151,14 +129,6 @@ METHODS: tuple[MethodRow, ...] = (
         in_engine=True,
     ),
     _union(
-        "weighted-laplace",
-        "published.weighted_laplace:WeightedLaplace",
-        "a user of t items gives each 1/t; Laplace noise",
-        SUM,
-        REQUIRED,
-        in_engine=True,
-    ),
-    _union(
         "weighted-gaussian",
         "set_union.weighted:WeightedGaussian",
         "a user of t items gives each 1/sqrt(t); Gaussian noise",
@@ -166,8 +136,6 @@ METHODS: tuple[MethodRow, ...] = (
         REQUIRED,
         in_engine=True,
     ),
-    _union("policy-laplace", "published.policy:PolicyLaplace", "l1-descent, Laplace noise", POLICY, REQUIRED),
-    _union("policy-gaussian", "published.policy:PolicyGaussian", "l2-descent, Gaussian noise", POLICY, REQUIRED),
     _union(
         "truncated-geometric",
         "set_union.count:TruncatedGeometric",

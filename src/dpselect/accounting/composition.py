@@ -1,10 +1,10 @@
 """Composition: the total epsilon of adaptive steps at a given delta, rounded outward.
 
 The numbers are computed with balls (`reals`) and the upper end is returned, so rounding never understates a total.
-Every bound except the non-adaptive optimum holds for adaptive steps whose kinds, epsilons and number are fixed
-beforehand, which is what peeling needs. If these too are chosen adaptively (a privacy filter), only three hold, up to
-a total fixed beforehand: basic, zCDP, and Rényi at an order fixed beforehand (Feldman and Zrnic 2021; Whitehouse,
-Ramdas, Rogers and Wu 2023). docs/accounting.md says which bound is smallest where.
+Every bound holds for adaptive steps whose kinds, epsilons and number are fixed beforehand, which is what peeling
+needs. If these too are chosen adaptively (a privacy filter), only three hold, up to a total fixed beforehand: basic,
+zCDP, and Rényi at an order fixed beforehand (Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023).
+docs/accounting.md says which bound is smallest where.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from dpselect.errors import ParameterError
 
 PRECISION = 128
 MOST_ADAPTIVE_STEPS = 1000  # for which the adaptive optimum is computed: below a tenth of a second
-MOST_FIXED_STEPS = 2000  # for which the non-adaptive optimum is computed: about two seconds
-LARGEST_FIXED_EPSILON = 10**6  # of one step; far below what overflows
 
 
 class Effort(Enum):
@@ -43,7 +41,6 @@ class Composed:
     epsilon: Fraction
     bound: str
     delta: Fraction = Fraction(0)  # what the bound uses, including the failures of approximate steps
-    adaptive: bool = True  # whether it holds for adaptive steps
 
 
 def basic(steps: Sequence[Steps]) -> Fraction:
@@ -90,22 +87,19 @@ def zcdp_to_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     return renyi_epsilon([AnySteps(ZCDP(rho), 1)], delta)
 
 
-def compose(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True) -> Composed:
+def compose(steps: Sequence[AnySteps], delta: Fraction) -> Composed:
     """The smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
 
-    `adaptive=False` states that every step was chosen before the first outcome, which is not true of peeling.
-
-    Advanced, bounded range and zCDP are left out, because Rényi is below them at the best order of each. The pure
-    optimum is tried where pure steps outweigh bounded-range ones; elsewhere it gains less than one part in 10^8. If
-    there are picks, `steps` must be in the order in which they are taken, or have the pure ones first
-    (docs/accounting.md, Theorem 2).
+    Advanced, bounded range and zCDP are left out, because Rényi is below them at the best order of each. If there are
+    picks, `steps` must be in the order in which they are taken, or have the pure ones first (docs/accounting.md,
+    Theorem 2).
     """
-    return min(_totals(steps, delta, adaptive, Effort.USUAL), key=lambda total: total.epsilon)
+    return min(_totals(steps, delta, Effort.USUAL), key=lambda total: total.epsilon)
 
 
 def compose_quickly(steps: Sequence[AnySteps], delta: Fraction) -> Composed:
     """`compose` in a millisecond, without the adaptive optimum, for searches with many evaluations."""
-    return min(_totals(steps, delta, True, Effort.QUICK), key=lambda total: total.epsilon)
+    return min(_totals(steps, delta, Effort.QUICK), key=lambda total: total.epsilon)
 
 
 def frugal(steps: Sequence[Steps], delta: Fraction) -> Composed:
@@ -114,12 +108,12 @@ def frugal(steps: Sequence[Steps], delta: Fraction) -> Composed:
     return added if added.epsilon * 99 <= least.epsilon * 100 else least
 
 
-def every_bound(steps: Sequence[AnySteps], delta: Fraction, *, adaptive: bool = True) -> list[Composed]:
+def every_bound(steps: Sequence[AnySteps], delta: Fraction) -> list[Composed]:
     """All bounds that apply to these steps at this delta, for tables and comparisons."""
-    return _totals(steps, delta, adaptive, Effort.THOROUGH)
+    return _totals(steps, delta, Effort.THOROUGH)
 
 
-def _totals(steps: Sequence[AnySteps], delta: Fraction, adaptive: bool, effort: Effort) -> list[Composed]:
+def _totals(steps: Sequence[AnySteps], delta: Fraction, effort: Effort) -> list[Composed]:
     thorough = effort is Effort.THOROUGH
     sure = [_unless_it_fails(s) for s in steps if s.times]
     plain = [Steps(s.value, s.times) for s in sure if isinstance(s.value, PureDP | BoundedRange)]
@@ -133,13 +127,9 @@ def _totals(steps: Sequence[AnySteps], delta: Fraction, adaptive: bool, effort: 
         if thorough and all_plain:
             bounds["advanced"] = advanced(plain, delta)
             bounds["bounded range"] = bounded_range(plain, delta)
-        if all_plain and (thorough or _mostly_pure(plain)) and (pure := _pure(plain, delta)) is not None:
-            bounds["optimal pure"] = pure
         if all_plain and effort is not Effort.QUICK and _worth_a_grid(plain):
             bounds["adaptive optimum"] = adaptive_epsilon(plain, delta)
         found += [Composed(epsilon, name, used) for name, epsilon in bounds.items()]
-        if not adaptive and all_plain and (fixed := _fixed(plain, delta)) is not None:
-            found.append(Composed(fixed, "non-adaptive optimum", used, adaptive=False))
     if not found:
         raise ParameterError("delta", "be above 0 if steps promise zCDP", "0")
     return found
@@ -150,29 +140,6 @@ def _worth_a_grid(steps: Sequence[Steps]) -> bool:
     picks = any(isinstance(s.value, BoundedRange) for s in steps)
     fits = all(s.value.epsilon <= LARGEST_EPSILON for s in steps)
     return picks and fits and sum(s.times for s in steps) <= MOST_ADAPTIVE_STEPS
-
-
-def _pure(steps: Sequence[Steps], delta: Fraction) -> Fraction | None:
-    """The pure optimum, where it is quick to compute."""
-    from dpselect.accounting.optimal_pure import LARGEST, optimal_pure, work
-
-    return optimal_pure(steps, delta) if work(steps) <= LARGEST else None
-
-
-def _fixed(steps: Sequence[Steps], delta: Fraction) -> Fraction | None:
-    """The non-adaptive optimum, for bounded-range steps of one epsilon."""
-    kinds, times = {s.value for s in steps}, sum(s.times for s in steps)
-    one = kinds.pop() if len(kinds) == 1 else None
-    if not isinstance(one, BoundedRange) or times > MOST_FIXED_STEPS or one.epsilon > LARGEST_FIXED_EPSILON:
-        return None
-    from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
-
-    return nonadaptive_epsilon(times, one.epsilon, delta)
-
-
-def _mostly_pure(steps: Sequence[Steps]) -> bool:
-    """Whether the pure steps have more zCDP than the others."""
-    return 2 * rho_of(s for s in steps if isinstance(s.value, PureDP)) > rho_of(steps)
 
 
 def _unless_it_fails(steps: AnySteps) -> AnySteps:

@@ -72,19 +72,18 @@ def _delta(value: object, *, zero: bool = True) -> Fraction:
 # ---- the functions ------------------------------------------------------------------------------------------------
 
 
-def compose(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) -> Composed:
+def compose(steps: Sequence[AnySteps], delta: Number) -> Composed:
     """The smallest of the bounds that apply; `delta` is for composition, on top of the failures of the steps.
 
-    `adaptive=False` states that every step was chosen before the first outcome, which is not true of peeling. If there
-    are picks, `steps` must be in the order in which they are taken, or have the pure ones first
+    If there are picks, `steps` must be in the order in which they are taken, or have the pure ones first
     (docs/accounting.md, Theorem 2).
     """
-    return composition.compose(steps_of(steps), _delta(delta), adaptive=parameters.flag("adaptive", adaptive))
+    return composition.compose(steps_of(steps), _delta(delta))
 
 
-def every_bound(steps: Sequence[AnySteps], delta: Number, *, adaptive: bool = True) -> list[Composed]:
+def every_bound(steps: Sequence[AnySteps], delta: Number) -> list[Composed]:
     """All bounds that apply to these steps at this delta, for tables and comparisons."""
-    return composition.every_bound(steps_of(steps), _delta(delta), adaptive=parameters.flag("adaptive", adaptive))
+    return composition.every_bound(steps_of(steps), _delta(delta))
 
 
 def frugal(steps: Sequence[Steps], delta: Number) -> Composed:

@@ -89,7 +89,7 @@ examples:
   dpselect union plays.parquet --user user --item artist --threshold 100 --max-items-per-user 50 --format lines
       At the epsilon with which an artist whom 100 users played, and who played nobody else, is found with 95 %
       confidence. One artist a line; the statement goes to standard error. At most 50 random artists of each user count.
-  dpselect union posts.csv --user author --item tags --split ";" --epsilon 1 --method policy-gaussian
+  dpselect union posts.csv --user author --item tags --split ";" --epsilon 1 --method greedy-geometric
       From a column that holds several tags in a row, by a method that you choose.
   dpselect union mail.parquet --user sender --text body --epsilon 1 -o words.txt
       The words that enough people write, one a line.

@@ -11,18 +11,15 @@ if TYPE_CHECKING:
 
     from dpselect.draws.certified import CertifiedDraws, SecureDraws, drawing, secure
     from dpselect.draws.entropy import fresh_key
-    from dpselect.draws.loss_levels import Levels
     from dpselect.draws.permutations import distinct
-    from dpselect.draws.port import Draws, Masses, MonotoneProbability, Noise
+    from dpselect.draws.port import Draws, Masses, MonotoneProbability
     from dpselect.draws.weights import Weights
 
 _HOMES = {
     "CertifiedDraws": "certified",
     "Draws": "port",
-    "Levels": "loss_levels",
     "Masses": "port",
     "MonotoneProbability": "port",
-    "Noise": "port",
     "SecureDraws": "certified",
     "Weights": "weights",
     "distinct": "permutations",
@@ -34,10 +31,8 @@ _HOMES = {
 __all__ = [
     "CertifiedDraws",
     "Draws",
-    "Levels",
     "Masses",
     "MonotoneProbability",
-    "Noise",
     "SecureDraws",
     "Weights",
     "distinct",

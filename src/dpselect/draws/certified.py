@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from dpselect._ground.reals import Real
-    from dpselect.draws.port import Masses, MonotoneProbability, Noise
+    from dpselect.draws.port import Masses, MonotoneProbability
     from dpselect.draws.weights import Weights
 
 _FOR_TESTS: ContextVar[Draws | None] = ContextVar("draws for tests", default=None)
@@ -47,23 +47,11 @@ class CertifiedDraws(Core):
 
         return group_bernoullis(self, weights)
 
-    def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
-        """Find the candidate with the largest noisy score."""
-        from dpselect.draws.noisy_max import noisy_max
-
-        return noisy_max(self, weights, noise)
-
     def sample_product(self, masses: Masses) -> tuple[int, int]:
         """Draw (family, x) in proportion to its mass."""
         from dpselect.draws.monotone_categorical import sample_product
 
         return sample_product(self, masses)
-
-    def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
-        """Find the k candidates with the largest noisy scores."""
-        from dpselect.draws.noisy_top_k import noisy_top
-
-        return noisy_top(self, weights, k)
 
     def binomial(self, n: int, probability: Real) -> int:
         """Count how many of n Bernoulli trials succeed."""

@@ -6,7 +6,6 @@ Before it stand the arguments with which a caller states the distribution it wan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,13 +19,6 @@ if TYPE_CHECKING:
 
     from dpselect._ground.reals import Real
     from dpselect.draws.weights import Weights
-
-
-class Noise(StrEnum):
-    """The noise distributions of `noisy_max`, in units where the rate is 1."""
-
-    LAPLACE = "laplace"  # density exp(-|t|) / 2
-    EXPONENTIAL = "exponential"  # density exp(-t) for t >= 0
 
 
 class MonotoneProbability(Protocol):
@@ -95,19 +87,8 @@ class Draws(Protocol):
         """
         ...
 
-    def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
-        """Find the candidate with the largest rate * score + noise (no factors); noises are independent."""
-        ...
-
     def sample_product(self, masses: Masses) -> tuple[int, int]:
         """Sample (family, x) with probability proportional to fall(family, x) * rise(family, x)."""
-        ...
-
-    def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
-        """Find the k candidates with the largest score + Laplace noise of scale 1 / rate, best first.
-
-        Scores are integers (no factors); the noise is continuous, independent for each candidate.
-        """
         ...
 
     def binomial(self, n: int, probability: Real) -> int:

@@ -104,7 +104,7 @@ class Trial:
 
 
 def _top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
-    chosen = trial.chosen(top_k.applying(known=terms.known, bounded=terms.max_items_per_user is not None))
+    chosen = trial.chosen(top_k.applying(known=terms.known))
     said: list[str] = []
     rows = tuple(top_k.top_k_rows(terms, crowd, chosen, trial.epsilons, trial.draws, trial.tell, said))
     if not rows:
@@ -113,7 +113,7 @@ def _top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
         *said,
         crowd.sentence(),
         *_bound(terms.max_items_per_user),
-        f"Each mechanism was run {_runs(chosen)}, planned and priced as for real data; ± is the standard "
+        f"Each mechanism was run {top_k.RUNS} times, planned and priced as for real data; ± is the standard "
         "deviation from one answer to the next.",
         "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: by how much the "
         f"users of the items fall short of those of the best {terms.k}.",
@@ -312,14 +312,6 @@ def _counts(like: Any) -> Floats:
 
 def _bound(most: int | None) -> list[str]:
     return [] if most is None else [f"Every user keeps at most {most} items, chosen at random."]
-
-
-def _runs(methods: Sequence[str]) -> str:
-    """How often: less where every count is noised, which takes longer."""
-    fewer = [name for name in methods if top_k.runs_of(name) != top_k.RUNS]
-    if len(fewer) == len(methods):
-        return f"{top_k.RUNS_OF_NOISE} times"
-    return f"{top_k.RUNS} times" + (f" ({' and '.join(fewer)} {top_k.RUNS_OF_NOISE} times)" if fewer else "")
 
 
 def _why(most: int | None, users: bool) -> str:

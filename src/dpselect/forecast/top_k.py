@@ -10,14 +10,12 @@ import numpy as np
 
 from dpselect._ground import methods
 from dpselect._ground.domain import Size
-from dpselect._ground.methods import NeedsBound
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.user_sets import Int64
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.forecast.crowds import Crowd, expected_counts, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.queries.facts import Facts
@@ -29,7 +27,6 @@ from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
 
 RUNS = 20
-RUNS_OF_NOISE = 5  # each of them draws a noise for every one of k_bar + 1 counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +51,9 @@ class TopKForecast:
         )
 
 
-def applying(*, known: bool, bounded: bool) -> list[str]:
-    """The methods that apply: `bounded` says that users' items are."""
-    rows = methods.methods("top_k", domain=known)
-    return [one.name for one in rows if one.name != DISCOVER and (bounded or one.bound is not NeedsBound.REQUIRED)]
+def applying(*, known: bool) -> list[str]:
+    """The methods that apply."""
+    return [name for name in methods.names("top_k", domain=known) if name != DISCOVER]
 
 
 def top_k_rows(
@@ -95,14 +91,13 @@ def tried(
     method: str, plan: Selection, counts: Int64, candidates: int | None, histogram: CountGroups, draws: Draws
 ) -> ForecastRow:
     """Mean and spread of some answers."""
-    runs = runs_of(method)
     best = int(counts[: plan.selector.k].sum())
     found: list[int] = []
     lost: list[float] = []
     seen = np.zeros(len(counts))
-    for _ in range(runs):
+    for _ in range(RUNS):
         places = np.array(plan.select(histogram, draws).labels, dtype=np.int64)
-        seen[places] += 1 / runs
+        seen[places] += 1 / RUNS
         found.append(len(places))
         lost.append(1 - int(counts[places].sum()) / best if best else 0.0)
     return ForecastRow(
@@ -118,11 +113,6 @@ def tried(
     )
 
 
-def runs_of(method: str) -> int:
-    """How many answers are drawn."""
-    return RUNS_OF_NOISE if methods.named("top_k", method).bound is NeedsBound.REQUIRED else RUNS
-
-
 def threshold(plan: Selection, counts: Int64) -> float | None:
     """Where bottom stands, if there is one."""
     s = plan.selector
@@ -130,8 +120,6 @@ def threshold(plan: Selection, counts: Int64) -> float | None:
         return after(counts, s.terms.k_bar) + s.height
     if isinstance(s, LimitedDomainSparse):
         return float(after(counts, s.terms.k_bar) + s.terms.height)
-    if isinstance(s, LimitedDomainLaplace):
-        return float(after(counts, k_bar_of(s)) + s.height)
     return None
 
 

@@ -31,15 +31,11 @@ def others(candidates: int, k: int = 1) -> float:
 
 def log_sets(items: int, k: int) -> float:
     """ln of (the number of sets of k items - 1)."""
-    return _but_one(math.fsum(math.log(items - i) - math.log(i + 1) for i in range(min(k, items - k))))
+    return minus_one(math.fsum(math.log(items - i) - math.log(i + 1) for i in range(min(k, items - k))))
 
 
-def log_sequences(items: int, k: int) -> float:
-    """ln of (the number of sequences of k items - 1)."""
-    return _but_one(math.fsum(math.log(items - i) for i in range(k)))
-
-
-def _but_one(logarithm: float) -> float:
+def minus_one(logarithm: float) -> float:
+    """ln of (a number - 1), by its logarithm."""
     rest = -math.expm1(-logarithm)
     return logarithm + math.log(rest) if rest > 0 else NONE
 
@@ -67,17 +63,6 @@ def kth(rate: Fraction, many: float, k: int, beta: float) -> Fraction:
 def flipped(rate: Fraction, many: float, beta: float) -> Fraction:
     """The gap of one choice by permute-and-flip: t = ln(many / (2 beta)) / rate."""
     return _over(many - math.log(2 * beta), rate)
-
-
-def laplace(rate: Fraction, many: float, beta: float) -> Fraction:
-    """The gap of scores with Laplace noise: the least t with many (2 + rate t) e^(-rate t) / 4 <= beta."""
-    if many == NONE:
-        return Fraction(0)
-    low, high = 0.0, 2 * (many - math.log(beta)) + 4
-    while high - low > 1e-9 * high:
-        x = (low + high) / 2
-        low, high = (x, high) if many + math.log((2 + x) / 4) - x > math.log(beta) else (low, x)
-    return _over(high, rate)
 
 
 def logarithm(number: Fraction) -> float:
@@ -111,33 +96,3 @@ def gaussian_width(variance: Fraction, beta: float, times: int = 1) -> int:
     total = beyond[0] - weights[0]
     small = np.flatnonzero(beyond[1:] <= total * p / OUTWARD)
     return min(int(small[0]), bound)
-
-
-def cube_width(candidates: int, rate: Fraction, beta: float) -> int:
-    """For noise of radius n with probability in proportion to w(n) = e^(-rate n) (2n + 1)^candidates: the radius.
-
-    w is log-concave: beyond n its sum is at most w(n + 1) / (1 - w(n + 2) / w(n + 1)), and all of it is at least the
-    2h + 1 values around the mode times the smaller of the two at their ends.
-    """
-    mode = (candidates / rate).__ceil__()
-    half = min(mode, (math.isqrt(candidates) / rate).__ceil__())
-    floor = min(_log(candidates, rate, mode, mode - half), _log(candidates, rate, mode, mode + half))
-    total = math.log(2 * half + 1) + floor
-
-    def rare(n: int) -> bool:
-        here = _log(candidates, rate, mode, n + 1)
-        fall = here - _log(candidates, rate, mode, n + 2)
-        return fall > 0 and here - math.log(-math.expm1(-fall)) - total <= math.log(beta) - 1e-6
-
-    low, high = mode, 2 * mode + 1
-    while not rare(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if rare(middle) else (middle, high)
-    return high
-
-
-def _log(candidates: int, rate: Fraction, mode: int, n: int) -> float:
-    """ln(w(n) / w(mode)). In logarithms of ratios near 1 nothing is lost."""
-    return candidates * math.log1p(2 * (n - mode) / (2 * mode + 1)) - float(rate * (n - mode))

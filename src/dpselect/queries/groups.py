@@ -33,7 +33,7 @@ Which = Callable[[Draws, Progress | None], Any]
 """The groups that are asked for, found now where nobody lists them; None where none were found."""
 LISTED = "The groups are listed, and each is answered, even without users; with few users an answer is mostly noise."
 SHARE = Fraction(1, 6)  # of epsilon; measured: docs/results.md
-SAID = ("threshold", "cutoff", "slack", "rounds", "order")  # what a statement says of a set union
+SAID = ("threshold", "cutoff", "rounds", "order")  # what a statement says of a set union
 
 
 @dataclass(frozen=True, kw_only=True)

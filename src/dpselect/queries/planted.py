@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
-from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, laplace_tail
 from dpselect.mechanisms.set_union.release_laws import geometric
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.mechanisms.top_k.limited_domain import Terms
@@ -97,8 +96,6 @@ def _of_selection(selection: Any, release: Release | None, *, several: bool, gro
         return of_limited(mechanism.each.terms, several=several, groups=most, named=named)
     if isinstance(mechanism, LimitedDomainSparse):
         return of_sparse(mechanism, several=several)
-    if isinstance(mechanism, LimitedDomainLaplace):
-        return of_laplace(mechanism, several=several)
     return of_limited(mechanism.terms, several=several)
 
 
@@ -143,17 +140,6 @@ def of_sparse(mechanism: LimitedDomainSparse, *, several: bool) -> Law:
     return law
 
 
-def of_laplace(mechanism: LimitedDomainLaplace, *, several: bool) -> Law:
-    """Noise on both, the text's items and bottom."""
-    each = mechanism.max_items_per_user if several else 1
-
-    def law(people: int) -> arb:
-        gap = mechanism.height - people
-        return arb(1) if gap < 0 else enclose(laplace_tail(mechanism.rate, gap)) * (each * people if several else 1)
-
-    return law
-
-
 def of_union(mechanism: Any, *, several: bool) -> Law:
     """A set union: the chance at the largest weight that so many people can give, in each of its rounds."""
     most = mechanism.max_items_per_user or 1  # who has no bound gives all to one item
@@ -166,7 +152,7 @@ def of_union(mechanism: Any, *, several: bool) -> Law:
                 for of_round in mechanism.shares
             )
             return times * sum(in_each, arb(0))
-        found: arb = mechanism.law.at(people * (mechanism.share(1) + mechanism.slack)).ball(PRECISION)
+        found: arb = mechanism.law.at(people * mechanism.share(1)).ball(PRECISION)
         return found * times
 
     return law

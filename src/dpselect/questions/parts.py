@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SET = "set"
 OPTIONS = ("k_bar", "in_engine", "popular")
-LIMITED = ("limited-domain", "limited-domain-sparse", "limited-domain-laplace")
+LIMITED = ("limited-domain", "limited-domain-sparse")
 
 
 @frozen

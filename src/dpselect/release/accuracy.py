@@ -91,13 +91,6 @@ def of_set(gap: int, scale: Scale = USERS) -> Accuracy:
     return Accuracy((said,), {"gap": scale.value(gap)})
 
 
-def by_place(gap: int, *, ranked: bool, scale: Scale = USERS) -> Accuracy:
-    """Of items compared with the true ones, place by place."""
-    first = "At every rank" if ranked else "With both in order, at every place"
-    said = f"{first} the item here has at most {scale.said(gap)} less than the true one."
-    return Accuracy((said,), {"gap": scale.value(gap)})
-
-
 def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     """Of a list that may come back shorter than k."""
     said = (
@@ -146,12 +139,6 @@ def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
         f"{column_of(GROUP_USERS, scale.parameters)} plus or minus {width:,}."
     )
     return Accuracy((said,), {"width_of_group_users": width})
-
-
-def counts_together(width: int, scale: Scale = USERS) -> Accuracy:
-    """Of the noisy counts that chose the items: luck has raised them, so the interval must hold for all at once."""
-    luck = "These counts selected the items, so they are a little too high on average."
-    return Accuracy((f"{_at_once(width, scale)} {luck}",), {"width_of_counts": width})
 
 
 def count_of_users(width: int, scale: Scale = USERS) -> Accuracy:

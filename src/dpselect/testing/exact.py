@@ -23,10 +23,8 @@ from dpselect.draws.bernoullis import checked
 from dpselect.draws.certified import CertifiedDraws
 from dpselect.draws.core import SLACK_BITS
 from dpselect.draws.gaussian_tails import Tail
-from dpselect.draws.port import Masses, MonotoneProbability, Noise
+from dpselect.draws.port import Masses, MonotoneProbability
 from dpselect.draws.weights import Weights
-from dpselect.testing.noisy_law import noisy_max_law
-from dpselect.testing.noisy_top_law import noisy_top_law
 
 PRECISION = 192
 SMALLEST = Fraction(1, 2**60)  # an unbounded draw is followed until less than this is left
@@ -112,11 +110,6 @@ class ExactDraws:
         counts = [(g, self.binomial(weights.size(g), weights.ratio(g, best))) for g in range(len(weights))]
         return [(g, count) for g, count in counts if count]
 
-    def noisy_max(self, weights: Weights, noise: Noise) -> tuple[int, int]:
-        """Follow every group, by the integral of its noise's density times the chance that the others stay below."""
-        group = self._follow(lambda: noisy_max_law(weights, noise))
-        return group, self.below(weights.size(group))
-
     def sample_product(self, masses: Masses) -> tuple[int, int]:
         """Follow every candidate of every family."""
         every = [(f, x) for f, size in enumerate(masses.sizes) for x in range(size)]
@@ -127,13 +120,6 @@ class ExactDraws:
             return [mass / total for mass in found]
 
         return every[self._follow(shares)]
-
-    def noisy_top(self, weights: Weights, k: int) -> list[tuple[int, int]]:
-        """Follow every order of groups, by nested integrals, and each group's members without replacement."""
-        orders: dict[tuple[int, ...], arb] = noisy_top_law(weights, k)
-        order = list(orders)[self._follow(lambda: list(orders.values()))]
-        left = [list(range(weights.size(g))) for g in range(len(weights))]
-        return [(group, left[group].pop(self.below(len(left[group])))) for group in order]
 
     def binomial(self, n: int, probability: Real) -> int:
         """Follow n + 1 outcomes."""
@@ -234,9 +220,12 @@ def _shares(weights: Weights, left: Sequence[int]) -> list[arb]:
     return [m / total for m in masses]
 
 
-def law(run: Callable[[ExactDraws], Hashable]) -> Law:
-    """Compute the exact distribution of `run(draws)`: every answer with its probability as a ball."""
-    draws = ExactDraws()
+def law(run: Callable[[ExactDraws], Hashable], kind: type[ExactDraws] = ExactDraws) -> Law:
+    """Compute the exact distribution of `run(draws)`: every answer with its probability as a ball.
+
+    The draws are of this kind, which may follow more draws than those of the port.
+    """
+    draws = kind()
     found: Law = {}
     while True:
         answer = run(draws)

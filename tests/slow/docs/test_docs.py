@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 
 import dpselect
-from dpselect import mechanisms
+from dpselect import mechanisms, papers
 from dpselect.command.parser import parser
 from tests.conftest import ROOT
+from tests.papers.named import named
 
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md", *(ROOT / "docs").rglob("*.md")])
 MODULES = sorted(m.name for m in pkgutil.walk_packages(dpselect.__path__, "dpselect.") if "__main__" not in m.name)
 MECHANISMS = [name for name in mechanisms.__all__ if name not in ("Mechanism", "SetUnion")]
+MECHANISMS += [name for name in papers.__all__ if name[0].isupper() and name != "Noise"]
 GATEWAY = "http://127.0.0.1:8080"  # what pages call the gateway that they ask
 SECTIONS = ["Guarantee:", "Neighbors:", "Sensitivity:", "Exactness:", "Cost:", "Source:", "Example:"]
 
@@ -73,7 +75,7 @@ def test_links_between_pages_lead_somewhere(page):
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_a_mechanism_states_everything_and_has_a_page(name):
-    doc = getattr(mechanisms, name).__doc__
+    doc = named(name).__doc__
     places = [doc.find(section) for section in SECTIONS]
     assert -1 not in places, f"{name} lacks {SECTIONS[places.index(-1)]}"
     assert places == sorted(places)
@@ -117,8 +119,8 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_guarantee_in_words_is_the_one_in_numbers(name):
-    mechanism = getattr(mechanisms, name)(**EXAMPLES[name])
-    words = re.search(r"Guarantee: (\S+?)[-,; ]", getattr(mechanisms, name).__doc__).group(1)
+    mechanism = named(name)(**EXAMPLES[name])
+    words = re.search(r"Guarantee: (\S+?)[-,; ]", named(name).__doc__).group(1)
     if words == "epsilon":
         assert mechanism.privacy.epsilon == Fraction(2)
         assert mechanism.privacy.delta == 0
@@ -126,7 +128,7 @@ def test_the_guarantee_in_words_is_the_one_in_numbers(name):
         assert words == "(epsilon"
         assert mechanism.privacy.epsilon <= 3
         assert 0 <= mechanism.privacy.delta <= Fraction(1, 10**6)
-    related = re.search(r"Neighbors: (.*?)\n", getattr(mechanisms, name).__doc__).group(1)
+    related = re.search(r"Neighbors: (.*?)\n", named(name).__doc__).group(1)
     assert str(mechanism.privacy.neighbors) in related
 
 

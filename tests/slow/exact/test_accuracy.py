@@ -16,31 +16,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpselect.draws import Noise
 from dpselect.mechanisms import (
     CanonicalSet,
-    ChosenKBar,
     ExponentialMechanism,
-    GammaMechanism,
-    JointSequence,
-    JointSet,
     LimitedDomain,
-    LimitedDomainLaplace,
     NoisyCounts,
-    OneShotLaplace,
     Peeling,
     PermuteAndFlip,
     Quantile,
-    ReportNoisyMax,
 )
-from dpselect.mechanisms.gaps import cube_width, gaussian_width, laplace_width
-from dpselect.mechanisms.published import noisy_limited_domain
+from dpselect.mechanisms.gaps import gaussian_width, laplace_width
+from dpselect.papers import (
+    ChosenKBar,
+    GammaMechanism,
+    JointSequence,
+    JointSet,
+    LimitedDomainLaplace,
+    Noise,
+    OneShotLaplace,
+    ReportNoisyMax,
+    noisy_limited_domain,
+)
+from dpselect.papers.gamma import cube_width
 from dpselect.release.accuracy import BETA, interval, whole
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
 from tests.exact.joint_laws import canonical_loss, joint_loss, sequence_loss, sorted_grid
 from tests.exact.laws import law_of
-from tests.exact.noisy_domain import NoisyDomain, laplace
+from tests.papers.noisy_domain import NoisyDomain, laplace
 from tests.slow.exact.test_quantile import missed
 
 Counts = tuple[int, ...]

@@ -16,9 +16,8 @@ from flint import arb, ctx
 from dpselect._ground.privacy import AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
 from dpselect._ground.reals import enclose, lower
 from dpselect.accounting.composition import Composed, basic, compose, every_bound, zcdp_to_epsilon
-from dpselect.accounting.optimal_nonadaptive import nonadaptive_delta
-from dpselect.accounting.optimal_pure import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
+from dpselect.papers.composition import nonadaptive_delta, nonadaptive_epsilon, optimal_pure
 
 PARTS = 12
 BITS = 192
@@ -116,10 +115,18 @@ SEQUENCES = {
 @pytest.mark.parametrize("steps", SEQUENCES.values(), ids=SEQUENCES.keys())
 def test_no_sequence_exceeds_any_bound(steps):
     names = {t.bound for t in every_bound(steps, DELTAS[0])}
-    assert names >= {"basic", "Renyi", "zCDP", "advanced", "bounded range", "optimal pure"}
+    assert names >= {"basic", "Renyi", "zCDP", "advanced", "bounded range"}
     for name in names:
         assert not refused(lambda s, d, name=name: next(t for t in every_bound(s, d) if t.bound == name), steps)
     assert not refused(compose, steps)
+
+
+PLAIN = {name: steps for name, steps in SEQUENCES.items() if not any(isinstance(s.value, ApproxDP) for s in steps)}
+
+
+@pytest.mark.parametrize("steps", PLAIN.values(), ids=PLAIN.keys())
+def test_no_sequence_exceeds_the_pure_optimum(steps):
+    assert not refused(lambda s, d: Composed(optimal_pure(s, d), "optimal pure", d), steps)
 
 
 @pytest.mark.parametrize("name", ["pure", "many pure", "pure, different"])
@@ -141,10 +148,10 @@ def test_approximate_steps_meet_theirs():
     pure = [Steps(PureDP(E), 3)]
     with ctx.workprec(BITS):
         inner, exact = lower(worst_delta(pure, place)), lower(worst_delta(steps, place))
-    told = compose(steps, inner)
-    assert told.bound == "optimal pure"
-    assert 0 <= told.epsilon - place < Fraction(1, 2**100)
-    assert 0 <= told.delta - exact < Fraction(1, 2**90)
+    assert 0 <= optimal_pure(pure, inner) - place < Fraction(1, 2**100)
+    composed = compose(steps, inner)
+    assert composed.epsilon >= place
+    assert 0 <= composed.delta - exact < Fraction(1, 2**90)
 
 
 # ---- the non-adaptive optimum -----------------------------------------------------------------------------
@@ -173,10 +180,12 @@ def test_adaptive_picks_exceed_the_non_adaptive_optimum(k, total, more):
     with ctx.workprec(BITS):
         assert adaptive > enclose(nonadaptive_delta(k, Fraction(1), total) * Fraction(more))
         delta = lower(adaptive)
-    fixed = compose(steps, delta, adaptive=False)
-    assert (fixed.bound, fixed.adaptive) == ("non-adaptive optimum", False)
-    assert fixed.epsilon < total <= compose(steps, delta).epsilon
-    assert refused(lambda s, d: compose(s, d, adaptive=False), steps, [delta * Fraction(999, 1000)])
+    assert nonadaptive_epsilon(k, Fraction(1), delta) < total <= compose(steps, delta).epsilon
+
+    def fixed(steps, delta):
+        return Composed(nonadaptive_epsilon(sum(s.times for s in steps), Fraction(1), delta), "fixed", delta)
+
+    assert refused(fixed, steps, [delta * Fraction(999, 1000)])
     assert not refused(compose, steps, [delta * Fraction(999, 1000)])
 
 

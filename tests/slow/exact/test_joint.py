@@ -13,14 +13,15 @@ from flint import arb
 
 from dpselect._ground.privacy import BoundedRange
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.draws import Draws, Levels
-from dpselect.draws.loss_levels import cuts
+from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import CanonicalSet, JointSequence, JointSet
+from dpselect.mechanisms import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked, subset
-from dpselect.mechanisms.published.joint_paths import Paths
-from dpselect.mechanisms.published.joint_sequence import SequenceWays, sequence_within
-from dpselect.mechanisms.published.joint_set import SetWays
+from dpselect.papers import JointSequence, JointSet
+from dpselect.papers.joint_paths import Paths
+from dpselect.papers.joint_sequence import SequenceWays, sequence_within
+from dpselect.papers.joint_set import SetWays
+from dpselect.papers.loss_levels import Levels, cuts
 from dpselect.testing import SeededDraws, law
 from tests.exact.grids import grid, pairs, replaced
 from tests.exact.joint_laws import (

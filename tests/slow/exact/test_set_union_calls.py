@@ -13,7 +13,8 @@ from flint import arb, ctx
 
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
-from dpselect.mechanisms import GreedyGeometric, PolicyGaussian, TruncatedGeometric
+from dpselect.mechanisms import GreedyGeometric, TruncatedGeometric
+from dpselect.papers import PolicyGaussian
 from dpselect.testing import Law, law
 from tests.exact.laws import BITS, private, same
 from tests.exact.test_set_union import ONE_ROUND, made

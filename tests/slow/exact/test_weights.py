@@ -8,15 +8,8 @@ from itertools import product
 import pytest
 from flint import ctx
 
-from dpselect.mechanisms import (
-    CanonicalSet,
-    ChosenKBar,
-    JointSequence,
-    JointSet,
-    LimitedDomain,
-    NoisyCounts,
-    Peeling,
-)
+from dpselect.mechanisms import CanonicalSet, LimitedDomain, NoisyCounts, Peeling
+from dpselect.papers import ChosenKBar, JointSequence, JointSet
 from dpselect.testing import law
 from tests.exact.grids import replaced, weighed
 from tests.exact.laws import (

@@ -124,7 +124,6 @@ def test_the_gap_to_the_kth_best_is_below_the_union_bound_and_the_product_is_kep
         {"k": 1, "domain": 4},
         {"k": 2, "domain": 4},
         {"k": 2, "domain": 4, "delta": Fraction(1, 100)},
-        {"k": 2, "domain": 4, "method": "joint-sequence"},
         {"k": 2, "domain": 4, "method": "canonical-set"},
         {"k": 2, "domain": 4, "method": "set"},
         {"k": 2, "k_bar": 4, "delta": Fraction(1, 5)},

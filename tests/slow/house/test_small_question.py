@@ -16,9 +16,6 @@ UNASKED = {
     "dpselect.engines.duckdb.domain": ["--domain", "a,b"],
     "dpselect.engines.count_groups": ["--domain", "a,b"],
     "dpselect.mechanisms.joint.canonical_set": ["--domain", "a,b", "--method", "canonical-set"],
-    "dpselect.mechanisms.published.noisy_limited_domain": [
-        *("--method", "limited-domain-laplace", "--max-items-per-user", "2"),
-    ],
     "dpselect.mechanisms.top_k.noisy_counts": ["--counts"],
     "dpselect.mechanisms.top_k.peeling": ["--domain", "a,b"],
     "dpselect.mechanisms.set_union.port": ["--method", "discover"],
@@ -42,11 +39,12 @@ NEVER = (
     "dpselect.queries.union",
     "dpselect.queries.quantile",
     "dpselect.forecast",
+    "dpselect.papers",
     *(f"dpselect.release.{name}" for name in ("charts", "panels", "picture", "svg", "axes")),
     "dpselect.texts",
     *("dpselect.remote", "dpselect.command.from_gateway", "http.client", "ssl"),
     *("concurrent", "difflib", "logging"),
-    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "numba", "shtab", "pydantic"),
+    *("pandas", "polars", "pyarrow", "psycopg", "pyspark", "matplotlib", "narwhals", "shtab", "pydantic"),
 )
 
 

@@ -28,12 +28,11 @@ from dpselect.accounting.composition import (
     zcdp,
     zcdp_to_epsilon,
 )
-from dpselect.accounting.optimal_nonadaptive import nonadaptive_epsilon
-from dpselect.accounting.optimal_pure import optimal_pure
 from dpselect.accounting.renyi import renyi_epsilon
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import LimitedDomain, NoisyCounts, Peeling, Quantile
-from dpselect.mechanisms.top_k.limited_domain import ChosenKBar
+from dpselect.papers import ChosenKBar
+from dpselect.papers.composition import nonadaptive_epsilon, optimal_pure
 from tests.by_names import plan_of as top_k_plan
 from tests.covering import covering
 
@@ -152,7 +151,7 @@ def near(ours, exact):
 def test_a_bound_for_bounded_range_is_not_used_for_pure_steps():
     pure = (Steps(PureDP(Fraction(1, 10)), 100),)
     assert compose(pure, DELTA).epsilon > compose(picks(100, "0.1"), DELTA).epsilon
-    assert compose(pure, DELTA).bound == "optimal pure"
+    assert compose(pure, DELTA).bound == "Renyi"
 
 
 def test_compose_is_the_smallest_of_every_bound():
@@ -164,23 +163,11 @@ def test_compose_is_the_smallest_of_every_bound():
         assert smallest <= found.epsilon <= smallest * (1 + Fraction(1, 10**8))
 
 
-def test_compose_tells_which_delta_it_uses_and_whether_it_is_adaptive():
-    by_name = {t.bound: t for t in every_bound(picks(3, "0.5"), DELTA, adaptive=False)}
-    assert set(by_name) == {
-        "basic", "Renyi", "zCDP", "advanced", "bounded range", "optimal pure", "adaptive optimum",
-        "non-adaptive optimum",
-    }  # fmt: skip
+def test_compose_tells_which_delta_it_uses():
+    by_name = {t.bound: t for t in every_bound(picks(3, "0.5"), DELTA)}
+    assert set(by_name) == {"basic", "Renyi", "zCDP", "advanced", "bounded range", "adaptive optimum"}
     assert by_name.pop("basic").delta == 0
-    assert not by_name["non-adaptive optimum"].adaptive
     assert {t.delta for t in by_name.values()} == {DELTA}
-    assert compose(picks(3, "0.5"), DELTA).adaptive
-    assert compose(picks(3, "0.5"), DELTA, adaptive=False).bound == "non-adaptive optimum"
-
-
-def test_the_non_adaptive_optimum_is_for_steps_of_one_bounded_range_only():
-    mixed = (*picks(3, "0.5"), Steps(PureDP(Fraction(1, 2)), 1))
-    for steps in (mixed, (*picks(3, "0.5"), *picks(1, "0.25"))):
-        assert all(t.adaptive for t in every_bound(steps, DELTA, adaptive=False))
 
 
 def test_zcdp_steps_compose_with_others():

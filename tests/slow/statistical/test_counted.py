@@ -60,7 +60,6 @@ class Asked:
     data: dict[str, Any] = field(default_factory=dict)
     said: dict[str, Any] = field(default_factory=dict)
     uncut: dict[str, Any] = field(default_factory=dict)
-    at_once: bool = False  # does the sentence hold for all intervals of an answer together?
     each: str = ""  # the measure whose interval it is; "group" for the users of groups
 
     def answer(self, run: int, **said: Any) -> dict[object, tuple[float, float, float]]:
@@ -109,13 +108,6 @@ ASKED = {
         "counted_users", data=FEW, said={**K, **COUNTS, "domain": ITEMS}, uncut={"max_items_per_user": None}
     ),
     "discovered by group": Asked("counted_users", said={**K, **BY, **COUNTS, "method": "discover"}, uncut=ALL_GROUPS),
-    "noisy": Asked(
-        "counted_users",
-        data=FEW,
-        said={**K, **COUNTS, "method": "limited-domain-laplace"},
-        uncut=ANY_ITEMS,
-        at_once=True,
-    ),
     "sums": Asked("counted_sum", said={**K, **COUNTS, **WEIGHED}, uncut={"at_most": 700}),
     "periods": Asked(
         "counted_users", data={**TIME, "during": "2026-01..2026-03"}, said={**K, **COUNTS}, uncut=ALL_MONTHS
@@ -148,10 +140,9 @@ def refuted(inside: int, of: int) -> bool:
     return 1 - tail(of, 0.95, inside + 1) < LEVEL
 
 
-def held(asked: Asked, told: dict[object, Any], true: dict[object, Any]) -> list[bool]:
-    """For every interval, or for all of an answer together, whether it holds the number of the same name."""
-    inside = [low <= true[name][0] <= high for name, (_, low, high) in told.items() if name in true]
-    return [all(inside)] if asked.at_once else inside
+def held(told: dict[object, Any], true: dict[object, Any]) -> list[bool]:
+    """For every interval whether it holds the number of the same name."""
+    return [low <= true[name][0] <= high for name, (_, low, high) in told.items() if name in true]
 
 
 @pytest.fixture
@@ -171,14 +162,14 @@ def test_an_interval_holds_what_its_column_is_called(name: str, key: dict[str, b
     all_users = asked.answer(0, **{**NOISELESS, **asked.uncut})
     exact: dict[int, Any] = {}
     run = 0
-    while len(counted) * (len(ITEMS) if asked.at_once else 1) < INTERVALS:
+    while len(counted) < INTERVALS:
         sample = run if sampled_by_draws else run % KEYS
         key["key"] = sample.to_bytes(16, "big")
         told = asked.answer(run if sampled_by_draws else 1000 + run)
         if sample not in exact:
             exact[sample] = asked.answer(sample, **NOISELESS)
-        counted += held(asked, told, exact[sample])
-        everybody += held(asked, told, all_users)
+        counted += held(told, exact[sample])
+        everybody += held(told, all_users)
         run += 1
     assert not refuted(sum(counted), len(counted)), (sum(counted), len(counted))
     assert refuted(sum(everybody), len(everybody)), (sum(everybody), len(everybody))

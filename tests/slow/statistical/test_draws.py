@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from dpselect._ground.reals import Exp
-from dpselect.draws import CertifiedDraws, Noise, SecureDraws, Weights
+from dpselect.draws import CertifiedDraws, SecureDraws, Weights
 from dpselect.draws.entropy import SystemBits
 from dpselect.draws.near import nearest
-from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, Peeling, PermuteAndFlip, ReportNoisyMax
+from dpselect.mechanisms import ExponentialMechanism, LimitedDomain, Peeling, PermuteAndFlip
+from dpselect.papers import Noise, ReportNoisyMax
+from dpselect.papers.noisy_draws import noisy
 from dpselect.testing import law
+from tests.papers.exact import ExactNoisyDraws
 from tests.statistical.judge import accepts, judge, size
 
 REAL = {
@@ -34,7 +37,7 @@ def floats(exact):
 
 def answers(question):
     """The exact distribution of a question to the draws."""
-    return floats(law(question))
+    return floats(law(question, ExactNoisyDraws))
 
 
 def judged(question, draws, right, *wrong):
@@ -87,7 +90,7 @@ def test_limited_domain(draws):
 def test_noisy_max_of_groups(noise, draws):
     def question(rate):
         weights = Weights(np.array([3, 1, 0]), rate, np.array([1, 4, 9]))
-        return lambda d: d.noisy_max(weights, noise)[0]
+        return lambda d: noisy(d).noisy_max(weights, noise)[0]
 
     judged(question, draws, HALF, Fraction(1), Fraction(1, 4))
 
@@ -212,7 +215,7 @@ def test_noisy_max_with_most_candidates_beyond_the_window(noise, sizes, draws):
 
     def question(rate):
         weights = Weights(scores, rate, sizes)
-        return lambda d: d.noisy_max(weights, noise)[0]
+        return lambda d: noisy(d).noisy_max(weights, noise)[0]
 
     near = nearest(Weights(scores, HALF, sizes), 1, 1)
     assert len(near.beyond(len(near))) == 3
@@ -223,10 +226,10 @@ def test_noisy_max_with_most_candidates_beyond_the_window(noise, sizes, draws):
 def test_too_many_zeros_asked_of_those_beyond_the_window_are_refused(draws, monkeypatch):
     """The twin: far more zeros than the bound proves, so that those far away win too rarely."""
     weights = Weights(ALIKE[[1, 0, 3, 5, 6, 2]], Fraction(1, 2), np.array([9, 1, 3, 3, 2, 1]))
-    right = answers(lambda d: d.noisy_max(weights, Noise.LAPLACE)[0])
-    assert accepts(lambda: draws.noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
-    monkeypatch.setattr("dpselect.draws.noisy_max.BITS_PER_UNIT", Fraction(30))
-    assert not accepts(lambda: draws.noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
+    right = answers(lambda d: noisy(d).noisy_max(weights, Noise.LAPLACE)[0])
+    assert accepts(lambda: noisy(draws).noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
+    monkeypatch.setattr("dpselect.papers.noisy_max.BITS_PER_UNIT", Fraction(30))
+    assert not accepts(lambda: noisy(draws).noisy_max(weights, Noise.LAPLACE)[0], right, 1000)
 
 
 def test_many_equal_integers_are_grouped_and_found_again():

@@ -13,9 +13,10 @@ import pytest
 
 from dpselect.draws import CertifiedDraws, SecureDraws, Weights
 from dpselect.draws.entropy import SystemBits
-from dpselect.mechanisms.published.gamma import cube_radius
+from dpselect.papers.gamma import cube_radius
+from dpselect.papers.noisy_draws import noisy
 from dpselect.testing import law
-from dpselect.testing.noisy_top_law import noisy_top_law
+from tests.papers.noisy_top_law import noisy_top_law
 from tests.statistical.judge import judge
 
 REAL = {
@@ -41,7 +42,7 @@ def groups_law(shape, k, rate):
 def judge_top(draws, shape, k, rate):
     weights = Weights(np.array(shape[0]), rate, np.array(shape[1]))
     judge(
-        lambda: tuple(g for g, _ in draws.noisy_top(weights, k)),
+        lambda: tuple(g for g, _ in noisy(draws).noisy_top(weights, k)),
         groups_law(shape, k, rate),
         [groups_law(shape, k, 2 * rate), groups_law(shape, k, rate / 2)],
     )
@@ -56,9 +57,9 @@ def test_few_candidates_all_get_a_number(draws, rate):
 @pytest.mark.parametrize(("k", "huge"), [(1, 2**40), (2, 3)])
 def test_draws_at_one_cut_after_another(draws, k, huge, monkeypatch):
     """The first cut expects one candidate, the next twice as many: most draws go down several cuts."""
-    monkeypatch.setattr("dpselect.draws.noisy_top_k.HUGE", huge)
-    monkeypatch.setattr("dpselect.draws.noisy_top_k.SPARE", 1 - 2 * k)
-    monkeypatch.setattr("dpselect.draws.noisy_top_k.LOWER", 2)
+    monkeypatch.setattr("dpselect.papers.noisy_top_k.HUGE", huge)
+    monkeypatch.setattr("dpselect.papers.noisy_top_k.SPARE", 1 - 2 * k)
+    monkeypatch.setattr("dpselect.papers.noisy_top_k.LOWER", 2)
     judge_top(draws, ((4, 2, 0), (1, 4, 7)), k, HALF)
 
 
@@ -74,7 +75,7 @@ def test_a_hundred_million_unseen_items(draws):
         wins = float((np.exp(-np.abs(x)) / 2 * stays).sum() / 100)
         return {0: wins, 1: 1 - wins}
 
-    judge(lambda: draws.noisy_top(weights, 1)[0][0], law_at(rate), [law_at(rate / 2), law_at(Fraction(1, 3))])
+    judge(lambda: noisy(draws).noisy_top(weights, 1)[0][0], law_at(rate), [law_at(rate / 2), law_at(Fraction(1, 3))])
 
 
 def test_discrete_laplace():

@@ -10,9 +10,8 @@ from math import ceil
 from flint import arb
 
 from dpselect.draws import Draws
-from dpselect.draws.loss_levels import NEGLIGIBLE, power
 from dpselect.mechanisms.joint.port import JointMechanism
-from dpselect.mechanisms.joint.ranked import Ranked, choose, subset
+from dpselect.mechanisms.joint.ranked import NEGLIGIBLE, Ranked, choose, power, subset
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from flint import arb, ctx
 
+from dpselect._ground.reals import enclose
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.candidates import Answer, Candidates, Input, candidates, enough, fixed
 
+NEGLIGIBLE = 45.0  # e^-45 < 2^-64: negligible weight is never refined, never dropped
 MOST = 2**53  # counts above are a mistake, and their gaps would not be exact in floats
 Integers = npt.NDArray[np.int64] | npt.NDArray[np.object_]
 
@@ -110,6 +113,12 @@ def subset(draws: Draws, n: int, size: int) -> list[int]:
         place = draws.below(last + 1)
         found.add(last if place in found else place)
     return sorted(found)
+
+
+def power(exponent: Fraction, bits: int) -> arb:
+    """The ball of e^exponent."""
+    with ctx.workprec(bits):
+        return enclose(exponent).exp()
 
 
 def choose(n: int, r: int, bits: int) -> arb:

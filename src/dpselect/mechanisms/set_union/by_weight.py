@@ -19,16 +19,15 @@ from dpselect.aggregates.weight_groups import PairsElsewhere, WeightGroups
 from dpselect.draws import Draws, MonotoneProbability, fresh_key, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.joint.ranked import subset
-from dpselect.mechanisms.published.count_laplace import CountLaplace
-from dpselect.mechanisms.published.weighted_laplace import WeightedLaplace
 from dpselect.mechanisms.set_union.count import TruncatedGeometric
 from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
+from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, Shares, largest, places
 from dpselect.mechanisms.set_union.weighted import WeightedGaussian
 
 FEW = 64  # up to here a Bernoulli draw for each item is cheaper than a binomial draw
 MOST_SHARES = 10**6  # a table of more is refused
-ONE_ROUND = (CountLaplace, CountGaussian, WeightedLaplace, WeightedGaussian, TruncatedGeometric)
+ONE_ROUND = (CountLaplace, CountGaussian, WeightedGaussian, TruncatedGeometric)
 GROUPED = (*ONE_ROUND, RenyiShaped)
 """The mechanisms whose users contribute whatever others contributed."""
 

@@ -20,7 +20,6 @@ class UserCounts:
     """How many users each item has."""
 
     cutoff: None = field(init=False, default=None)
-    slack: Fraction = field(init=False, default=Fraction(0))
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
         """One to each."""

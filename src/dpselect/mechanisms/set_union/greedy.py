@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from flint import ctx
@@ -16,10 +17,10 @@ from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, set_fields
-from dpselect.mechanisms.set_union.kernels import compiled
 from dpselect.mechanisms.set_union.port import SetUnion, Weighed, parse, up
 from dpselect.mechanisms.set_union.release_laws import Geometric, geometric
 from dpselect.mechanisms.set_union.rounds import by_rank
+from dpselect.mechanisms.set_union.user_loop import contribute_in_turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +65,6 @@ class GreedyUpdate:
 
     cutoff: Fraction
     popular: tuple[Hashable, ...] = field(default=(), repr=False)
-    slack: Fraction = field(init=False, default=Fraction(0))
 
     def share(self, t: int) -> Fraction:  # noqa: ARG002 - the same for every t
         """All of it, to one of the items."""
@@ -83,8 +83,18 @@ class GreedyUpdate:
 
     def weigh(self, ordered: Sets, progress: Progress | None) -> Weighed:
         """User after user."""
-        given = (int(self.cutoff), 1)
-        return compiled.over("greedy", ordered, *given, progress=progress), 1
+        weights = [0] * ordered.size
+        contribute_in_turn(partial(give_one, cutoff=int(self.cutoff)), ordered, weights, progress)
+        return np.array(weights, dtype=np.int64), 1
+
+
+def give_one(offsets: Sequence[int], codes: Sequence[int], weights: list[int], cutoff: int) -> None:
+    """Greedy update: each user gives 1 to the first of their items below the cutoff."""
+    for v in range(len(offsets) - 1):
+        for j in range(offsets[v], offsets[v + 1]):
+            if weights[codes[j]] < cutoff:
+                weights[codes[j]] += 1
+                break
 
 
 def even(epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
@@ -19,13 +20,13 @@ from dpselect.aggregates.user_sets import Int64, S, Sets
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.port import set_fields
-from dpselect.mechanisms.set_union.kernels.plain import Weights
 from dpselect.mechanisms.set_union.release_laws import ReleaseLaw
 from dpselect.mechanisms.set_union.rounds import bounded
 
 UNIT = 2**30  # weights are integer multiples of 1 / UNIT: their sums are exact in any order
 LARGEST = 2**32  # a cutoff below this keeps integer weights inside 64 bits
 
+Weights = Int64 | npt.NDArray[np.float64]
 Weighed = tuple[Weights, int]
 """A weight for each item code, in this many parts of 1. Weight 0 means that nobody has the item."""
 
@@ -36,11 +37,6 @@ class Weighting(Protocol):
     @property
     def cutoff(self) -> Fraction | None:
         """Items at this weight receive no further contributions; None for non-adaptive weightings."""
-        ...
-
-    @property
-    def slack(self) -> Fraction:
-        """What rounding may add to one user's effect on the weights, already paid for; 0 for integers."""
         ...
 
     def share(self, t: int) -> Fraction:
@@ -83,11 +79,6 @@ class SetUnion(ABC):
     def cutoff(self) -> Fraction | None:
         """That of the weighting."""
         return self.weighting.cutoff
-
-    @property
-    def slack(self) -> Fraction:
-        """That of the weighting."""
-        return self.weighting.slack
 
     def share(self, t: int) -> Fraction:
         """That of the weighting."""

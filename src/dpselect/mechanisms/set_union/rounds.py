@@ -56,11 +56,6 @@ def _sample(sets: UserSets, most: int, draws: Draws) -> UserSets:
     return replace(sets, offsets=offsets_of(lengths), codes=sets.codes[kept])
 
 
-def users_in_order(sets: S, draws: Draws) -> S:
-    """Users in random order; the items of each in their given order."""
-    return sets.arranged(draws.order(sets.users), None)
-
-
 def users_and_items_in_order(sets: S, draws: Draws) -> S:
     """Users in random order, and the items of each by one random order of all items."""
     return by_rank(sets, draws.order(sets.users), draws.order(sets.size))

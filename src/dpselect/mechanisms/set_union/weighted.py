@@ -50,7 +50,6 @@ class Shares:
 
     parts: Callable[[int], int]
     cutoff: None = field(init=False, default=None)
-    slack: Fraction = field(init=False, default=Fraction(0))
 
     def share(self, t: int) -> Fraction:
         """1/t or 1/sqrt(t), rounded down."""

@@ -70,22 +70,18 @@ def _of_unknown(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction)
         return LimitedTop.of(wanted, epsilon, delta)
     if method == SPARSE:
         return SparseTop.of(wanted, epsilon, delta, why)
-    if method == DISCOVER:
-        from dpselect.queries.top.discovery import plan_discovery
+    from dpselect.queries.top.discovery import plan_discovery
 
-        return plan_discovery(
-            wanted.k,
-            epsilon=epsilon,
-            delta=delta,
-            counts=wanted.counts,
-            measures=wanted.measures,
-            max_items_per_user=bound,
-            in_engine=wanted.in_engine,
-            why=why,
-        )
-    from dpselect.queries.top.noise import NoisyTop
-
-    return NoisyTop.of(method, wanted, epsilon, delta)
+    return plan_discovery(
+        wanted.k,
+        epsilon=epsilon,
+        delta=delta,
+        counts=wanted.counts,
+        measures=wanted.measures,
+        max_items_per_user=bound,
+        in_engine=wanted.in_engine,
+        why=why,
+    )
 
 
 def best_set_method(k: int, epsilon: Fraction, delta: Fraction) -> str:

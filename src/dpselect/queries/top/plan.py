@@ -62,10 +62,6 @@ class TopKPlan(Plan):
             from dpselect.queries.top.scores import totals_of
 
             set_fields(self, totals=totals_of(self.question.score, self.named))
-        if isinstance(self.question.score, Gain):
-            from dpselect.queries.top.scores import check_method
-
-            check_method(self.named)
         groups = self.in_groups
         if groups is not None and groups.most is None:
             set_fields(self, chosen=self._without_bound(groups))

@@ -40,14 +40,6 @@ def by_weights(plan: Selection, totals: Totals) -> Selection:
     return replace(plan, reason=reason, scale=replace(plan.scale, totals=totals))
 
 
-def check_method(method: str) -> None:
-    """A method that selects by numbers of users is refused."""
-    if method not in (AUTO, DISCOVER) and methods.named("top_k", method).of_users:
-        able = [one.name for one in methods.methods("top_k") if not one.of_users]
-        must = f"be one of {', '.join((DISCOVER, *able))} if compared_with is given"
-        raise ParameterError("method", must, method, "the others select by numbers of users alone")
-
-
 def by_gains(plan: Selection) -> Selection:
     """The plan, which says what it selects by."""
     reason = plan.reason

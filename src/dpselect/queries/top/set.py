@@ -15,8 +15,6 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked
-from dpselect.mechanisms.published.joint_sequence import JointSequence
-from dpselect.mechanisms.published.joint_set import JointSet
 from dpselect.queries.answer import likeness
 from dpselect.queries.top.selection import Selection, Wanted, fresh_counts, near_counts
 from dpselect.release import accuracy
@@ -24,20 +22,19 @@ from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.release import Item, Kind, Release, Statement
 
 KNOWN_SET = "The domain is given, and k of its items are chosen all at once; items without users have count 0."
-KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetTop(Selection):
     """k items of a known domain in one draw."""
 
-    selector: JointSet | CanonicalSet | JointSequence
+    selector: CanonicalSet
 
     @classmethod
     def of(cls, method: str, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
         """One step for the set; its counts, together, as much epsilon again, and each other noisy number too."""
         row = methods.named("top_k", method)
-        reason = (KNOWN_SEQUENCE if row.ordered else KNOWN_SET) + why
+        reason = KNOWN_SET + why
         selector = row.make(k=wanted.k, epsilon=epsilon, sensitivity=wanted.moves)
         if not wanted.noises:
             return cls(method=method, selector=selector, privacy=selector.privacy, reason=reason)
@@ -60,34 +57,23 @@ class SetTop(Selection):
         among = ranked(aggregate, self.selector.k)
         ranks = self.selector.ranks(among, draws)
         labels = list(among.names(ranks))
-        sequence = isinstance(self.selector, JointSequence)
-        order = list(range(len(labels))) if sequence else sorted(range(len(labels)), key=lambda i: fixed(labels[i]))
+        order = sorted(range(len(labels)), key=lambda i: fixed(labels[i]))
         told = fresh_counts(self.counter, [among.count(rank) for rank in ranks], draws, self.scale)
-        if self.counter is not None and not sequence:
+        if self.counter is not None:
             order.sort(key=lambda i: -(told.of[i][0] or 0))
-        places = [place + 1 if sequence else None for place in range(len(order))]
-        items = tuple(Item(labels[i], place, *told.of[i]) for i, place in zip(order, places, strict=True))
+        items = tuple(Item(labels[i], None, *told.of[i]) for i in order)
         return Release(
             items=items,
-            kind=self.kind,
+            kind=Kind.SET,
             counted=self.counter is not None,
             privacy=self.statement(),
             secure=draws.secure,
             accuracy=self.near(among.items),
         )
 
-    @property
-    def kind(self) -> Kind:
-        """Does the order of its items say something?"""
-        return Kind.RANKING if isinstance(self.selector, JointSequence) else Kind.SET
-
     def near(self, candidates: int) -> Accuracy:
         """How good the items are, and their counts."""
-        gap = whole(self.selector.gap(BETA, candidates))
-        if isinstance(self.selector, CanonicalSet):
-            good = accuracy.of_set(gap, self.scale)
-        else:
-            good = accuracy.by_place(gap, ranked=self.kind is Kind.RANKING, scale=self.scale)
+        good = accuracy.of_set(whole(self.selector.gap(BETA, candidates)), self.scale)
         return good + near_counts(self.counter, self.scale)
 
     def before(self, candidates: int | None) -> Accuracy:
@@ -96,12 +82,10 @@ class SetTop(Selection):
 
     def like(self, release: Release, candidates: int) -> Release:
         """An answer with what this plan says of it."""
-        return likeness(release, self.statement(), self.near(candidates), kind=self.kind, **self.counting)
+        return likeness(release, self.statement(), self.near(candidates), kind=Kind.SET, **self.counting)
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
         used: dict[str, object] = {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}
-        sentences = [self.reason]
-        if not isinstance(self.selector, JointSequence):
-            sentences.append("The items are a set: their order says nothing, unless noisy counts give one.")
+        sentences = [self.reason, "The items are a set: their order says nothing, unless noisy counts give one."]
         return self.stated(used, sentences)

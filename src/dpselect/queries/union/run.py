@@ -139,7 +139,7 @@ class Run:
         used: dict[str, object] = {"method": name, "max_items_per_user": self.most}
         used |= {
             key: value
-            for key in ("threshold", "deviation", "cutoff", "slack", "rounds", "order")
+            for key in ("threshold", "deviation", "cutoff", "rounds", "order")
             if (value := getattr(last, key, None))
         }
         epsilon, delta = t.for_union

@@ -1,0 +1,149 @@
+"""The one-shot Laplace mechanisms: Laplace noise on every count once, and the k largest noisy counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import ctx
+
+from dpselect._ground import parameters
+from dpselect._ground.parameters import Number
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, neighbors, one_step
+from dpselect._ground.reals import enclose, upper
+from dpselect.draws import Draws, secure
+from dpselect.errors import ParameterError, came
+from dpselect.mechanisms import gaps
+from dpselect.mechanisms.candidates import Answer, Candidates, Input, Picks, counted, enough
+from dpselect.mechanisms.port import promise, set_fields
+from dpselect.papers.noisy_draws import noisy
+from dpselect.papers.report_noisy_max import laplace_gap
+
+LARGEST_EPSILON, LARGEST_DELTA = Fraction(1, 5), Fraction(1, 20)
+DIGITS = Fraction(10**12)  # a scale is rounded up to a multiple of 10^-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneShotLaplace:
+    """Select k of a known domain in rank order: the k largest counts with Laplace noise of scale 2k / epsilon.
+
+    As published; dpselect takes Peeling instead, because its error is a third of this one (docs/methods-compared.md).
+
+    The noisy counts are not part of the answer: with the noise that selected them they are not private at this scale
+    (its page). `NoisyCounts` pays for counts with fresh noise.
+
+    Guarantee: epsilon-DP.
+    Neighbors: add-remove or replace-one of one user.
+    Sensitivity: one user moves every count by at most 1, as many of them as they like. With `monotonic=True` (one more
+        user moves all counts the same way; add-remove only) the scale is k / epsilon.
+    Exactness: the noise is continuous and never rounded: noisy counts are compared as integers and bits of their
+        fractions, drawn until they differ.
+    Cost: one pass over the counts, then about 4k noisy counts.
+    Source: Gillenwater, Joseph, Munoz Medina and Ribero Diaz 2021, Section 4 (LAPLACE); Qiao, Su and Zhang 2021; proof
+        on its page.
+    Example:
+        >>> OneShotLaplace(k=2, epsilon=4)([900, 5, 600, 7]).tolist()
+        [0, 2]
+    """
+
+    k: int
+    epsilon: Number
+    monotonic: bool = False
+    neighbors: Neighbors = Neighbors.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            k=parameters.listed("k", self.k),
+            epsilon=parameters.epsilon("epsilon", self.epsilon),
+            monotonic=parameters.flag("monotonic", self.monotonic),
+            neighbors=neighbors(self.neighbors),
+        )
+        if self.monotonic and self.neighbors is Neighbors.REPLACE_ONE:
+            hint = "replacing a user can raise one count and lower another"
+            raise ParameterError("monotonic", "be False for replace-one neighbors", "True", hint)
+
+    @property
+    def privacy(self) -> Privacy:
+        """One pure step."""
+        return one_step(PureDP(Fraction(self.epsilon)), self.neighbors)
+
+    @property
+    def scale(self) -> Fraction:
+        """2k / epsilon, or k / epsilon for counts that all move the same way."""
+        return (1 if self.monotonic else 2) * self.k / Fraction(self.epsilon)
+
+    def gap(self, beta: float, candidates: int) -> Fraction:
+        """No item of a lower rank, or of none, has more users by more than this, but with probability beta."""
+        return laplace_gap(1 / self.scale, math.log(self.k) + gaps.others(candidates), beta)
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """k indices or labels, best first."""
+        among = counted(counts)
+        return among.names(self.picks(among, secure(draws)))
+
+    def picks(self, among: Candidates, draws: Draws) -> Picks:
+        """k candidates as (group, member), best first."""
+        enough(self.k, among)
+        return noisy(draws).noisy_top(among.weights(1 / self.scale), self.k)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApproxOneShotLaplace:
+    """Select k of a known domain of size d by Laplace noise of scale 8 sqrt(k ln(d / delta)) / epsilon on every count.
+
+    As published; dpselect takes Peeling instead, because one-shot Gumbel noise is smaller at the same price.
+
+    Below the pure mechanism's noise only where k is above 16 ln(d / delta), and above that of peeling everywhere (its
+    page). Kept for comparison. Counts: as in OneShotLaplace.
+
+    Guarantee: (epsilon, delta)-DP, proved for epsilon < 0.2 and delta < 0.05 only: other values are refused.
+    Neighbors: add-remove or replace-one of one user.
+    Sensitivity: one user moves every count by at most 1, as many of them as they like, either way.
+    Exactness: as in OneShotLaplace; the scale is rounded up to twelve decimals.
+    Cost: as OneShotLaplace.
+    Source: Qiao, Su and Zhang 2021, Theorem 2.2, as Durfee and Rogers 2021 state it (standard deviation
+        8 sqrt(2k ln(d / delta)) / epsilon; a Laplace law of scale b has sqrt(2) b).
+    Example:
+        >>> ApproxOneShotLaplace(k=2, epsilon="0.1", delta="1e-6")([90000, 5, 60000, 7]).tolist()
+        [0, 2]
+    """
+
+    k: int
+    epsilon: Number
+    delta: Number
+    neighbors: Neighbors = Neighbors.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        k, related = parameters.listed("k", self.k), neighbors(self.neighbors)
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        delta = parameters.probability("delta", self.delta)
+        hint = "the theorem is proved for epsilon < 0.2 and delta < 0.05; Peeling has no such range, and less noise"
+        for name, value, below in (("epsilon", epsilon, LARGEST_EPSILON), ("delta", delta, LARGEST_DELTA)):
+            if value >= below:
+                raise ParameterError(name, f"be below {float(below)} here", came(getattr(self, name)), hint)
+        set_fields(self, k=k, epsilon=epsilon, delta=delta, neighbors=related)
+
+    @property
+    def privacy(self) -> Privacy:
+        """One step that is pure but for a failure of probability delta (Kairouz, Oh and Viswanath 2015)."""
+        bound = "one-shot Laplace, Theorem 2.2"
+        return promise(Fraction(self.epsilon), Fraction(self.delta), bound, self.neighbors)
+
+    def scale(self, domain_size: int) -> Fraction:
+        """8 sqrt(k ln(d / delta)) / epsilon, rounded up: more noise is the theorem's for a smaller epsilon."""
+        with ctx.workprec(128):
+            root = (self.k * enclose(domain_size / Fraction(self.delta)).log()).sqrt()
+            exact = upper(8 * root / enclose(Fraction(self.epsilon)))
+        return (exact * DIGITS).__ceil__() / DIGITS
+
+    def __call__(self, counts: Input, *, draws: Draws | None = None) -> Answer:
+        """k indices or labels, best first."""
+        among = counted(counts)
+        return among.names(self.picks(among, secure(draws)))
+
+    def picks(self, among: Candidates, draws: Draws) -> Picks:
+        """k candidates as (group, member), best first."""
+        enough(self.k, among)
+        return noisy(draws).noisy_top(among.weights(1 / self.scale(among.count)), self.k)
