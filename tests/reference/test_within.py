@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.queries.price import BOTTOM, TOP, best, number_at, place, price_for
+from dpselect.queries.price import BOTTOM, TOP, number_at, place, price_for
 from dpselect.questions.questions import OneEach
 from tests.by_names import by_names, of_values, plan_of
 

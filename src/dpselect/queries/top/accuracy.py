@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from dpselect._ground.domain import Domain, most_items
 from dpselect.errors import ParameterError
-from dpselect.queries.price import AskedAccuracy, best, price_for, times
+from dpselect.queries.price import price_for
 from dpselect.queries.top.selection import Selection
-from dpselect.release.accuracy import AS_ASKED, Accuracy
+from dpselect.release.answers.asked_accuracy import AskedAccuracy, describe_asked_ranking
 
 Planned = Callable[[Fraction], Selection]
 """The plan at an epsilon."""
@@ -49,26 +49,13 @@ def _refuse_what_is_certain(plan: Selection, candidates: int | None) -> None:
 
 
 def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> AskedAccuracy:
-    """What is said of it before, and with the answer."""
-    k, reach, counted = plan.selector.k, plan.reach(), plan.width() > 0
-    users, cut = plan.scale.said(wanted), bool(plan.scale.bounds)
-    true = "those before noise" if cut else "the true ones"
-    near = f"within {users} of {best(k)}"
-    said = [f"No item here has over {users} fewer than {best(k)}{AS_ASKED}"]
-    if counted:
-        said.append(f"All counts are within {users} of {true} at once{AS_ASKED}")
-    more = ""
-    if reach is not None:
-        all_of = "it comes back" if k == 1 else f"all {k:,} come back"
-        more = (
-            f"; {all_of} {times()} if {best(k)} has over {plan.scale.said(reach)} more than the item at rank "
-            f"{(plan.k_bar or 0) + 1:,}"
-        )
-    return AskedAccuracy(
-        name="within",
-        wanted=wanted,
-        epsilon=epsilon,
-        whereof=f"{near} and of all {'counts before noise' if cut else 'true counts'}" if counted else near,
-        more=more,
-        accuracy=Accuracy(tuple(said), {"within": wanted}),
+    """Describe the accuracy that was asked for, before and with the answer."""
+    return describe_asked_ranking(
+        wanted,
+        epsilon,
+        k=plan.selector.k,
+        k_bar=plan.k_bar,
+        reach=plan.reach(),
+        counted=plan.width() > 0,
+        scale=plan.scale,
     )

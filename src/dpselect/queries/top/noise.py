@@ -15,11 +15,11 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.published import noisy_limited_domain
 from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.answer import likeness
-from dpselect.queries.top.selection import Counts, Selection, Wanted
+from dpselect.queries.top.selection import Selection, Wanted
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, NOTHING, Accuracy
-from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.accuracy import BETA, Accuracy
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.release import Ended, Release, Statement
 
 UNKNOWN_NOISE = (
     "No domain is given; noise is added once to the k_bar largest counts, and those above noisy bottom are returned."
@@ -74,22 +74,19 @@ class NoisyTop(Selection):
         """How far above rank k_bar + 1 nothing is missing."""
         return noisy_limited_domain.reach(self.selector, BETA)
 
-    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
-        """The answer for counts."""
+    def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
+        """Draw the picks with their counts."""
         s = self.selector
         rows = top_rows(aggregate, self.k_bar + 1)
         picks, noisy = s.picks_with_counts(rows, draws)
-        width = s.width(BETA)
-        told = Counts.within(noisy, width, NOTHING) if self.counts else Counts.none(len(noisy))
         labels = list(rows.names(picks)) if picks else []
-        return Release(
-            items=tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels)),
-            ended=Ended.FULL if len(labels) == s.k else Ended.BOTTOM,
-            counted=self.counts,
-            privacy=self.statement(),
-            secure=draws.secure,
-            accuracy=self.near(),
-        )
+        ended = Ended.FULL if len(labels) == s.k else Ended.BOTTOM
+        scores = noisy if self.counts else [None] * len(labels)
+        return Outcome(items=tuple(map(DrawnItem, labels, scores)), secure=draws.secure, ended=ended)
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release of picks."""
+        return self.write(outcome, self.statement(), self.near(), counted=self.counts, width=self.width())
 
     def near(self) -> Accuracy:
         """How good the items are, and their counts."""
@@ -100,11 +97,6 @@ class NoisyTop(Selection):
     def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
         """How good the items are, and their counts."""
         return self.near()
-
-    def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - k_bar of them are looked at
-        """An answer with what this plan says of it."""
-        width, counted = self.width(), self.counts
-        return likeness(release, self.statement(), self.near(), counted=counted, width=width, scale=self.scale)
 
     def statement(self) -> Statement:
         """What is promised, in numbers and in sentences."""
@@ -121,4 +113,4 @@ class NoisyTop(Selection):
             f"One user counts for at most {most}. An item is returned only if its noisy count "
             f"is above noisy bottom, which is {s.height} users above the count of rank {self.k_bar + 1:,}.",
         )
-        return self.stated(used, sentences)
+        return self.state((used, list(sentences)))

@@ -17,14 +17,14 @@ from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.published.joint_sequence import JointSequence
 from dpselect.mechanisms.published.joint_set import JointSet
-from dpselect.queries.answer import likeness
-from dpselect.queries.top.selection import Selection, Wanted, fresh_counts, near_counts
+from dpselect.queries.top.selection import Selection, Wanted, noisy_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
-from dpselect.release.release import Item, Kind, Release, Statement
-
-KNOWN_SET = "The domain is given, and k of its items are chosen all at once; items without users have count 0."
-KNOWN_SEQUENCE = "The domain is given, and a ranking of k of its items is chosen all at once, unseen items included."
+from dpselect.release.answers.method_reasons import KNOWN_SEQUENCE, KNOWN_SET
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.ranking_statement import describe_whole_set
+from dpselect.release.release import Release
+from dpselect.release.statement import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,26 +55,22 @@ class SetTop(Selection):
         """By how much an item may be below the k-th best: no more than by the loss of the set."""
         return None if candidates is None else whole(self.selector.gap(BETA, candidates))
 
-    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
-        """The answer for counts. Items of a set come in an order of their own, or by their noisy counts."""
+    def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
+        """Draw the items. Those of a set come in an order of their own, or by their noisy counts."""
         among = ranked(aggregate, self.selector.k)
         ranks = self.selector.ranks(among, draws)
-        labels = list(among.names(ranks))
-        sequence = isinstance(self.selector, JointSequence)
-        order = list(range(len(labels))) if sequence else sorted(range(len(labels)), key=lambda i: fixed(labels[i]))
-        told = fresh_counts(self.counter, [among.count(rank) for rank in ranks], draws, self.scale)
-        if self.counter is not None and not sequence:
-            order.sort(key=lambda i: -(told.of[i][0] or 0))
-        places = [place + 1 if sequence else None for place in range(len(order))]
-        items = tuple(Item(labels[i], place, *told.of[i]) for i, place in zip(order, places, strict=True))
-        return Release(
-            items=items,
-            kind=self.kind,
-            counted=self.counter is not None,
-            privacy=self.statement(),
-            secure=draws.secure,
-            accuracy=self.near(among.items),
+        labels = among.names(ranks)
+        items = list(map(DrawnItem, labels, noisy_counts(self.counter, [among.count(rank) for rank in ranks], draws)))
+        if self.kind is Kind.SET:
+            items.sort(key=lambda item: (-(item.score or 0), fixed(item.label)))
+        return Outcome(items=tuple(items), secure=draws.secure, candidates=among.items)
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release of the items."""
+        terms = describe_whole_set(
+            self.selector.k, self.selector.epsilon, self.reason, ordered=self.kind is Kind.RANKING
         )
+        return self.write(outcome, self.state(terms), self.before(outcome.candidates), kind=self.kind)
 
     @property
     def kind(self) -> Kind:
@@ -88,20 +84,8 @@ class SetTop(Selection):
             good = accuracy.of_set(gap, self.scale)
         else:
             good = accuracy.by_place(gap, ranked=self.kind is Kind.RANKING, scale=self.scale)
-        return good + near_counts(self.counter, self.scale)
+        return good + self.near_counts()
 
     def before(self, candidates: int | None) -> Accuracy:
         """How good the items are, and their counts."""
         return self.near(candidates or 1)
-
-    def like(self, release: Release, candidates: int) -> Release:
-        """An answer with what this plan says of it."""
-        return likeness(release, self.statement(), self.near(candidates), kind=self.kind, **self.counting)
-
-    def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        used: dict[str, object] = {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}
-        sentences = [self.reason]
-        if not isinstance(self.selector, JointSequence):
-            sentences.append("The items are a set: their order says nothing, unless noisy counts give one.")
-        return self.stated(used, sentences)

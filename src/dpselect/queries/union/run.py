@@ -1,13 +1,15 @@
-"""A set union while it is answered: the items of every level, their counts, and what is said of them."""
+"""A set union for a known bound: how the items of every level and their counts are drawn, and how it is answered."""
 
 from __future__ import annotations
 
 import datetime
 import decimal
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
+from itertools import repeat
 from statistics import NormalDist
 from typing import Any
 
@@ -16,160 +18,200 @@ import numpy.typing as npt
 
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import weak_points
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
-from dpselect.mechanisms.set_union.count_gaussian import CountGaussian
 from dpselect.mechanisms.set_union.rounds import bounded, without
-from dpselect.queries.answer import likeness
-from dpselect.queries.union.accuracy import IN_ONE, found_by
+from dpselect.queries.union.accuracy import found_by
 from dpselect.queries.union.bound import BOUND_SHARE, chosen_bound
 from dpselect.queries.union.terms import UnionTerms, chosen_method
-from dpselect.release import accuracy, formatting
+from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.release.answers import union_statement
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.written_release import Interval, write_release
+from dpselect.release.release import Release
 from dpselect.release.scale import Scale
+from dpselect.release.statement import Kind, Statement
 
-FOR_FEW, FEW = "greedy-geometric", 6  # docs/methods-compared.md has the figures
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
-NEVER = "An item that only one user has appears with probability at most delta."
-SAID = (
-    "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
-    "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
-)
+MECHANISM_PARAMETERS = ("threshold", "deviation", "cutoff", "slack", "rounds", "order")  # those that a statement has
 
 
 @dataclass(frozen=True)
-class Run:
-    """One question while it is answered."""
+class BoundedUnion:
+    """One union for users of at most so many items each."""
 
-    query: UnionTerms
-    most: int | None
+    terms: UnionTerms
+    max_items_per_user: int | None
     mechanisms: tuple[Any, ...]
-    draws: Draws
-    progress: Progress | None
 
     @classmethod
-    def of(cls, sets: Sets | None, query: UnionTerms, draws: Draws, progress: Progress | None) -> Run:
-        """The bound is chosen first, from `sets`, where it is."""
-        most = query.most if sets is None else chosen_bound(sets, query.chooser, draws)
-        return cls(query, most, query.mechanisms(most), draws, progress)
+    def of(cls, terms: UnionTerms, max_items_per_user: int | None) -> BoundedUnion:
+        """Return the union with this bound."""
+        return cls(terms, max_items_per_user, terms.mechanisms(max_items_per_user))
 
-    def level(self, sets: Sets, place: int) -> dict[int, Item]:
-        """What one level releases, by code."""
-        if self.query.counts_decide and place >= self.query.first:
-            return _level_with_counts(self.mechanisms[place], sets, self.draws, self.progress)
-        codes = self.mechanisms[place](sets, draws=self.draws, progress=self.progress)
+    @classmethod
+    def choose(cls, terms: UnionTerms, sets: Sets | None, draws: Draws) -> BoundedUnion:
+        """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
+        return cls.of(terms, terms.most if sets is None else chosen_bound(sets, terms.chooser, draws))
+
+    # ---- what is drawn ----------------------------------------------------------------------------------------
+
+    def draw_level(self, sets: Sets, level: int, draws: Draws, progress: Progress | None) -> dict[int, DrawnItem]:
+        """Draw what one level releases, by code."""
+        mechanism, shown = self.mechanisms[level], level >= self.terms.first
+        if self.terms.counts_decide and shown:
+            codes, users = mechanism.weighed(sets, draws, progress)
+            noisy: Iterable[int | None] = mechanism.noisy(users.astype("int64"), draws)
+        else:
+            codes = mechanism(sets, draws=draws, progress=progress)
+            noisy = repeat(None, len(codes))
         labels = sets.labels(codes)
-        counts: list[int | None] = [None] * len(labels)
-        width = None
-        if self.query.counts and self.most is not None and place >= self.query.first:
-            counts = list(self._counts(sets, codes, self.query.noise(place, self.most)))
-            width = self._width(place)
-        told = zip(codes, labels, counts, strict=True)
-        return {int(c): Item(label, None, n, *accuracy.interval(n, width)) for c, label, n in told}
+        if self.terms.counts and not self.terms.counts_decide and shown:
+            noisy = self._draw_counts(sets, codes, level, draws)
+        drawn = zip(codes.tolist(), labels, noisy, strict=True)
+        return {code: DrawnItem(label, count, level=level) for code, label, count in drawn}
 
-    def _width(self, place: int) -> int:
-        """How near the counts of a level are."""
-        return gaussian_width(self.query.noise(place, self.most or 1), BETA)
-
-    def _counts(self, sets: Sets, codes: Int64, variance: Fraction) -> Iterator[int]:
-        """Noisy numbers of users. Every user counts for a random few of the released items that they have."""
+    def _draw_counts(self, sets: Sets, codes: Int64, level: int, draws: Draws) -> Iterator[int]:
+        """Draw noisy numbers of users. Every user counts for a random few of the released items that they have."""
         gone: npt.NDArray[np.bool_] = np.ones(sets.size, dtype=np.bool_)
         gone[codes] = False
-        kept = bounded(without(sets, gone), self.most, self.draws)
+        kept = bounded(without(sets, gone), self.max_items_per_user, draws)
         true = numbers_of_users(kept)[codes]
-        return (int(n) + self.draws.gaussian(variance) for n in true)
+        return (int(count) + draws.gaussian(self._variance(level)) for count in true)
 
-    def release(self, levels: list[Any], lengths: list[str] | None = None) -> Release:
-        """All of it, in an order that says nothing: by noisy count where there is one, then by name."""
+    def draw_count(self, users: int, draws: Draws) -> int:
+        """Draw the noisy number of users of an item, of which a user has no more than the bound."""
+        return int(users) + draws.gaussian(self._variance(0))
+
+    def _variance(self, level: int) -> Fraction:
+        return self.terms.noise(level, self.max_items_per_user or 1)
+
+    def outcome(
+        self, levels: Sequence[Mapping[Any, DrawnItem]], *, secure: bool, lengths: Sequence[str] | None = None
+    ) -> Outcome:
+        """Return the items of all levels in an order that says nothing: by noisy count if there is one, then by name.
+
+        `lengths` are the numbers of tokens of the items of each level of a text.
+        """
         items = [item for level in levels for item in level.values()]
-        items.sort(key=lambda item: (-(item.count or 0), plainly(item.item)))
-        sizes = None
-        if lengths is not None:
-            sizes = {length: len(level) for length, level in zip(lengths, levels, strict=True)}
-        return Release(
-            items=tuple(items),
-            kind=Kind.SET,
-            counted=self.query.counts,
-            privacy=self.statement(sizes),
-            secure=self.draws.secure,
-            accuracy=self.accuracy(),
+        items.sort(key=lambda item: (-(item.score or 0), plainly(item.label)))
+        sizes = None if lengths is None else dict(zip(lengths, map(len, levels), strict=True))
+        return Outcome(
+            items=tuple(items), secure=secure, max_items_per_user=self.max_items_per_user, items_by_length=sizes
         )
 
+    # ---- what is written --------------------------------------------------------------------------------------
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release. How many items of each length a text has is a part of the outcome."""
+        statement = self._statement(outcome.items_by_length)
+        interval_of = cache(self.interval)
+        return write_release(
+            outcome,
+            statement,
+            self.accuracy(),
+            kind=Kind.SET,
+            counted=self.terms.counts,
+            interval_of=lambda item: interval_of(item.level, item.score),
+            columns=self.terms.by,
+        )
+
+    def possible(self, outcome: Outcome, intervals: Sequence[Interval]) -> Outcome:
+        """Return an outcome with the level of every item, by its interval, and with lengths that an answer can have."""
+        sizes = None
+        if self.terms.words is not None:
+            words, stated = self.terms.words, outcome.items_by_length or {}
+            lengths = map(str, range(words.shortest, words.longest + 1))
+            sizes = {length: stated[length] for length in lengths if isinstance(stated.get(length), int)}
+            sizes = sizes if sum(sizes.values()) == len(outcome.items) else {}
+        items = outcome.items
+        if self.terms.counts:
+            items = tuple(map(self._with_level, items, intervals))
+        return replace(outcome, items=items, items_by_length=sizes, max_items_per_user=self.max_items_per_user)
+
+    def _with_level(self, item: DrawnItem, interval: Interval) -> DrawnItem:
+        """Return the item with the first level whose interval it has, or else with the first of all."""
+        if item.score is None:
+            return item
+        fitting = (level for level in self._levels if self.interval(level, item.score) == interval)
+        return item._replace(level=next(fitting, self._levels[0]))
+
+    @property
+    def _levels(self) -> range:
+        """The levels that are released."""
+        return range(self.terms.first, len(self.terms.parts))
+
+    def interval(self, level: int, count: int) -> Interval:
+        """Return the interval of a count of a level."""
+        if self.terms.counts_decide:
+            interval: Interval = self.mechanisms[level].interval(count, BETA)
+            return interval
+        return accuracy.interval(count, self._width(level))
+
+    def _width(self, level: int) -> int:
+        """Return how near the counts of a level are."""
+        return gaussian_width(self._variance(level), BETA)
+
     def accuracy(self) -> Accuracy:
-        """From how many users on an item is found, and how near the counts are."""
-        levels = range(self.query.first, len(self.query.parts))
-        among = IN_ONE if self.query.by else ""
-        good = found_by(self.mechanisms[-1], self.most, len(self.query.parts), among)
-        if self.query.counts_decide:
-            good += _near_counts(self.mechanisms[self.query.first :], self.scale)
-        elif self.query.counts and self.most is not None:
-            good += accuracy.counts_of_takers([self._width(place) for place in levels], self.scale)
+        """Return from how many users on an item is found, and how near the counts are."""
+        among = union_statement.IN_ONE_GROUP if self.terms.by else ""
+        good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among)
+        if self.terms.counts_decide:
+            widths = [_deciding_width(float(one.deviation)) for one in self.mechanisms[self.terms.first :]]
+            good += accuracy.counts_that_decided(max(widths), self.scale)
+        elif self.terms.counts:
+            good += accuracy.counts_of_takers([self._width(level) for level in self._levels], self.scale)
         return good
 
     @property
     def scale(self) -> Scale:
         """Which users are counted: each for a few of the items that came back, or of all that they have."""
-        return Scale(items=self.most, here=not self.query.counts_decide, period=self.query.period)
+        here = not self.terms.counts_decide
+        return Scale(items=self.max_items_per_user, here=here, period=self.terms.period)
 
-    def like(self, release: Release) -> Release:
-        """An answer with what is said of it. How many items of each length a text has is a part of the answer."""
-        stated, sizes = release.privacy.parameters.get("items_by_length"), None
-        if self.query.words is not None:
-            words, told = self.query.words, stated if isinstance(stated, Mapping) else {}
-            lengths = map(str, range(words.shortest, words.longest + 1))
-            sizes = {one: told[one] for one in lengths if isinstance(told.get(one), int)}
-            sizes = sizes if sum(sizes.values()) == len(release) else {}
-        said, counted = self.statement(sizes), self.query.counts
-        return likeness(release, said, self.accuracy(), kind=Kind.SET, counted=counted, ends=self._ends)
+    def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
+        """State the promise; `items_by_length` says how many items a text has of each length."""
+        terms, last, bound = self.terms, self.mechanisms[-1], self.max_items_per_user
+        name = chosen_method(terms, bound)
+        own = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
+        epsilon, delta = terms.for_union
+        parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **own}
+        parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
+        sentences = [
+            union_statement.describe_method(name, was_named=terms.named != AUTO),
+            *union_statement.describe_levels(terms.parts),
+            union_statement.describe_bound(bound, share_of_bound=BOUND_SHARE if terms.chosen else None),
+            union_statement.NEVER,
+        ]
+        if terms.chosen:
+            parameters["epsilon_of_bound"] = terms.for_bound
+            if terms.named == AUTO and terms.words is None and not terms.in_engine:
+                sentences += union_statement.describe_few_items(bound)
+        if len(terms.parts) > 1:
+            parameters["shares"] = terms.parts
+        if terms.counts:
+            of_counts, sentence = self._describe_counts()
+            parameters, sentences = parameters | of_counts, [*sentences, sentence]
+        return union_statement.state_union(
+            terms.price,
+            type(last).__name__,
+            parameters,
+            sentences,
+            items_by_length=items_by_length,
+            scale=self.scale if terms.counts else None,
+            in_engine=terms.in_engine,
+        )
 
-    def _ends(self, count: int) -> list[tuple[float | None, float | None]]:
-        """The interval of a count, at each level."""
-        levels = range(self.query.first, len(self.query.parts))
-        if self.query.counts_decide:
-            return [self.mechanisms[place].interval(count, BETA) for place in levels]
-        return [accuracy.interval(count, self._width(place)) for place in levels]
-
-    def statement(self, sizes: Mapping[str, int] | None = None) -> Statement:
-        """What is promised, in numbers and in sentences; `sizes` says how many items a text has of each length."""
-        t, last = self.query, self.mechanisms[-1]
-        name = chosen_method(t, self.most)
-        used: dict[str, object] = {"method": name, "max_items_per_user": self.most}
-        used |= {
-            key: value
-            for key in ("threshold", "deviation", "cutoff", "slack", "rounds", "order")
-            if (value := getattr(last, key, None))
-        }
-        epsilon, delta = t.for_union
-        used |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
-        sentences = [why(name, t), *_levels(t.parts), _bound(self.most, t), NEVER]
-        if t.chosen:
-            used["epsilon_of_bound"] = t.for_bound
-            sentences += _of_few(self.most, t)
-        if len(t.parts) > 1:
-            used["shares"] = t.parts
-        if t.counts_decide:
-            told, said = _counts_said(self.mechanisms[t.first :])
-            used, sentences = used | told, [*sentences, said]
-        elif t.counts and self.most is not None:
-            deviation = math.sqrt(max(t.noise(place, self.most) for place in range(t.first, len(t.parts))))
-            used |= {"epsilon_of_counts": t.for_counts[0], "delta_of_counts": t.for_counts[1]}
-            used["deviation_of_counts"] = deviation
-            sentences.append(
-                f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and cost "
-                "a quarter of the price."
-            )
-        if t.counts:
-            used |= self.scale.parameters
-            sentences += self.scale.sentences
-        sentences += [f"Mind: {text}" for text in weak_points(t.price.epsilon, t.price.delta)]
-        if sizes is not None:
-            used["items_by_length"] = sizes
-            counted = ", ".join(f"{size:,} of {length}" for length, size in sizes.items())
-            sentences.append(f"Items by number of tokens: {counted}.")
-        return Statement.of(t.price, type(last).__name__, used, tuple(sentences))
+    def _describe_counts(self) -> tuple[dict[str, object], str]:
+        """Return the parameters and the sentence of the counts."""
+        if self.terms.counts_decide:
+            shown = self.mechanisms[self.terms.first :]
+            deviation, least = max(float(one.deviation) for one in shown), min(one.least for one in shown)
+            return union_statement.describe_deciding_counts(deviation, least, several=len(shown) > 1)
+        deviation = math.sqrt(max(map(self._variance, self._levels)))
+        return union_statement.describe_counts(*self.terms.for_counts, deviation)
 
 
 def plainly(label: object) -> tuple[str, bool, Any]:
@@ -184,77 +226,6 @@ def plainly(label: object) -> tuple[str, bool, Any]:
     return kind, False, label
 
 
-def why(name: str, query: UnionTerms) -> str:
-    """What answers, and who chose it."""
-    taken = (
-        "It was named." if query.named != AUTO else "It was chosen from epsilon, delta and max_items_per_user alone."
-    )
-    return f"Items that enough users share, by {name}; every decision is one exact Bernoulli draw. {taken}"
-
-
-def _levels(shares: tuple[Fraction, ...]) -> list[str]:
-    """How the levels of a text share the price."""
-    if len(shares) == 1:
-        return []
-    dealt = ", ".join(str(share) for share in shares)
-    return [
-        f"Items of 1 to {len(shares)} tokens, level by level, for {dealt} of the price of items; an item is a "
-        "candidate only if both of its parts, all tokens but the last and all but the first, were released."
-    ]
-
-
-def _bound(most: int | None, query: UnionTerms) -> str:
-    if most is None:
-        return "A user may have any number of items."
-    said = f"Each user contributes at most {_items(most, 'random')}"
-    return f"{said}; that number was chosen privately, with {BOUND_SHARE} of epsilon." if query.chosen else f"{said}."
-
-
-def _of_few(most: int | None, query: UnionTerms) -> list[str]:
-    """What else may be asked of users of few items: an account that composes pays more for it, so it is not taken."""
-    if query.named != AUTO or query.words is not None or query.in_engine or most is None or not 1 < most <= FEW:
-        return []
-    more = "often finds 10 to 50 % more items in such data, but costs more in a budget that composes"
-    return [f"About nine of ten users have at most {most} items: method={FOR_FEW!r} {more}."]
-
-
-def _items(number: int, kind: str) -> str:
-    return f"{number} {kind} item{'' if number == 1 else 's'}"
-
-
-def added_in_engine(said: Statement) -> Statement:
-    """What is promised, and that the engine added the weights up."""
-    return replace(said, parameters={**said.parameters, "in_engine": True}, sentences=(*said.sentences, SAID))
-
-
-def _level_with_counts(
-    mechanism: CountGaussian, sets: Sets, draws: Draws, progress: Progress | None
-) -> dict[int, Item]:
-    """What one level releases, by code, each with the noisy count that decided it."""
-    codes, users = mechanism.weighed(sets, draws, progress)
-    noisy = mechanism.noisy(users.astype("int64"), draws)
-    within = {count: mechanism.interval(count, BETA) for count in set(noisy)}
-    told = zip(codes.tolist(), sets.labels(codes), noisy, strict=True)
-    return {code: Item(label, None, count, *within[count]) for code, label, count in told}
-
-
-def _near_counts(mechanisms: Sequence[CountGaussian], scale: Scale) -> Accuracy:
-    """How near the counts of all levels are."""
-    widths = [_deciding_width(float(one.deviation)) for one in mechanisms]
-    return accuracy.counts_that_decided(max(widths), scale)
-
-
 def _deciding_width(deviation: float) -> int:
-    """How near a count is that lies far above the threshold."""
+    """Return how near a count is that lies far above the threshold."""
     return math.ceil(-NormalDist().inv_cdf(BETA / 2) * deviation)
-
-
-def _counts_said(mechanisms: Sequence[CountGaussian]) -> tuple[dict[str, object], str]:
-    """What is said of them: numbers, and a sentence."""
-    deviation, least = max(float(one.deviation) for one in mechanisms), min(one.least for one in mechanisms)
-    some = ", or less at some lengths," if len(mechanisms) > 1 else ""
-    said = (
-        f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: Gaussian "
-        f"noise of standard deviation {formatting.few(deviation, 4)}{some}, whole numbers. None is below {least:,}."
-    )
-    return {"deviation_of_counts": deviation, "counts_decided": True}, said

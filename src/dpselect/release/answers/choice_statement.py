@@ -1,0 +1,31 @@
+"""The statement of a choice: of one item of a domain, or of one of the caller's own scores."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpselect._ground.privacy import Neighbors, Privacy
+from dpselect.release.answers.items_left_out import describe_sampling
+from dpselect.release.scale import Scale
+from dpselect.release.statement import FROM_ZERO, Statement
+
+_COUNTS = " If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
+
+
+def describe_choice(privacy: Privacy, mechanism: str, sentence: str, *, is_place: bool, scale: Scale) -> Statement:
+    """State a choice of one; `is_place`: the item is a place in an array of scores."""
+    parameters = {"k": 1, **scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
+    return Statement.of(privacy, mechanism, parameters, (sentence, *scale.sentences))
+
+
+def describe_scores(
+    *, of_users: bool, monotonic: bool, sensitivity: Fraction, max_items_per_user: int | None, neighbors: Neighbors
+) -> str:
+    """Say what is assumed of the scores: counts of distinct users, or the caller's own."""
+    scores = "Scores are counts of distinct users" if of_users else "Scores are the caller's"
+    how = "all scores the same way (monotonic)" if monotonic else "scores in either direction (factor 2)"
+    sampled = describe_sampling(max_items_per_user)
+    sentence = f"{scores}; one user moves each by at most {float(sensitivity):g}, and {how}.{sampled}"
+    if not of_users and not monotonic and neighbors is Neighbors.ADD_REMOVE:
+        sentence += _COUNTS
+    return sentence
