@@ -33,12 +33,12 @@ from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers.choice_statement import describe_choice, describe_scores
+from dpselect.release.answers.choice_sentences import describe_scores
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import USERS, Scale
-from dpselect.release.statement import Statement
+from dpselect.release.statement import FROM_ZERO, Statement
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -189,10 +189,11 @@ class ChoosePlan(OfValues):
     def statement(self, *, is_place: bool = False) -> Statement:
         """State the promise; `is_place`: the item is a place in an array of scores."""
         name = type(self.mechanism).__name__
-        if self.table is None:
-            return describe_choice(self.price, name, self.sentence, is_place=is_place, scale=self.scale)
-        parameters = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
-        return self.table.statement("ChoiceByGroup", parameters, (self.sentence,), self.scale)
+        if self.table is not None:
+            parameters = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
+            return self.table.statement("ChoiceByGroup", parameters, (self.sentence,), self.scale)
+        parameters = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
+        return Statement.of(self.price, name, parameters, (self.sentence, *self.scale.sentences))
 
     def _near(self, candidates: int | None) -> Accuracy:
         """Return how good the one is that is chosen of so many, in every group where there are any."""

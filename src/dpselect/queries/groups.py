@@ -24,7 +24,12 @@ from dpselect.questions.parts import AskedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES, Accuracy
-from dpselect.release.answers.group_statements import FoundGroups, describe_found_groups, in_each_group, state_groups
+from dpselect.release.answers.group_sentences import (
+    GROUPS_LISTED,
+    describe_finding,
+    describe_found_groups,
+    in_each_group,
+)
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Statement
 
@@ -65,18 +70,11 @@ class GroupFinder:
         return engine.keep_groups(codes) if len(codes) else None
 
     @property
-    def stated(self) -> FoundGroups:
-        """What a statement says of it, for whoever checks it."""
-        own = {name: value for name in UNION_PARAMETERS if (value := getattr(self.union, name, None))}
-        return FoundGroups(
-            mechanism=type(self.union).__name__,
-            method=self.method,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            share=SHARE,
-            max_groups=self.most,
-            own=own,
-        )
+    def parameters(self) -> Mapping[str, object]:
+        """The parameters of a statement, by which a check plans the union again."""
+        own = {f"{name}_of_groups": value for name in UNION_PARAMETERS if (value := getattr(self.union, name, None))}
+        found = {"groups_found_by": type(self.union).__name__}
+        return found | {"epsilon_of_groups": self.epsilon, "delta_of_groups": self.delta} | own
 
     @property
     def accuracy(self) -> Accuracy:
@@ -113,15 +111,12 @@ class InGroups:
         self, mechanism: str, parameters: Mapping[str, object], sentences: tuple[str, ...], scale: Scale
     ) -> Statement:
         """State the promise: first of groups, then what is said of one."""
-        return state_groups(
-            self.privacy,
-            mechanism,
-            parameters,
-            sentences,
-            max_groups_per_user=self.most,
-            found=None if self.finder is None else self.finder.stated,
-            scale=scale,
-        )
+        finder = self.finder
+        found = {"groups_listed": True} if finder is None else finder.parameters
+        how = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
+        used = {**parameters, "max_groups_per_user": self.most, **found}
+        said = (how, *scale.sentences, *sentences)
+        return Statement.of(self.privacy, mechanism, used | scale.parameters, said)
 
 
 def in_groups(

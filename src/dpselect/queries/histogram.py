@@ -21,7 +21,7 @@ from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.questions.questions import Histogram
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers.count_statements import describe_histogram
+from dpselect.release.answers.count_sentences import describe_gaussian, describe_histogram, describe_laplace
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
@@ -150,15 +150,13 @@ class HistogramPlan(Plan):
     def _statement(self, items: int) -> Statement:
         """State the promise for so many items."""
         mechanism = self.mechanism
-        return describe_histogram(
-            mechanism.privacy,
-            self.method,
-            items=items,
-            max_items_per_user=mechanism.max_items_per_user,
-            bound=self.most,
-            noise=mechanism.variance
-            if isinstance(mechanism, HistogramGaussian)
-            else Fraction(mechanism.epsilon) / mechanism.max_items_per_user,
-            gaussian=isinstance(mechanism, HistogramGaussian),
-            scale=self.scale,
-        )
+        parameters: dict[str, object] = {"items": items, "max_items_per_user": mechanism.max_items_per_user}
+        if isinstance(mechanism, HistogramGaussian):
+            parameters["variance"] = mechanism.variance
+            noise = describe_gaussian(mechanism.variance)
+        else:
+            rate = Fraction(mechanism.epsilon) / mechanism.max_items_per_user
+            parameters["epsilon_per_count"] = rate
+            noise = describe_laplace(rate)
+        sentences = (*describe_histogram(noise, self.most), *self.scale.sentences)
+        return Statement.of(self.price, self.method, parameters | self.scale.parameters, sentences)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues
-from dpselect.aggregates.unbounded import DIGITS
+from dpselect.aggregates.unbounded import DIGITS, Unbounded
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError
@@ -27,9 +27,9 @@ from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
 from dpselect.release.accuracy import BETA, Accuracy
+from dpselect.release.answers import quantile_sentences
 from dpselect.release.answers.asked_accuracy import describe_asked_ranks
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.quantile_statement import describe_quantiles, describe_ranks, state_quantiles
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
@@ -182,7 +182,7 @@ class QuantilePlan(OfValues):
     def near(self) -> Accuracy:
         """How far answers may be from their ranks, of one group or of all rows."""
         mechanism = self.mechanism
-        return describe_ranks(
+        return quantile_sentences.describe_ranks(
             mechanism.gap(BETA),
             quantiles=len(mechanism.shares),
             per_user=self.question.per_user,
@@ -199,22 +199,25 @@ class QuantilePlan(OfValues):
 
     def statement(self) -> Statement:
         """State the promise."""
-        mechanism = self.mechanism
-        grid = mechanism.grid
-        parameters, sentences = describe_quantiles(
-            mechanism.shares,
-            per_user=self.question.per_user,
-            bounds=grid.bounds,
-            digits=DIGITS,
-            largest=float(grid.value(grid.points - 1)),
-            step=grid.step,
-            epsilon_per_pick=mechanism.epsilon_per_pick,
-            levels=levels(len(mechanism.shares)) if isinstance(mechanism, RecursiveQuantiles) else None,
-            in_groups=self.table is not None,
+        mechanism, grid = self.mechanism, self.mechanism.grid
+        if isinstance(grid, Unbounded):
+            parameters: dict[str, object] = {"q": mechanism.shares, "digits": DIGITS}
+            where = quantile_sentences.describe_digits(DIGITS, grid.value(grid.points - 1), grid.step)
+        else:
+            parameters = {"q": mechanism.shares, "bounds": grid.bounds}
+            where = quantile_sentences.describe_grid(*grid.bounds, grid.step)
+        parameters |= {"step": grid.step, "epsilon_per_pick": mechanism.epsilon_per_pick}
+        several = levels(len(mechanism.shares)) if isinstance(mechanism, RecursiveQuantiles) else None
+        if several is not None:
+            parameters["levels"] = several
+        per_user, in_groups = self.question.per_user, self.table is not None
+        sentences = quantile_sentences.describe_quantiles(
+            mechanism.shares, per_user=per_user, grid=where, levels=several, in_groups=in_groups
         )
         if self.table is not None:
             return self.table.statement("QuantileByGroup", parameters, sentences, self.scale)
-        return state_quantiles(mechanism.privacy, self.method, parameters, sentences, self.scale)
+        sentences += (*self.scale.sentences, quantile_sentences.EVEN_OF_NOTHING)
+        return Statement.of(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
 
 
 def quantile(

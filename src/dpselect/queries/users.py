@@ -29,7 +29,7 @@ from dpselect.questions.questions import Users
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers.asked_accuracy import describe_asked_users
-from dpselect.release.answers.count_statements import describe_users
+from dpselect.release.answers.count_sentences import describe_users
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
@@ -171,13 +171,9 @@ class UsersPlan(Plan):
 
     def _statement(self, numbers: int) -> Statement:
         """State the promise for so many numbers."""
-        mechanism = self.mechanism
-        return describe_users(
-            mechanism.privacy,
-            self.method,
-            numbers=numbers,
-            max_groups_per_user=mechanism.max_items_per_user,
-            rate=Fraction(mechanism.epsilon) / mechanism.max_items_per_user,
-            columns=self.by,
-            scale=self.scale,
-        )
+        max_groups = self.mechanism.max_items_per_user
+        rate = Fraction(self.mechanism.epsilon) / max_groups
+        parameters: dict[str, object] = {"items": numbers, "max_items_per_user": max_groups}
+        parameters |= {"epsilon_per_count": rate, "users_by": self.by, **self.scale.parameters}
+        sentences = (*describe_users(rate, in_groups=self.table is not None), *self.scale.sentences)
+        return Statement.of(self.price, self.method, parameters, sentences)

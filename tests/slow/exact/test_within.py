@@ -17,9 +17,10 @@ import pytest
 from dpselect._ground.methods import NeedsBound, named, names
 from dpselect.mechanisms import LimitedDomain, Peeling, Quantile
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
-from dpselect.queries.price import AskedAccuracy, number_at, place
+from dpselect.queries.price import number_at, place
 from dpselect.queries.union.accuracy import users_for
 from dpselect.release.accuracy import BETA
+from dpselect.release.answers.asked_accuracy import AskedAccuracy
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
 from tests.by_names import plan_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,15 +40,14 @@ from dpselect.queries.union.terms import without_curve
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
 from dpselect.release.answers.method_reasons import DISCOVERED
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.ranking_statement import (
-    CountNoise,
-    MeasureNoise,
+from dpselect.release.answers.ranking_sentences import (
     describe_counts,
     describe_discovered_ranking,
     describe_discovery,
-    state_selection,
+    describe_noise,
 )
-from dpselect.release.answers.union_statement import add_in_engine
+from dpselect.release.answers.union_sentences import add_in_engine
+from dpselect.release.measures import of_measures
 from dpselect.release.release import Release
 from dpselect.release.statement import Ended, Statement
 
@@ -94,8 +94,13 @@ class Discovery:
 
     def mechanism(self, most: int) -> DiscoverThenPeel:
         """For users of at most `most` items in the union."""
-        left = self.epsilon - self.for_bound
-        return DiscoverThenPeel(k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most)
+        return _mechanism(self.k, self.epsilon - self.for_bound, self.delta, most)
+
+
+@lru_cache(maxsize=4)
+def _mechanism(k: int, epsilon: Fraction, delta: Fraction, most: int) -> DiscoverThenPeel:
+    """Return the mechanism, kept because some take long to make: a draw needs it, and so does writing its release."""
+    return DiscoverThenPeel(k=k, epsilon=epsilon, delta=delta, max_items_per_user=most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,24 +174,14 @@ class FoundTop(Selection):
         """Write the release; the bound, and how many items were discovered, are parts of the outcome."""
         mechanism, discovered = self._mechanism_of(outcome), outcome.discovered or 0
         each = self._price_of_pick(mechanism, discovered)
-        counter = self._counter(len(outcome.items), each)
-        return self._written(
-            outcome, self.statement(mechanism, discovered, each), mechanism, [discovered], each, counter
-        )
+        statement, near = self.statement(mechanism, discovered, each), self._near(mechanism, discovered, each)
+        return self._write(outcome, statement, near, self._counter(len(outcome.items), each))
 
-    def _written(
-        self,
-        outcome: Outcome,
-        statement: Statement,
-        mechanism: DiscoverThenPeel,
-        largest: Sequence[int],
-        each: Fraction,
-        counter: NoisyCounts | None,
-    ) -> Release:
-        """Write the release; `largest` are the numbers of discovered items of one ranking, or of the largest groups."""
+    def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: NoisyCounts | None) -> Release:
+        """Write the release, with counts by this counter."""
         width = None if counter is None else counter.width(BETA)
-        good = self._near(mechanism, max(largest, default=0), each) + describe_counts(width, self.scale)
-        return self.write(outcome, statement, good, counted=self.selector.counted, width=width, columns=self._columns)
+        near += describe_counts(width, self.scale)
+        return self.write(outcome, statement, near, counted=self.selector.counted, width=width, columns=self._columns)
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -255,29 +250,28 @@ class FoundTop(Selection):
 
     def statement(self, mechanism: DiscoverThenPeel, discovered: int, each: Fraction) -> Statement:
         """State the promise. How many items were discovered is part of the outcome."""
-        asked = self.selector
-        terms = describe_discovery(
-            asked.k,
-            self.reason,
-            discovered=discovered,
-            max_items_per_user=mechanism.max_items_per_user,
-            union_share=mechanism.union_share,
-            order=mechanism.union.order if isinstance(mechanism.union, RenyiShaped) else None,
-            epsilon_per_pick=each,
-            epsilon_of_bound=asked.for_bound if asked.most is None else None,
-            share_of_bound=BOUND_SHARE,
-            by_group=bool(self._columns),
-            scale=self.scale,
+        asked, bound, noise = self.selector, mechanism.max_items_per_user, each * COUNT_SHARE
+        parameters: dict[str, object] = {
+            "k": asked.k,
+            "discovered": discovered,
+            "max_items_per_user": bound,
+            "union_share": mechanism.union_share,
+            **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
+            "epsilon_per_pick": each,
+            **({"epsilon_of_bound": asked.for_bound} if asked.most is None else {}),
+        }
+        share, by_group = BOUND_SHARE if asked.most is None else None, bool(self._columns)
+        sentences = [self.reason]
+        sentences += describe_discovery(
+            asked.k, discovered, bound, share_of_bound=share, by_group=by_group, scale=self.scale
         )
-        noise = each * COUNT_SHARE
-        statement = state_selection(
-            self.privacy,
-            type(mechanism).__name__,
-            terms,
-            counts=CountNoise(noise, noise) if asked.counted else None,
-            measures=MeasureNoise(asked.measures, noise) if asked.measures else None,
-            scale=self.scale,
-        )
+        if asked.counted:
+            parameters["epsilon_per_count"] = noise
+            sentences.append(describe_noise(noise, self.scale))
+        if asked.measures:
+            more, of_each = of_measures(asked.measures, noise, None)
+            parameters, sentences = parameters | more, [*sentences, *of_each]
+        statement = self.state((parameters, sentences), type(mechanism).__name__)
         return add_in_engine(statement) if asked.in_engine else statement
 
 

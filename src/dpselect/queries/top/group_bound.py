@@ -13,7 +13,7 @@ from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.union.bound import BOUND_SHARE, bound_at, bound_chooser, one_of, placed
-from dpselect.release.answers.ranking_statement import add_chosen_groups
+from dpselect.release.answers.ranking_sentences import describe_chosen_groups
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
@@ -128,14 +128,10 @@ class ChosenGroups(Generic[Asking]):
         most = outcome.max_groups_per_user
         assert most is not None
         release = self.given(most).answer(outcome)
-        statement = add_chosen_groups(
-            release.privacy,
-            epsilon=self.total,
-            epsilon_of_choice=self.epsilon,
-            share=BOUND_SHARE,
-            chosen=most,
-            largest=self.bounds[-1],
-        )
+        statement = release.privacy
+        sentences = (*statement.sentences, describe_chosen_groups(most, self.bounds[-1], BOUND_SHARE))
+        parameters = {**statement.parameters, "epsilon_of_max_groups": self.epsilon}
+        statement = replace(statement, epsilon=self.total, parameters=parameters, sentences=sentences)
         return replace(release, privacy=statement)
 
 

@@ -25,7 +25,7 @@ from dpselect.queries.union.bound import BOUNDS, bound_chooser, chosen_bound
 from dpselect.questions.parts import AskedGroups
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.union_statement import IN_ONE_GROUP
+from dpselect.release.answers.union_sentences import IN_ONE_GROUP
 from dpselect.release.groups import Group, told_apart
 from dpselect.release.release import Release
 from dpselect.release.scale import USERS
@@ -120,7 +120,7 @@ class FoundTopByGroup(FoundTop):
         statement = self.statement(mechanism, outcome.discovered or 0, each)
         more = {"max_groups_per_user": self.groups, "discovered_by_group": largest}
         statement = replace(statement, parameters={**statement.parameters, **more})
-        return self._written(outcome, statement, mechanism, largest, each, counter)
+        return self._write(outcome, statement, self._near(mechanism, max(largest, default=0), each), counter)
 
     @property
     def _columns(self) -> tuple[str, ...]:

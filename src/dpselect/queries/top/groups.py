@@ -19,12 +19,12 @@ from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.top.selection import Selection, noisy_counts
+from dpselect.queries.top.selection import Selection, Terms, noisy_counts
 from dpselect.questions.parts import AskedGroups
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.ranking_statement import describe_limited_domain_by_group, describe_ranking_by_group
+from dpselect.release.answers.ranking_sentences import describe_limited_domain_by_group, describe_ranking_by_group
 from dpselect.release.groups import Group
 from dpselect.release.release import Release
 from dpselect.release.scale import USERS
@@ -77,7 +77,7 @@ class TopByGroup(Selection):
         )
 
     def _draw_groups(self, counts: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
-        """Draw the groups with an item, in their order; of listed groups all. Their numbers of users where asked for."""
+        """Draw the groups with an item, in their order, or all listed ones, with numbers of users if asked for."""
         sizes = {one.group: len(one.rows) for one in picked}
         shown = sorted(sizes) if self.asked.listed is None else range(len(counts.sizes))
         places = np.array(shown, dtype=np.int64)
@@ -91,22 +91,27 @@ class TopByGroup(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of all groups."""
-        selector, of_groups = self.selector, self.of_groups
-        terms = describe_limited_domain_by_group(
-            selector.k,
-            selector.epsilon_per_pick,
-            self.reason,
-            max_groups_per_user=selector.max_groups_per_user,
-            k_bar=self.k_bar,
-            delta_threshold=selector.delta_threshold,
-            max_items_per_user=selector.max_items_per_user,
-            listed=self.asked.listed is not None,
-            epsilon_per_group=None if of_groups is None else of_groups.epsilon_per_count,
-            height=selector.each.height,
-            scale=self.scale,
-        )
         columns, group_width = self.asked.by, self._group_width
-        return self.write(outcome, self.state(terms), self.before(None), columns=columns, group_width=group_width)
+        return self.write(
+            outcome, self.state(self.terms()), self.before(None), columns=columns, group_width=group_width
+        )
+
+    def terms(self) -> Terms:
+        """Describe the selection."""
+        s, bound = self.selector, self.selector.max_items_per_user
+        parameters: dict[str, object] = {
+            "k": s.k,
+            "max_groups_per_user": s.max_groups_per_user,
+            "epsilon_per_pick": s.epsilon_per_pick,
+            "k_bar": self.k_bar,
+            "delta_threshold": s.delta_threshold,
+            "max_items_per_user": bound,
+            **({"groups_listed": True} if self.asked.listed is not None else {}),
+        }
+        if self.of_groups is not None:
+            parameters["epsilon_per_group"] = self.of_groups.epsilon_per_count
+        described = describe_limited_domain_by_group(bound, s.each.height, self.k_bar, self.scale)
+        return parameters, [self.reason, *described]
 
     @property
     def _group_width(self) -> int | None:

@@ -15,11 +15,11 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.published import noisy_limited_domain
 from dpselect.mechanisms.published.noisy_limited_domain import LimitedDomainLaplace, k_bar_of
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.top.selection import Selection, Wanted
+from dpselect.queries.top.selection import Selection, Terms, Wanted
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.release import Ended, Release, Statement
+from dpselect.release.release import Ended, Release
 
 UNKNOWN_NOISE = (
     "No domain is given; noise is added once to the k_bar largest counts, and those above noisy bottom are returned."
@@ -86,7 +86,7 @@ class NoisyTop(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of picks."""
-        return self.write(outcome, self.statement(), self.near(), counted=self.counts, width=self.width())
+        return self.write(outcome, self.state(self.terms()), self.near(), counted=self.counts, width=self.width())
 
     def near(self) -> Accuracy:
         """How good the items are, and their counts."""
@@ -98,8 +98,8 @@ class NoisyTop(Selection):
         """How good the items are, and their counts."""
         return self.near()
 
-    def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
+    def terms(self) -> Terms:
+        """Describe the selection."""
         s = self.selector
         used: dict[str, object] = {
             "k": s.k,
@@ -108,9 +108,9 @@ class NoisyTop(Selection):
             "height": s.height,
         }
         most = accuracy.said_items(s.max_items_per_user)
-        sentences = (
+        sentences = [
             self.reason,
             f"One user counts for at most {most}. An item is returned only if its noisy count "
             f"is above noisy bottom, which is {s.height} users above the count of rank {self.k_bar + 1:,}.",
-        )
-        return self.state((used, list(sentences)))
+        ]
+        return used, sentences

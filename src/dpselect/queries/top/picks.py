@@ -18,15 +18,13 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.top.selection import Selection, Wanted, noisy_counts
+from dpselect.queries.top.selection import Selection, Terms, Wanted, noisy_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.answers.method_reasons import KNOWN_DOMAIN, UNKNOWN_DOMAIN, UNKNOWN_SPARSE
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.ranking_statement import (
-    Terms,
+from dpselect.release.answers.ranking_sentences import (
     describe_limited_domain,
-    describe_peeling,
     describe_sparse_limited_domain,
     describe_unknown_domain,
 )
@@ -87,7 +85,7 @@ class Picks(Selection):
 
     def terms(self) -> Terms:
         """Describe the selection."""
-        return describe_peeling(self.selector.k, self.selector.epsilon_per_pick, self.reason)
+        return {"k": self.selector.k, "epsilon_per_pick": self.selector.epsilon_per_pick}, [self.reason]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,17 +180,10 @@ class LimitedTop(UnknownTop):
 
     def terms(self) -> Terms:
         """Describe the selection."""
-        selector = self.selector
-        return describe_limited_domain(
-            selector.k,
-            selector.epsilon_per_pick,
-            self.reason,
-            k_bar=self.k_bar,
-            delta_threshold=selector.delta_threshold,
-            max_items_per_user=selector.max_items_per_user,
-            height=selector.height,
-            scale=self.scale,
-        )
+        parameters, sentences = super().terms()
+        s, bound = self.selector, self.selector.max_items_per_user
+        parameters |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": bound}
+        return parameters, [*sentences, *describe_limited_domain(bound, s.height, self.k_bar, self.scale)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,15 +228,8 @@ class SparseTop(UnknownTop):
 
     def terms(self) -> Terms:
         """Describe the selection."""
+        parameters, sentences = super().terms()
         terms = self.selector.terms
-        return describe_sparse_limited_domain(
-            self.selector.k,
-            self.selector.epsilon_per_pick,
-            self.reason,
-            k_bar=terms.k_bar,
-            epsilon_of_threshold=terms.epsilon_of_threshold,
-            epsilon_of_test=terms.epsilon_of_test,
-            delta_threshold=terms.delta_threshold,
-            height=terms.height,
-            scale=self.scale,
-        )
+        for name in ("k_bar", "epsilon_of_threshold", "epsilon_of_test", "delta_threshold", "height"):
+            parameters[name] = getattr(terms, name)
+        return parameters, [*sentences, *describe_sparse_limited_domain(terms.height, terms.k_bar, self.scale)]

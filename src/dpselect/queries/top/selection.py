@@ -14,15 +14,10 @@ from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers.ranking_statement import (
-    CountNoise,
-    MeasureNoise,
-    Terms,
-    describe_counts,
-    state_selection,
-)
+from dpselect.release.answers.ranking_sentences import describe_counts, describe_noise
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.scale import USERS, Scale
+from dpselect.release.statement import Statement
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
@@ -33,7 +28,9 @@ if TYPE_CHECKING:
     from dpselect.queries.plan import BoundDraw
     from dpselect.release.answers.outcome import Outcome
     from dpselect.release.release import Release
-    from dpselect.release.statement import Statement
+
+Terms = tuple[dict[str, object], list[str]]
+"""Parameters and sentences of a statement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,16 +122,22 @@ class Selection(ABC):
         """While an item has more users than the one at rank k_bar + 1 by more, the list does not end early."""
         return None
 
-    def state(self, terms: Terms) -> Statement:
-        """State the promise: the terms of the selection, and the counts and measures that were asked for."""
-        counter, measurer, counts, measures = self.counter, self.measurer, None, None
-        if counter is not None:
-            counts = CountNoise(Fraction(counter.epsilon_per_count), counter.rate, counter.max_items_per_user)
-        if measurer is not None:
-            each = Fraction(measurer.epsilon_per_noise)
-            measures = MeasureNoise(measurer.measures, each, measurer.max_items_per_user)
-        name = type(self.selector).__name__
-        return state_selection(self.privacy, name, terms, counts=counts, measures=measures, scale=self.scale)
+    def state(self, terms: Terms, mechanism: str | None = None) -> Statement:
+        """State the promise: the terms of the selection, the counts and measures that were asked for, who counts."""
+        parameters, sentences = terms
+        if self.counter is not None:
+            parameters["epsilon_per_count"] = self.counter.epsilon_per_count
+            if self.counter.max_items_per_user is not None:  # one user moves that many counts
+                parameters["max_items_per_user"] = self.counter.max_items_per_user
+            sentences = [*sentences, describe_noise(self.counter.rate, self.scale)]
+        if self.measurer is not None:
+            from dpselect.release.measures import of_measures
+
+            m = self.measurer
+            more, of_each = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)
+            parameters, sentences = parameters | more, [*sentences, *of_each]
+        parameters, sentences = parameters | self.scale.parameters, [*sentences, *self.scale.sentences]
+        return Statement.of(self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences))
 
     @property
     def count_width(self) -> int | None:

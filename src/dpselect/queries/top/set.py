@@ -17,12 +17,12 @@ from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked
 from dpselect.mechanisms.published.joint_sequence import JointSequence
 from dpselect.mechanisms.published.joint_set import JointSet
-from dpselect.queries.top.selection import Selection, Wanted, noisy_counts
+from dpselect.queries.top.selection import Selection, Terms, Wanted, noisy_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.answers.method_reasons import KNOWN_SEQUENCE, KNOWN_SET
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.ranking_statement import describe_whole_set
+from dpselect.release.answers.ranking_sentences import A_SET
 from dpselect.release.release import Release
 from dpselect.release.statement import Kind
 
@@ -67,10 +67,12 @@ class SetTop(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of the items."""
-        terms = describe_whole_set(
-            self.selector.k, self.selector.epsilon, self.reason, ordered=self.kind is Kind.RANKING
-        )
-        return self.write(outcome, self.state(terms), self.before(outcome.candidates), kind=self.kind)
+        return self.write(outcome, self.state(self.terms()), self.before(outcome.candidates), kind=self.kind)
+
+    def terms(self) -> Terms:
+        """Describe the selection."""
+        sentences = [self.reason] if self.kind is Kind.RANKING else [self.reason, A_SET]
+        return {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}, sentences
 
     @property
     def kind(self) -> Kind:

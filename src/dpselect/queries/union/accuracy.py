@@ -7,7 +7,7 @@ from typing import Any
 
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.release.accuracy import TIMES, Accuracy
-from dpselect.release.answers.union_statement import describe_found_items
+from dpselect.release.answers.union_sentences import describe_found_items
 
 FURTHEST = 2**40  # users; beyond, there is nothing to say
 

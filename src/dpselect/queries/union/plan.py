@@ -26,7 +26,7 @@ from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.answers.items_left_out import add_left_out
 from dpselect.release.answers.outcome import DrawnItem, Outcome
-from dpselect.release.answers.union_statement import describe_method
+from dpselect.release.answers.union_sentences import describe_method
 from dpselect.release.groups import Group, told_apart
 from dpselect.release.release import Release
 from dpselect.texts.token_stream import TokenStream, level_by_level

@@ -27,7 +27,7 @@ from dpselect.queries.union.bound import BOUND_SHARE, chosen_bound
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers import union_statement
+from dpselect.release.answers import union_sentences
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.written_release import Interval, write_release
 from dpselect.release.release import Release
@@ -156,7 +156,7 @@ class BoundedUnion:
 
     def accuracy(self) -> Accuracy:
         """Return from how many users on an item is found, and how near the counts are."""
-        among = union_statement.IN_ONE_GROUP if self.terms.by else ""
+        among = union_sentences.IN_ONE_GROUP if self.terms.by else ""
         good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among)
         if self.terms.counts_decide:
             widths = [_deciding_width(float(one.deviation)) for one in self.mechanisms[self.terms.first :]]
@@ -180,38 +180,39 @@ class BoundedUnion:
         parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **own}
         parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [
-            union_statement.describe_method(name, was_named=terms.named != AUTO),
-            *union_statement.describe_levels(terms.parts),
-            union_statement.describe_bound(bound, share_of_bound=BOUND_SHARE if terms.chosen else None),
-            union_statement.NEVER,
+            union_sentences.describe_method(name, was_named=terms.named != AUTO),
+            *union_sentences.describe_levels(terms.parts),
+            union_sentences.describe_bound(bound, share_of_bound=BOUND_SHARE if terms.chosen else None),
+            union_sentences.NEVER,
         ]
         if terms.chosen:
             parameters["epsilon_of_bound"] = terms.for_bound
             if terms.named == AUTO and terms.words is None and not terms.in_engine:
-                sentences += union_statement.describe_few_items(bound)
+                sentences += union_sentences.describe_few_items(bound)
         if len(terms.parts) > 1:
             parameters["shares"] = terms.parts
         if terms.counts:
             of_counts, sentence = self._describe_counts()
-            parameters, sentences = parameters | of_counts, [*sentences, sentence]
-        return union_statement.state_union(
-            terms.price,
-            type(last).__name__,
-            parameters,
-            sentences,
-            items_by_length=items_by_length,
-            scale=self.scale if terms.counts else None,
-            in_engine=terms.in_engine,
-        )
+            parameters |= of_counts | self.scale.parameters
+            sentences += [sentence, *self.scale.sentences]
+        sentences += union_sentences.describe_weak_points(terms.price.epsilon, terms.price.delta)
+        if items_by_length is not None:
+            parameters["items_by_length"] = items_by_length
+            sentences.append(union_sentences.describe_lengths(items_by_length))
+        statement = Statement.of(terms.price, type(last).__name__, parameters, tuple(sentences))
+        return union_sentences.add_in_engine(statement) if terms.in_engine else statement
 
     def _describe_counts(self) -> tuple[dict[str, object], str]:
         """Return the parameters and the sentence of the counts."""
         if self.terms.counts_decide:
             shown = self.mechanisms[self.terms.first :]
             deviation, least = max(float(one.deviation) for one in shown), min(one.least for one in shown)
-            return union_statement.describe_deciding_counts(deviation, least, several=len(shown) > 1)
+            sentence = union_sentences.describe_deciding_counts(deviation, least, several=len(shown) > 1)
+            return {"deviation_of_counts": deviation, "counts_decided": True}, sentence
+        epsilon, delta = self.terms.for_counts
         deviation = math.sqrt(max(map(self._variance, self._levels)))
-        return union_statement.describe_counts(*self.terms.for_counts, deviation)
+        parameters = {"epsilon_of_counts": epsilon, "delta_of_counts": delta, "deviation_of_counts": deviation}
+        return parameters, union_sentences.describe_counts(deviation)
 
 
 def plainly(label: object) -> tuple[str, bool, Any]:

@@ -43,15 +43,15 @@ def describe_asked_ranking(
     """Describe a top k that is within `wanted` users of the k-th best; `reach` is above the item at rank k_bar + 1."""
     users, cut = scale.said(wanted), bool(scale.bounds)
     true = "those before noise" if cut else "the true ones"
-    near = f"within {users} of {nthnth_best(k)}"
-    sentences = [f"No item here has over {users} fewer than {nthnth_best(k)}{AS_ASKED}"]
+    near = f"within {users} of {nth_best(k)}"
+    sentences = [f"No item here has over {users} fewer than {nth_best(k)}{AS_ASKED}"]
     if counted:
         sentences.append(f"All counts are within {users} of {true} at once{AS_ASKED}")
     more = ""
     if reach is not None:
         all_of = "it comes back" if k == 1 else f"all {k:,} come back"
         more = (
-            f"; {all_of} {_CONFIDENT} if {nthnth_best(k)} has over {scale.said(reach)} more than the item at rank "
+            f"; {all_of} {_CONFIDENT} if {nth_best(k)} has over {scale.said(reach)} more than the item at rank "
             f"{(k_bar or 0) + 1:,}"
         )
     return AskedAccuracy(
@@ -90,7 +90,7 @@ def describe_asked_threshold(
 _CONFIDENT = f"with {TIMES} % confidence"
 
 
-def nthnth_best(k: int) -> str:
+def nth_best(k: int) -> str:
     """Name the k-th best."""
     if k == 1:
         return "the best"

@@ -69,6 +69,8 @@ class Outcome:
         """Read the outcome of a release, whose scores are steps of `scale`; what has another type was not drawn."""
         drawn = release.privacy.parameters
         by_group, by_length = drawn.get("discovered_by_group"), drawn.get("items_by_length")
+        if not (isinstance(by_group, tuple) and all(isinstance(size, int) for size in by_group)):
+            by_group = ()
         return cls(
             items=tuple(
                 DrawnItem(
@@ -83,7 +85,7 @@ class Outcome:
             max_items_per_user=_whole(drawn.get("max_items_per_user")),
             max_groups_per_user=_whole(drawn.get("max_groups_per_user")),
             discovered=_whole(drawn.get("discovered")),
-            discovered_by_group=by_group if isinstance(by_group, tuple) and all(isinstance(size, int) for size in by_group) else (),
+            discovered_by_group=by_group,
             items_by_length=by_length if isinstance(by_length, Mapping) else None,
             is_place=drawn.get(FROM_ZERO) == 0,
         )

@@ -1,4 +1,4 @@
-"""The statement and the accuracy of a set union."""
+"""Sentences about a set union, and its accuracy."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpselect._ground.privacy import Privacy, weak_points
+from dpselect._ground.privacy import weak_points
 from dpselect.release import formatting
 from dpselect.release.accuracy import Accuracy, said_items, said_users
-from dpselect.release.scale import Scale
 from dpselect.release.statement import Statement
 
 IN_ONE_GROUP = " and are in no other group"
@@ -59,48 +58,32 @@ def describe_few_items(max_items_per_user: int | None) -> list[str]:
     return [f"About nine of ten users have at most {max_items_per_user} items: method={_FOR_FEW!r} {more}."]
 
 
-def describe_deciding_counts(deviation: float, least: int, *, several: bool) -> tuple[dict[str, object], str]:
-    """Return the parameters and the sentence of noisy counts that decided which items were released."""
+def describe_deciding_counts(deviation: float, least: int, *, several: bool) -> str:
+    """Describe noisy counts that decided which items were released."""
     some = ", or less at some lengths," if several else ""
-    sentence = (
+    return (
         f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: Gaussian "
         f"noise of standard deviation {formatting.few(deviation, 4)}{some}, whole numbers. None is below {least:,}."
     )
-    return {"deviation_of_counts": deviation, "counts_decided": True}, sentence
 
 
-def describe_counts(epsilon: Fraction, delta: Fraction, deviation: float) -> tuple[dict[str, object], str]:
-    """Return the parameters and the sentence of counts with noise and a price of their own."""
-    parameters = {"epsilon_of_counts": epsilon, "delta_of_counts": delta, "deviation_of_counts": deviation}
-    sentence = (
+def describe_counts(deviation: float) -> str:
+    """Describe counts with noise and a price of their own."""
+    return (
         f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and cost "
         "a quarter of the price."
     )
-    return parameters, sentence
 
 
-def state_union(
-    privacy: Privacy,
-    mechanism: str,
-    parameters: Mapping[str, object],
-    sentences: Sequence[str],
-    *,
-    items_by_length: Mapping[str, int] | None,
-    scale: Scale | None,
-    in_engine: bool,
-) -> Statement:
-    """State a union: after its method, levels and bound, who counts, its weak points, and the lengths of its items."""
-    used, said = dict(parameters), list(sentences)
-    if scale is not None:
-        used |= scale.parameters
-        said += scale.sentences
-    said += [f"Mind: {text}" for text in weak_points(privacy.epsilon, privacy.delta)]
-    if items_by_length is not None:
-        used["items_by_length"] = items_by_length
-        counted = ", ".join(f"{size:,} of {length}" for length, size in items_by_length.items())
-        said.append(f"Items by number of tokens: {counted}.")
-    statement = Statement.of(privacy, mechanism, used, tuple(said))
-    return add_in_engine(statement) if in_engine else statement
+def describe_weak_points(epsilon: Fraction, delta: Fraction) -> list[str]:
+    """Warn of a promise that is weak."""
+    return [f"Mind: {text}" for text in weak_points(epsilon, delta)]
+
+
+def describe_lengths(items_by_length: Mapping[str, int]) -> str:
+    """Say how many items of a text have each number of tokens."""
+    counted = ", ".join(f"{size:,} of {length}" for length, size in items_by_length.items())
+    return f"Items by number of tokens: {counted}."
 
 
 def add_in_engine(statement: Statement) -> Statement:

@@ -1,21 +1,13 @@
-"""The statement of a choice: of one item of a domain, or of one of the caller's own scores."""
+"""Sentences about a choice: of one item of a domain, or of one of the caller's own scores."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from dpselect._ground.privacy import Neighbors, Privacy
+from dpselect._ground.privacy import Neighbors
 from dpselect.release.answers.items_left_out import describe_sampling
-from dpselect.release.scale import Scale
-from dpselect.release.statement import FROM_ZERO, Statement
 
 _COUNTS = " If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
-
-
-def describe_choice(privacy: Privacy, mechanism: str, sentence: str, *, is_place: bool, scale: Scale) -> Statement:
-    """State a choice of one; `is_place`: the item is a place in an array of scores."""
-    parameters = {"k": 1, **scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
-    return Statement.of(privacy, mechanism, parameters, (sentence, *scale.sentences))
 
 
 def describe_scores(
