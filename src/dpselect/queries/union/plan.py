@@ -20,7 +20,7 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bound import BOUNDS, bound_at, one_of, placed
-from dpselect.queries.union.run import BoundedUnion, plainly
+from dpselect.queries.union.bounded_union import BoundedUnion, plainly
 from dpselect.queries.union.terms import UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
@@ -128,7 +128,7 @@ def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress:
     labels = pairs.names()
     counts: list[int | None] = [None] * len(labels)
     if terms.counts:
-        counts = [union.draw_count(users, draws) for users in pairs.users(most, fresh_key())]
+        counts = list(union.add_noise(pairs.users(most, fresh_key()), 0, draws))
     return union.outcome([dict(enumerate(map(DrawnItem, labels, counts)))], secure=draws.secure)
 
 

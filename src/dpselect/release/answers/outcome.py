@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from dpselect.release.statement import FROM_ZERO, Ended, Measurement
@@ -71,16 +71,19 @@ class Outcome:
         by_group, by_length = drawn.get("discovered_by_group"), drawn.get("items_by_length")
         if not (isinstance(by_group, tuple) and all(isinstance(size, int) for size in by_group)):
             by_group = ()
+        groups = None
+        if release.groups is not None:
+            groups = tuple(replace(group, low=None, high=None) for group in release.groups.shown)
+        scores = (None if item.count is None else scale.steps(item.count) for item in release.items)
+        items = (
+            DrawnItem(item.item, score, item.group, measures=item.measures)
+            for item, score in zip(release.items, scores, strict=True)
+        )
         return cls(
-            items=tuple(
-                DrawnItem(
-                    item.item, None if item.count is None else scale.steps(item.count), item.group, 0, item.measures
-                )
-                for item in release.items
-            ),
+            items=tuple(items),
             secure=release.secure,
             ended=release.ended,
-            groups=None if release.groups is None else release.groups.shown,
+            groups=groups,
             candidates=candidates,
             max_items_per_user=_whole(drawn.get("max_items_per_user")),
             max_groups_per_user=_whole(drawn.get("max_groups_per_user")),

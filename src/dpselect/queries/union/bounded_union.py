@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import repeat
 from statistics import NormalDist
 from typing import Any
@@ -66,11 +66,9 @@ class BoundedUnion:
             noisy: Iterable[int | None] = mechanism.noisy(users.astype("int64"), draws)
         else:
             codes = mechanism(sets, draws=draws, progress=progress)
-            noisy = repeat(None, len(codes))
-        labels = sets.labels(codes)
-        if self.terms.counts and not self.terms.counts_decide and shown:
-            noisy = self._draw_counts(sets, codes, level, draws)
-        drawn = zip(codes.tolist(), labels, noisy, strict=True)
+            counted = self.terms.counts and shown
+            noisy = self._draw_counts(sets, codes, level, draws) if counted else repeat(None, len(codes))
+        drawn = zip(codes.tolist(), sets.labels(codes), noisy, strict=True)
         return {code: DrawnItem(label, count, level=level) for code, label, count in drawn}
 
     def _draw_counts(self, sets: Sets, codes: Int64, level: int, draws: Draws) -> Iterator[int]:
@@ -78,15 +76,22 @@ class BoundedUnion:
         gone: npt.NDArray[np.bool_] = np.ones(sets.size, dtype=np.bool_)
         gone[codes] = False
         kept = bounded(without(sets, gone), self.max_items_per_user, draws)
-        true = numbers_of_users(kept)[codes]
-        return (int(count) + draws.gaussian(self._variance(level)) for count in true)
+        return self.add_noise(numbers_of_users(kept)[codes], level, draws)
 
-    def draw_count(self, users: int, draws: Draws) -> int:
-        """Draw the noisy number of users of an item, of which a user has no more than the bound."""
-        return int(users) + draws.gaussian(self._variance(0))
+    def add_noise(self, users: Iterable[Any], level: int, draws: Draws) -> Iterator[int]:
+        """Draw the noisy numbers of users of items, of which a user has no more than the bound."""
+        variance = self._variances[level]
+        return (int(number) + draws.gaussian(variance) for number in users)
 
-    def _variance(self, level: int) -> Fraction:
-        return self.terms.noise(level, self.max_items_per_user or 1)
+    @cached_property
+    def _variances(self) -> Mapping[int, Fraction]:
+        """The variance of the noise on the counts of each level that is released."""
+        return {level: self.terms.noise(level, self.max_items_per_user or 1) for level in self._levels}
+
+    @cached_property
+    def _widths(self) -> Mapping[int, int]:
+        """How near the counts of each level are."""
+        return {level: gaussian_width(variance, BETA) for level, variance in self._variances.items()}
 
     def outcome(
         self, levels: Sequence[Mapping[Any, DrawnItem]], *, secure: bool, lengths: Sequence[str] | None = None
@@ -127,7 +132,7 @@ class BoundedUnion:
             sizes = {length: stated[length] for length in lengths if isinstance(stated.get(length), int)}
             sizes = sizes if sum(sizes.values()) == len(outcome.items) else {}
         items = outcome.items
-        if self.terms.counts:
+        if self.terms.counts and len(self._levels) > 1:
             items = tuple(map(self._with_level, items, intervals))
         return replace(outcome, items=items, items_by_length=sizes, max_items_per_user=self.max_items_per_user)
 
@@ -148,11 +153,7 @@ class BoundedUnion:
         if self.terms.counts_decide:
             interval: Interval = self.mechanisms[level].interval(count, BETA)
             return interval
-        return accuracy.interval(count, self._width(level))
-
-    def _width(self, level: int) -> int:
-        """Return how near the counts of a level are."""
-        return gaussian_width(self._variance(level), BETA)
+        return accuracy.interval(count, self._widths[level])
 
     def accuracy(self) -> Accuracy:
         """Return from how many users on an item is found, and how near the counts are."""
@@ -162,7 +163,7 @@ class BoundedUnion:
             widths = [_deciding_width(float(one.deviation)) for one in self.mechanisms[self.terms.first :]]
             good += accuracy.counts_that_decided(max(widths), self.scale)
         elif self.terms.counts:
-            good += accuracy.counts_of_takers([self._width(level) for level in self._levels], self.scale)
+            good += accuracy.counts_of_takers(list(self._widths.values()), self.scale)
         return good
 
     @property
@@ -210,7 +211,7 @@ class BoundedUnion:
             sentence = union_sentences.describe_deciding_counts(deviation, least, several=len(shown) > 1)
             return {"deviation_of_counts": deviation, "counts_decided": True}, sentence
         epsilon, delta = self.terms.for_counts
-        deviation = math.sqrt(max(map(self._variance, self._levels)))
+        deviation = math.sqrt(max(self._variances.values()))
         parameters = {"epsilon_of_counts": epsilon, "delta_of_counts": delta, "deviation_of_counts": deviation}
         return parameters, union_sentences.describe_counts(deviation)
 
