@@ -11,7 +11,7 @@ import pytest
 import dpselect as dps
 from dpselect.queries.price import BOTTOM, TOP, number_at, place, price_for
 from dpselect.questions.questions import OneEach
-from dpselect.release.answers.asked_accuracy import nth_best
+from dpselect.release.answers.target_accuracy import nth_best
 from tests.by_names import by_names, of_values, plan_of
 
 ROWS = {
@@ -167,7 +167,7 @@ def test_noise_on_the_largest_counts_is_priced_too() -> None:
     given = {"k": 3, "within": 60, "max_items_per_user": 2, "method": "limited-domain-laplace"}
     query, counted = plan_of("top_k", **given), plan_of("top_k", counts=True, **given)  # type: ignore[arg-type]
     assert query.asked is not None
-    assert "; all 3 come back with 95 % confidence if the 3rd best has over" in query.asked.before
+    assert "; all 3 come back with 95 % confidence if the 3rd best has over" in query.asked.price_sentence
     assert (query.selection.shortfall(None) or 0) <= 60
     assert counted.selection.width() <= 60
     assert counted.price.epsilon >= query.price.epsilon

@@ -48,6 +48,10 @@ MORE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"item": dps.Text("text", ngrams=(1, 3))},
         {**UNION, "ngrams": [1, 3], "shares": ["9/10", "1/20", "1/20"], "counts": True, "epsilon": 120},
     ),
+    "pairs of words with counts": (
+        {"item": dps.Text("text", ngrams=(2, 2))},
+        {**UNION, "ngrams": [2, 2], "counts": True, "epsilon": 120},
+    ),
     "n-grams, deciding counts": (
         {"item": dps.Text("text", ngrams=(2, 3))},
         {**UNION, "ngrams": [2, 3], "method": "count-gaussian", "counts": True, "max_items_per_user": 3},
@@ -68,7 +72,7 @@ every_question = pytest.mark.parametrize("name", ASKED)
 def answered(name: str, monkeypatch: pytest.MonkeyPatch, ready: Any = None) -> tuple[Plan, Outcome, dps.Release]:
     """The plan of a question, what was drawn for it, and the release that was written."""
     drawn: list[tuple[Plan, Outcome]] = []
-    bind = ready or Plan.ready
+    bind = ready or Plan.bind
     answer_of: dict[type[Plan], Any] = {}
 
     def watched(plan: Plan, engine: Any) -> Any:
@@ -85,7 +89,7 @@ def answered(name: str, monkeypatch: pytest.MonkeyPatch, ready: Any = None) -> t
 
     more, asked = ASKED[name]
     with monkeypatch.context() as patch:
-        patch.setattr(Plan, "ready", watched)
+        patch.setattr(Plan, "bind", watched)
         release = data_set(more).ask(dps.Plan.from_dict(asked))
     for kind, answer in answer_of.items():
         monkeypatch.setattr(kind, "answer", answer)

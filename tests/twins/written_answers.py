@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import dpselect as dps
 from dpselect.engines.port import Engine
-from dpselect.queries.plan import Ready
+from dpselect.queries.plan import BoundPlan
 from dpselect.release.answers.outcome import Outcome
 
 
-def added_after_the_draw(plan: dps.Plan, engine: Engine) -> Ready:
-    """Twin of `Plan.ready`: the draw adds a sentence to the release, which its plan and outcome do not have."""
+def added_after_the_draw(plan: dps.Plan, engine: Engine) -> BoundPlan:
+    """Twin of `Plan.bind`: the draw adds a sentence to the release, which its plan and outcome do not have."""
     draw = plan.bind_draw(engine)
 
     def answer(draws, progress):

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from dpselect.accounting.limits import Sharing
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.release.answers.asked_accuracy import AskedAccuracy
     from dpselect.release.answers.outcome import Outcome
+    from dpselect.release.answers.target_accuracy import TargetAccuracy
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
 
-Ready = Callable[[Draws, Progress | None], "Release"]
+BoundPlan = Callable[[Draws, Progress | None], "Release"]
 """Answers a question. Whoever calls it has seen to the price."""
 BoundDraw = Callable[[Draws, Progress | None], "Outcome"]
 """Draws the outcome of a question. Whoever calls it has seen to the price."""
@@ -73,7 +73,7 @@ class Plan(ABC):
     payment: Payment = Payment()  # noqa: RUF009 - a frozen value
     facts: Facts = Facts()  # noqa: RUF009
 
-    asked: AskedAccuracy | None = field(
+    asked: TargetAccuracy | None = field(
         init=False, repr=False, compare=False, default=None
     )  # the accuracy it was priced by
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
@@ -154,7 +154,7 @@ class Plan(ABC):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of an outcome: the same whether it was just drawn or read from a release."""
 
-    def ready(self, engine: Engine) -> Ready:
+    def bind(self, engine: Engine) -> BoundPlan:
         """Return what answers the question from the engine. What the schema does not fit is refused now."""
         draw = self.bind_draw(engine)
         return lambda draws, progress: self.answer(draw(draws, progress))

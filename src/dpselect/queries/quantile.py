@@ -28,8 +28,8 @@ from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
 from dpselect.release.accuracy import BETA, Accuracy
 from dpselect.release.answers import quantile_sentences
-from dpselect.release.answers.asked_accuracy import describe_asked_ranks
 from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.target_accuracy import describe_target_ranks
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
@@ -113,7 +113,7 @@ class QuantilePlan(OfValues):
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
         price = price_for("within", wanted, lambda epsilon: self._nearest(epsilon).gap(BETA), cheaper)
         mechanism = self._nearest(price)
-        set_fields(self, asked=describe_asked_ranks(wanted, price, quantiles=len(mechanism.shares)))
+        set_fields(self, asked=describe_target_ranks(wanted, price, quantiles=len(mechanism.shares)))
         return mechanism
 
     @property

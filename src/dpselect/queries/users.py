@@ -28,9 +28,9 @@ from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.questions import Users
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers.asked_accuracy import describe_asked_users
 from dpselect.release.answers.count_sentences import describe_users
 from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.target_accuracy import describe_target_users
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
@@ -76,7 +76,7 @@ class UsersPlan(Plan):
         if self.table is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
         price = price_for("within", wanted, lambda epsilon: self._noise(epsilon).width(BETA), "")
-        set_fields(self, asked=describe_asked_users(wanted, price))
+        set_fields(self, asked=describe_target_users(wanted, price))
         return price
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from dpselect.release.accuracy import ONE_ROW, OUTSIDE, Accuracy
 
 if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.noisy_measures import Estimate
-    from dpselect.release.release import Release
     from dpselect.release.statement import Item, Measurement
 
 MEASURES, PRICE = "measures", "epsilon_per_measure"
@@ -66,29 +64,6 @@ def accuracy_of(measures: Sequence[Measure], widths: Sequence[Fraction | None]) 
         said.append(f"The counted {name} of {ONE_ROW} {of}, is between its low and its high{spread}; {OUTSIDE}.")
         numbers.append(wide)
     return Accuracy(tuple(said), {"width_of_measures": tuple(numbers)})
-
-
-def add_intervals(release: Release, measures: Sequence[Measure], widths: Sequence[Fraction | None]) -> Release:
-    """Return the release with the interval of each measure that has a width, and how near its measures are."""
-    items = tuple(
-        replace(item, measures=tuple(map(_with_interval, measures, item.measures, widths))) for item in release.items
-    )
-    return replace(release, items=items, accuracy=release.accuracy + accuracy_of(measures, widths))
-
-
-def _with_interval(measure: Measure, noisy: Measurement, width: Fraction | None) -> Measurement:
-    """Return a sum of whole steps with the ends of its interval; those of a mean depend on its users."""
-    from dpselect.release.statement import Measurement
-
-    if width is None:
-        return noisy
-    exact = round(Fraction(noisy.value) / measure.step) * measure.step
-    ends = [exact - width, exact + width]
-    if Fraction(measure.low) >= 0:  # no user has a total of the other sign
-        ends = [max(Fraction(0), end) for end in ends]
-    elif Fraction(measure.high) <= 0:
-        ends = [min(Fraction(0), end) for end in ends]
-    return Measurement(measure.name, *(number(measure, each) for each in (exact, *ends)))
 
 
 def number(measure: Measure, exact: Fraction) -> int | float:

@@ -9,13 +9,13 @@ from dpselect._ground.domain import Domain, most_items
 from dpselect.errors import ParameterError
 from dpselect.queries.price import price_for
 from dpselect.queries.top.selection import Selection
-from dpselect.release.answers.asked_accuracy import AskedAccuracy, describe_asked_ranking
+from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_ranking
 
 Planned = Callable[[Fraction], Selection]
 """The plan at an epsilon."""
 
 
-def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[AskedAccuracy, Selection]:
+def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[TargetAccuracy, Selection]:
     """The cheapest plan whose items and counts are near: no item has over `wanted` users fewer than the k-th best.
 
     What it says of items and what it says of all counts at once hold with 95 % confidence each.
@@ -48,9 +48,9 @@ def _refuse_what_is_certain(plan: Selection, candidates: int | None) -> None:
         raise ParameterError("k_bar", f"be above k = {k:,} if within is given", plan.k_bar)
 
 
-def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> AskedAccuracy:
+def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> TargetAccuracy:
     """Describe the accuracy that was asked for, before and with the answer."""
-    return describe_asked_ranking(
+    return describe_target_ranking(
         wanted,
         epsilon,
         k=plan.selector.k,

@@ -13,8 +13,9 @@ from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection
 from dpselect.release.accuracy import BETA
+from dpselect.release.answers.measure_intervals import add_intervals
 from dpselect.release.answers.outcome import Outcome
-from dpselect.release.measures import add_intervals, told
+from dpselect.release.measures import told
 from dpselect.release.release import Release
 
 

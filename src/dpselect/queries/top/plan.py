@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
     from dpselect.queries.top.group_bound import ChosenGroups
     from dpselect.queries.top.measures import MeasuredItems
-    from dpselect.release.answers.asked_accuracy import AskedAccuracy
     from dpselect.release.answers.outcome import Outcome
+    from dpselect.release.answers.target_accuracy import TargetAccuracy
 
 ONE_GROUP = "ask of one group after another, with where="
 
@@ -314,7 +314,7 @@ class TopKPlan(Plan):
         if self.asked is not None:
             from dpselect.queries.top.accuracy import asked_of
 
-            set_fields(found, asked=asked_of(self.asked.wanted, self.asked.epsilon, selection))
+            set_fields(found, asked=asked_of(self.asked.target, self.asked.epsilon, selection))
         return found
 
     @property
@@ -368,7 +368,7 @@ class TopKPlan(Plan):
             known = [PEELING] if self.ranked else [PEELING, "canonical-set"]
             names = [LIMITED] if self.domain is None else known
 
-        def named(name: str) -> tuple[AskedAccuracy, Selection]:
+        def named(name: str) -> tuple[TargetAccuracy, Selection]:
             return near_enough(wanted, self.domain, lambda epsilon: self._selected(name, epsilon))
 
         asked, selection = min(map(named, names), key=lambda found: found[0].epsilon)

@@ -132,16 +132,16 @@ class BoundedUnion:
             sizes = {length: stated[length] for length in lengths if isinstance(stated.get(length), int)}
             sizes = sizes if sum(sizes.values()) == len(outcome.items) else {}
         items = outcome.items
-        if self.terms.counts and len(self._levels) > 1:
+        if self.terms.counts:
             items = tuple(map(self._with_level, items, intervals))
         return replace(outcome, items=items, items_by_length=sizes, max_items_per_user=self.max_items_per_user)
 
     def _with_level(self, item: DrawnItem, interval: Interval) -> DrawnItem:
         """Return the item with the first level whose interval it has, or else with the first of all."""
-        if item.score is None:
-            return item
-        fitting = (level for level in self._levels if self.interval(level, item.score) == interval)
-        return item._replace(level=next(fitting, self._levels[0]))
+        fitting = []
+        if item.score is not None and len(self._levels) > 1:
+            fitting = [level for level in self._levels if self.interval(level, item.score) == interval]
+        return item._replace(level=fitting[0] if fitting else self.terms.first)
 
     @property
     def _levels(self) -> range:

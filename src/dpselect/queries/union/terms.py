@@ -27,7 +27,7 @@ from dpselect.queries.union.bound import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES
-from dpselect.release.answers.asked_accuracy import AskedAccuracy, describe_asked_threshold
+from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
 from dpselect.texts.text import Words, level_shares
 
 ONE_ITEM = "truncated-geometric"
@@ -265,7 +265,7 @@ def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any,
 
 
 @lru_cache(maxsize=4)
-def _near_enough(plan: UnionTerms, _popular: str) -> AskedAccuracy:
+def _near_enough(plan: UnionTerms, _popular: str) -> TargetAccuracy:
     """The price that follows from `threshold`. Kept, since some mechanisms take long to make and several are tried."""
     wanted, most = plan.payment.threshold or 1, plan.most
 
@@ -280,7 +280,7 @@ def _near_enough(plan: UnionTerms, _popular: str) -> AskedAccuracy:
     epsilon = price_for("threshold", wanted, miss, "; so is a smaller max_items_per_user")
     mechanism = made(epsilon)
     many = None if most in (None, 1) or looks_at_others(mechanism) else users_for(mechanism, TIMES / 100, most or 1)
-    return describe_asked_threshold(wanted, epsilon, users_of_many=many, items_of_many=most or 1)
+    return describe_target_threshold(wanted, epsilon, users_of_many=many, items_of_many=most or 1)
 
 
 def _digest(popular: tuple[Any, ...]) -> str:
