@@ -49,7 +49,7 @@ def laws_of(query: TopKPlan | ChosenGroups, crowds=Held):
 
     def run(users: Crowd):
         def answer(draws):
-            found = query.bind(crowds(users))(draws, None)
+            found = query.answer(query.bind_draw(crowds(users))(draws, None))
             return found.privacy.parameters["max_groups_per_user"], tuple(item.group for item in found.items)
 
         return law(answer)

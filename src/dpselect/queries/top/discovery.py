@@ -200,9 +200,9 @@ class FoundTop(Selection):
         """Where users' items stay in the engine: it adds up the weights of the union, then users of what was found."""
         if not (self.selector.in_engine or self.scale.gains):
             return None
-        return lambda draws, progress: self._draw_pairs(engine.pairs(progress=progress), draws, progress)
+        return lambda draws, progress: self.draw_pairs(engine.pairs(progress=progress), draws, progress)
 
-    def _draw_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Outcome:
+    def draw_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Outcome:
         """Draw for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
         asked, mechanism = self.selector, self.ready
         if mechanism is None:
