@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpselect.engines.preparation import Prepared
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Fingerprint
-    from dpselect.queries.plan import Plan, Ready
+    from dpselect.queries.plan import BoundPlan, Plan
     from dpselect.questions.payment import Payment
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
@@ -334,7 +334,7 @@ class Dataset(Verbs):
         before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._opened(plan))
-            answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, outline(plan, rows)))
+            answer = _then(_then(plan.bind(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
             asked = {**plan.key, "secure": draws.secure}
@@ -430,7 +430,7 @@ class Dataset(Verbs):
         )
 
 
-def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
+def _then(answer: BoundPlan, told: Callable[[Release], Release]) -> BoundPlan:
     return lambda draws, progress: told(answer(draws, progress))
 
 

@@ -42,7 +42,7 @@ def test_all_noise_comes_from_the_draws() -> None:
 def test_an_answer_is_what_was_planned_of_it(size: int) -> None:
     plan, counts = plan_of("histogram", domain=MANY[:size], epsilon=1), CountGroups.from_items(MANY[:size], [10] * size)
     release = plan.select(counts, SeededDraws(1))
-    assert plan.like(release) == release
+    assert plan.answer(plan.outcome_of(release)) == release
 
 
 def test_all_counts_in_the_order_of_the_domain() -> None:

@@ -146,7 +146,7 @@ def put(args: argparse.Namespace, verb: str, given: dict[str, Any], doing: str, 
 
             tell(args, f"dpselect: {from_gateway.price_of(data, question, price)}")
         else:
-            tell(args, f"dpselect: {data.plan(question, **price).asked.before}")
+            tell(args, f"dpselect: {data.plan(question, **price).asked.price_sentence}")
 
     near = options.given(args, ("within", "threshold"))
     answer(args, ask, doing, of_a_set=of_a_set, before=before if near else None)
