@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpselect.draws import fresh_key
+from dpselect.engines.column_names import refuse_case_twins
 from dpselect.engines.duckdb.dialect import DUCKDB, counted_type, secret
 from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey, together
 from dpselect.engines.duckdb.scans import Counting, missing_column
@@ -67,6 +68,7 @@ class DuckDBDatabase(Database):
             if scan.names and name not in scan.names:
                 raise missing_column(parameter, name, scan)
         self._columns = list(dict.fromkeys([*(name for _, name in asked.named), *self._filtered]))
+        refuse_case_twins(self._columns, asked.named)
         self._types = scan.types(self.workspace, self._columns)
         for name in asked.items:
             item_form(quoted(name), self._types[name])

@@ -16,7 +16,6 @@ from dpselect.engines.duckdb.scans import Scan, Select
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
 from dpselect.engines.sources.text_lines import Header, blocks
-from dpselect.errors import SourceError
 
 _ONCE = "current_connection_id() IS NOT NULL"
 _LINE_FEED = r"\n"
@@ -58,8 +57,6 @@ class JsonScan(Scan):
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
-        if len({column.lower() for column in columns}) < len(columns):
-            raise SourceError("where", "spell a column as in user and item", "names that differ only in letter case")
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager
