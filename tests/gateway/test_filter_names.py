@@ -108,7 +108,7 @@ def test_two_open_columns_are_two(lines):
         assert said in sent.json()["detail"]
 
 
-LISTS = {"year": None, "Größe": None, "date": None, 'a "b"': None, "T": ("x",)}
+LISTS = {"year": None, "Größe": None, "date": None, 'a "b"': None, "T": ("x",), "distinct": None}
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,7 @@ LISTS = {"year": None, "Größe": None, "date": None, 'a "b"': None, "T": ("x",)
         ('"A ""B""" = \'"A ""B"""\'', '"a ""b""" = \'"A ""B"""\''),
         ("CASE YEAR WHEN 1 THEN Year = 2 ELSE year = 3 END", "CASE year WHEN 1 THEN year = 2 ELSE year = 3 END"),
         ("t = 'x' AND NOT t IN ('x')", "\"T\" = 'x' AND NOT \"T\" IN ('x')"),
+        ("lower(\"DISTINCT\") = 'a'", "lower(\"distinct\") = 'a'"),
         ("Year BETWEEN YEAR AND year + 1 AND YEAR IS TRUE", "year BETWEEN year AND year + 1 AND year IS TRUE"),
     ],
 )

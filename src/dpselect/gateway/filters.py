@@ -21,7 +21,7 @@ from dpselect.gateway.settings.values import Scalar
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 RESERVED = frozenset(
     "and or not in between like ilike is case when then else end escape collate select from exists with any all over "
-    "filter true false null date timestamp cast try_cast extract interval".split()
+    "filter true false null date timestamp cast try_cast extract interval distinct".split()
 )
 _LOGIC = ("AND", "OR", "NOT")
 _EQUAL = ("=", "<>", "IN")
