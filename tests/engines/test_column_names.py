@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.engines.column_names import case_twins, lower_ascii, match_columns
 from dpselect.engines.duckdb.workspace import quoted
+from dpselect.engines.filters.column_names import case_twins, lower_ascii, match_columns
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError, SourceError
 from tests.engines.test_conformance import pairs

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpselect._ground.parameters import near
-from dpselect.engines.column_names import EXACTLY, LONGEST, ambiguous, match_columns
 from dpselect.engines.filters import cost, grammar
 from dpselect.engines.filters.canonical import canonical
+from dpselect.engines.filters.column_names import EXACTLY, LONGEST, ambiguous, match_columns
 from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling

@@ -12,8 +12,8 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from dpselect._ground.parameters import near
-from dpselect.engines.column_names import EXACTLY, LONGEST, ambiguous, match_columns
 from dpselect.engines.filters import grammar
+from dpselect.engines.filters.column_names import EXACTLY, LONGEST, ambiguous, match_columns
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, name_nodes, names, quotes
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings.values import Scalar

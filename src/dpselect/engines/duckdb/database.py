@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpselect.draws import fresh_key
-from dpselect.engines.column_names import refuse_case_twins
 from dpselect.engines.duckdb.dialect import DUCKDB, counted_type, secret
 from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey, together
 from dpselect.engines.duckdb.scans import Counting, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, filter_form, filter_type, item_form, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.sql.database import Asked, Database, Names
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, int64
 from dpselect.engines.values import MARK

@@ -10,10 +10,10 @@ import glob
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from dpselect.engines.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.files import Files
 from dpselect.errors import DataError, SourceError
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from dpselect.engines.column_names import LONGEST
 from dpselect.engines.duckdb.files import parquet_rows
 from dpselect.engines.duckdb.lines import JsonScan, json_values
 from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.filters.column_names import LONGEST
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.text_faults import Fault, csv_judge, faults, json_judge
 from dpselect.engines.sources.text_lines import UNREADABLE, header

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import duckdb
 
-from dpselect.engines.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.duckdb.scans import Scan, Select
 from dpselect.engines.duckdb.types import kind, short_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
+from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.errors import DataError
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NoReturn
 
-from dpselect.engines.column_names import LONGEST
+from dpselect.engines.filters.column_names import LONGEST
 from dpselect.errors import ParameterError
 
 Plain = str | bool | int | float | Decimal | datetime.date | datetime.datetime | None

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect._ground.parameters import near
-from dpselect.engines.column_names import refuse_case_twins
+from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.database import Asked
