@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -334,6 +335,7 @@ class Dataset(Verbs):
         before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._opened(plan))
+            rows = replace(rows, keys=engine.undeclared)
             answer = _then(_then(plan.bind(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)

@@ -126,8 +126,14 @@ def test_columns_are_those_of_the_table():
     assert found.needs(["big", "text", "small", "more"]) == ["text", "text", "small", "big"]
     with pytest.raises(ParameterError, match=r"where must use columns of the source, got 'big'"):
         found.needs(["text", "small"])
-    with pytest.raises(ParameterError, match=r"differ by more than case, got 'TEXT', which may be 'Text' or 'text'"):
+    with pytest.raises(ParameterError, match=r"exactly .* got 'TEXT', which may be 'Text' or 'text'"):
         found.needs(["Text", "text", "small", "big"])
+    assert parse("text = small AND Text = big").needs(["Text", "text", "SMALL", "big"]) == [
+        "text",
+        "SMALL",
+        "Text",
+        "big",
+    ]
     with pytest.raises(ParameterError, match="did you mean text"):
         parse("texd = 'a'").needs(["text"])
 

@@ -215,5 +215,5 @@ def test_names_that_differ_in_case_only():
         frame = pd.DataFrame({"User": [1, 2], "user": [3, 3], "item": ["a", "a"]})
     with DuckDBEngine(frame, user="User", item="item", key=b"k") as engine:
         assert pairs(engine.top(1)) == [("a", 2)]
-    with DuckDBEngine(frame, user="user_1", item="item", where="user_1 = 3", key=b"k") as engine:
+    with DuckDBEngine(frame, user="user", item="item", where="user = 3", key=b"k") as engine:
         assert pairs(engine.top(1)) == [("a", 1)]

@@ -69,6 +69,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def undeclared(self) -> tuple[str, ...]:
+        """The columns that were asked of a source that declares none: keys of JSON lines, which may be in no line."""
+        ...
+
+    @property
     def condition(self) -> str | None:
         """The canonical text of the filter, with the declared types of its columns; None where all rows count."""
         ...

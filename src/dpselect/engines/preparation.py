@@ -172,8 +172,9 @@ def rules_of(user: object, item: object, keep: object, weight: object, **more: A
                 raise ParameterError(parameter, must, came(name))
             seen[name.lower()] = parameter
     time = more.get("time")
-    if time is not None and seen.get(time.lower(), "keep") != "keep":
-        raise ParameterError("time", f"be another column than {seen[time.lower()]}", came(time))
+    role = None if time is None else seen.get(time.lower())
+    if role is not None and not (role == "keep" and time in given["keep"]):
+        raise ParameterError("time", f"be another column than {role}", came(time))
     return Rules(**given, **more)
 
 

@@ -78,9 +78,9 @@ class AskedQuestion:
         data = self.settings
         rows = [data.user, data.table, data.split, data.time, data.period, data.timezone]
         body = self.body
-        if self.where is not None:  # what it means, however it is spelt
+        if self.where is not None:  # what it means, however it is written; its columns have one spelling each
             parsed = row_filter.parse(self.where)
-            body["where"] = canonical(parsed.tree, {name: (name.lower(), "") for name in parsed.columns})
+            body["where"] = canonical(parsed.tree, {name: (name, "") for name in parsed.columns})
         text = json.dumps([body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -138,7 +138,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     if where is not None:
         if not isinstance(where, str):
             raise ParameterError("where", "be a text, a condition on one row", came(where))
-        filters.check(where, settings.filters)
+        where = filters.resolve(where, settings.filters)
     _fill(verb, given, item, settings)
     _check_sizes(given, settings)
     during = _during(when, settings)

@@ -54,7 +54,7 @@ def test_a_filter_beyond_a_limit_is_refused_before_a_source_is_opened(where, say
         return
     for ask in (
         lambda: parse(where),
-        lambda: filters.check(where, {"n": None, "t": None}),
+        lambda: filters.resolve(where, {"n": None, "t": None}),
         lambda: DuckDBEngine(tmp_path / "nowhere.csv", user="u", item="i", where=where, key=b"k"),
     ):
         with pytest.raises(ParameterError, match=f"^where must have at most {says}\nhint: .*a view as the source"):

@@ -17,6 +17,7 @@ import pytest
 from dpselect._ground.domain import Listed
 from dpselect.engines.duckdb.domain import keep_domain
 from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.registry import open_engine
 from dpselect.engines.spark import source as spark_source
 from dpselect.engines.spark.database import SparkDatabase
 from dpselect.engines.spark.dialect import SPARK, literal, secret
@@ -24,6 +25,7 @@ from dpselect.engines.sql.database import Asked
 from dpselect.errors import DataError, ParameterError
 from tests import spark as local_spark
 from tests.engines.sources import AWKWARD, counts
+from tests.engines.test_conformance import pairs
 
 # Together more than a minute; tables cannot be listed where Spark compiles nothing.
 pytestmark = pytest.mark.usefixtures("as_spark_comes")
@@ -395,6 +397,30 @@ def test_names_of_columns(another):
         opened(frame.toDF("user", "item", "c", "item"))
     with pytest.raises(ParameterError, match="rename the column"):
         opened(frame.toDF("user", "${env:HOME}", "c", "d"), item="${env:HOME}")
+
+
+@pytest.mark.parametrize("case_is_seen", [True, False])
+def test_filters_name_columns_that_differ_in_letter_case(spark, another, case_is_seen):
+    """Each is read for itself, and a filter names it exactly, whatever Spark takes for one name."""
+    session = another if case_is_seen else spark
+    columns = "user string, item string, Country string, country string"
+    frame = session.createDataFrame([(f"u{n}", "a", "BIG", "small") for n in range(30)], columns)
+    for item, where, expected in (
+        ("Country", None, [("BIG", 30)]),
+        ("country", None, [("small", 30)]),
+        ("item", "Country = 'BIG'", [("a", 30)]),
+        ("item", "country = 'small' AND ITEM = 'a'", [("a", 30)]),
+        ("item", "country = 'BIG'", []),
+    ):
+        with open_engine(frame, user="user", item=item, where=where, key=b"k") as engine:
+            assert pairs(engine.top(5)) == expected
+    for item, where, message in (
+        ("item", "COUNTRY = 'small'", r"exactly .* got 'COUNTRY', which may be 'Country' or 'country'"),
+        ("country", "Country = 'BIG'", "where must name columns that differ by more than letter case"),
+        ("item", "Country = 'BIG' AND country = 'small'", "where must name columns that differ by more than"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            open_engine(frame, user="user", item=item, where=where, key=b"k")
 
 
 def test_tables_of_a_catalogue(spark):

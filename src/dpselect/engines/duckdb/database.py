@@ -19,6 +19,7 @@ from dpselect.engines.duckdb.scans import Counting, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, filter_form, filter_type, item_form, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.sql.database import Asked, Database, Names
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, int64
 from dpselect.engines.values import MARK
@@ -67,6 +68,8 @@ class DuckDBDatabase(Database):
             if scan.names and name not in scan.names:
                 raise missing_column(parameter, name, scan)
         self._columns = list(dict.fromkeys([*(name for _, name in asked.named), *self._filtered]))
+        refuse_case_twins(self._columns, asked.named)
+        self.undeclared: tuple[str, ...] = () if scan.names else tuple(self._columns)
         self._types = scan.types(self.workspace, self._columns)
         for name in asked.items:
             item_form(quoted(name), self._types[name])
@@ -237,7 +240,7 @@ class DuckDBDatabase(Database):
 
     def findings(self, counted: str) -> Iterator[str]:
         """What the owner of the rows should know of them, and of those that count. Nothing of it is private."""
-        from dpselect.engines.duckdb.inspect import row_findings
+        from dpselect.engines.duckdb.inspect import key_findings, row_findings
 
         asked, conditions = self._asked, dict[str, str]()
         if self._scan.user_code is None:  # rows of prepared data have one
@@ -248,7 +251,9 @@ class DuckDBDatabase(Database):
         def select(source: str) -> str:
             return f"SELECT * FROM {counted.replace(self.source, f'({self.select(source)})')}"
 
-        return row_findings(self.workspace, self._scan.each(), self._columns, select, conditions)
+        if self.undeclared:
+            yield from key_findings(self.workspace, self._scan, self.undeclared)
+        yield from row_findings(self.workspace, self._scan.each(), self._columns, select, conditions)
 
     def _raw(self, columns: Sequence[str]) -> str:
         """The SQL condition that a user or an item is there, of columns as the source has them."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.files import Files
 from dpselect.errors import DataError, SourceError
 
@@ -58,6 +59,7 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
     if not types and files.paths:
         shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
         raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or another kind of file")
+    _refuse_renamed(workspace, types, files)
     forms = _forms(types, files)
 
     def selected(columns: Sequence[str]) -> str:
@@ -68,6 +70,30 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
         return f"(SELECT {', '.join(f'{forms[c]} AS {quoted(c)}' for c in columns)} FROM {rows})"
 
     return SqlScan(tuple(forms), selected, fixed=True)
+
+
+def _refuse_renamed(workspace: Workspace, types: Mapping[str, str], files: Files) -> None:
+    """Refuse files of which DuckDB renames columns, because they differ from others only in letter case.
+
+    It adds _1 to the second of them, so no footer is read where no column looks like that.
+    """
+    known = {lower_ascii(name) for name in types}
+    parts = (name.rpartition("_") for name in types)
+    if any(lower_ascii(name) in known and number.isdecimal() for name, _, number in parts):
+        for path in files.paths:
+            hint = "rename one of them, or write the file again without it"
+            refuse_twins_of_source(_top_names(workspace, path), f" in {path}", hint)
+
+
+def _top_names(workspace: Workspace, path: str) -> list[str]:
+    """Return the columns of a Parquet file by its footer, without the fields inside of them."""
+    rows = workspace.fetch(f"SELECT name, num_children FROM parquet_schema({literal(glob.escape(path))})")
+    columns, fields_ahead = list[str](), 0
+    for name, children in rows[1:]:  # the first is the file itself; fields stand behind what they are in
+        if fields_ahead == 0:
+            columns.append(str(name))
+        fields_ahead += (children or 0) - (fields_ahead > 0)
+    return columns
 
 
 def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:
@@ -136,11 +162,12 @@ def _quoted_csv(headers: Mapping[str, Header], columns: Sequence[str]) -> str:
 
 
 def _quoted_part(paths: Sequence[str], first: Header, columns: Sequence[str]) -> str:
-    texts = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in first.names)
+    texts = ", ".join(f"c{place}: 'VARCHAR'" for place in range(len(first.names)))  # names may differ only in case
     form = (
         f"header = true, auto_detect = false, columns = {{{texts}}}, delim = {literal(first.delimiter)}, "
         "quote = '\"', escape = '\"', allow_quoted_nulls = false, compression = 'auto', "
         "ignore_errors = true, strict_mode = false, parallel = false"
     )
-    values = ", ".join(f"{short_form(quoted(column), 'VARCHAR')} AS {quoted(column)}" for column in columns)
+    places = {column: f"c{first.names.index(column)}" for column in columns}
+    values = ", ".join(f"{short_form(place, 'VARCHAR')} AS {quoted(column)}" for column, place in places.items())
     return f"SELECT {values} FROM read_csv({_paths(paths)}, {form})"

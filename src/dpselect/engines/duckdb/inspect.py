@@ -9,15 +9,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from dpselect.engines.duckdb.files import parquet_rows
-from dpselect.engines.duckdb.lines import json_values
+from dpselect.engines.duckdb.lines import JsonScan, json_values
 from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.filters.column_names import LONGEST
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.text_faults import Fault, csv_judge, faults, json_judge
 from dpselect.engines.sources.text_lines import UNREADABLE, header
 from dpselect.errors import DataError
 
 _SHOWN = 5  # line numbers of each fault
+_KEYS = 20  # of JSON lines, where one that was asked for is in none
 SHARES = (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 
 
@@ -96,6 +98,21 @@ def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
     ((times, first),) = workspace.fetch(sql)
     found = f"{times:,} texts of column {name} that are not UTF-8 (the first in row {first + 1})"
     yield f"{path}: read with ? instead of invalid bytes: {found}"
+
+
+def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Iterator[str]:
+    """Say in how many lines each key is that was asked of JSON lines, and which there are where one is in none."""
+    counted = ", ".join(f"count({quoted(key)})" for key in keys)
+    with scan.rows(workspace, keys, lambda source: f"SELECT * FROM {source}") as source:
+        ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counted} FROM {source}")
+    for key, number in zip(keys, numbers, strict=True):
+        if number:
+            yield f"key {key!r}: a value in {number:,} of {lines:,} lines"
+        else:
+            yield f"NO LINE has a value under the key {key!r}: questions that use it are charged for empty answers"
+    if not all(numbers) and isinstance(scan, JsonScan):
+        known = ", ".join(f"{str(key)[:LONGEST]!r} ({times:,})" for key, times in scan.key_counts(workspace, _KEYS))
+        yield f"keys that lines have: {known or 'none'}; keys inside of others (a.b) are not read"
 
 
 def row_findings(

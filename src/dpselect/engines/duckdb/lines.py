@@ -13,13 +13,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from dpselect.engines.duckdb.scans import Scan, Select
-from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
 from dpselect.engines.sources.text_lines import Header, blocks
-from dpselect.errors import SourceError
 
 _ONCE = "current_connection_id() IS NOT NULL"
 _LINE_FEED = r"\n"
+_RECORD = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
+"""Is a line an object? A list would have its places for columns."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,6 @@ class JsonScan(Scan):
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
-        if len({column.lower() for column in columns}) < len(columns):
-            raise SourceError("where", "spell a column as in user and item", "names that differ only in letter case")
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager
@@ -68,6 +67,14 @@ class JsonScan(Scan):
         with _lines(workspace, self.paths, None) as lines:
             values = ", ".join(f"v[{place}] AS {quoted(name)}" for place, name in enumerate(columns, 1))
             yield f"({select(f'(SELECT {values} FROM {json_values(lines, columns)})')})"
+
+    def key_counts(self, workspace: Workspace, limit: int) -> list[Row]:
+        """Return the keys that most lines have, and how often they are there. It is for the owner of the data."""
+        with _lines(workspace, self.paths, None) as lines:
+            keys = f"SELECT unnest(CASE WHEN {_RECORD} THEN TRY(json_keys(line)) END) AS key FROM {lines}"
+            return workspace.fetch(
+                f"SELECT key, count(*) FROM ({keys}) GROUP BY key ORDER BY count(*) DESC, key LIMIT {limit}"
+            )
 
 
 def csv_rows(lines: str, header: Header, columns: Sequence[str]) -> str:
@@ -107,9 +114,7 @@ def csv_rows(lines: str, header: Header, columns: Sequence[str]) -> str:
 def json_values(lines: str, columns: Sequence[str]) -> str:
     """The values of some columns as one list v, which is missing where a line is no object."""
     keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
-    # A list would have its places for columns.
-    record = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
-    found = f"CASE WHEN {_ONCE} AND {record} THEN TRY(json_extract_string(line, [{keys}])) END"
+    found = f"CASE WHEN {_ONCE} AND {_RECORD} THEN TRY(json_extract_string(line, [{keys}])) END"
     return f"(SELECT {found} AS v FROM {lines})"
 
 

@@ -122,13 +122,13 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """The names, told apart as DuckDB does, which does not see letter case: the second `a` becomes `a_1`."""
+    """Return the names, each once: the second `a` becomes `a_1`. Letter case makes another name."""
     taken: set[str] = set()
     found = []
     for position, name in enumerate(names):
         base = name or f"column{position}"
         ways = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
-        fresh = next(way for way in ways if way.lower() not in taken)
-        taken.add(fresh.lower())
+        fresh = next(way for way in ways if way not in taken)
+        taken.add(fresh)
         found.append(fresh)
     return found

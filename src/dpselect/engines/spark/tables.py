@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect._ground.keys import said
 from dpselect._ground.parameters import near
+from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.database import Asked
@@ -37,9 +37,7 @@ def columns_of(work: SparkWork, frame: DataFrame, asked: Asked) -> dict[str, Sql
     for name in others:
         _refuse_double("where", name, names)
     every = list(dict.fromkeys([*ours, *others]))
-    if len({name.lower() for name in every}) < len(every):
-        must = "name columns that differ in more than letter case"
-        raise SourceError("item", must, said(asked.item), "rename one of them")
+    refuse_case_twins(every, asked.named, str.lower)
     return {name: spark_type(fields[names.index(name)]) for name in every}
 
 

@@ -76,6 +76,8 @@ class Database(ABC):
     """The types of the columns that were asked for when it was opened, as they are counted."""
     fixed: bool = False
     """Does the source alone decide what it says? Nobody can tell whether a table has changed."""
+    undeclared: tuple[str, ...] = ()
+    """The columns that were asked for, where the source declares none."""
     state: str | None = None
     """What names the state of its rows, where there is a name for each."""
     holds: bool = False

@@ -116,6 +116,11 @@ class SqlEngine(QuestionsByGroup):
         return self._database.fixed
 
     @property
+    def undeclared(self) -> tuple[str, ...]:
+        """The columns that were asked of a source that declares none."""
+        return self._database.undeclared
+
+    @property
     def condition(self) -> str | None:
         """The canonical text of the filter, with the declared types of its columns."""
         return None if self._condition is None else self._condition.canonical(self._database.filtered)
