@@ -214,9 +214,9 @@ def test_types_that_have_two_forms_of_a_value_are_refused(new_database, what):
     run(address, f"CREATE TABLE raw (u int, c {sql_type})", "CREATE VIEW t AS SELECT u, c FROM raw WHERE u > 0")
     said = rf"got column 'c' of type ([\w]+[.])?{re.escape(name)}"
     asked = [{"user": "u", "item": "c"}, {"user": "c", "item": "u"}, {"user": "u", "item": "u", "by": ("c",)}]
-    for table, names in itertools.product(("raw", "t"), asked):
+    for source, names in itertools.product(("raw", "t"), asked):
         with pytest.raises(ParameterError, match=said) as caught:
-            engine(address, table=table, **names)
+            engine(address, table=source, **names)
         assert hint in str(caught.value.hint)
 
 

@@ -55,7 +55,7 @@ _LINES: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 _KINDS = MappingProxyType(
     {
-        "large_list": "list", "large_list_view": "list_view", "fixed_size_list": "list",
+        "large_list": "list", "fixed_size_list": "list",
         "List": "list", "Array": "list", "Struct": "struct", "Duration": "duration", "Int128": "int128",
         "UInt128": "int128", "TimeDelta64DType": "duration", "PeriodDtype": "period", "IntervalDtype": "interval",
         "Complex64DType": "complex", "Complex128DType": "complex", "CLongDoubleDType": "complex",
