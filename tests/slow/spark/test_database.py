@@ -210,7 +210,7 @@ def test_a_collation_is_refused_and_the_hint_works(another, collation):
         line = str(caught.value.hint).partition(": ")[2]
         made = eval(line, {"frame": frame, "expr": expr})
         database = opened(made, user="n", item="a c")
-        assert counted(database) == [("a", 1)]
+        assert counted(database, user="n", item="a c") == [("a", 1)]
         database.close()
 
 
