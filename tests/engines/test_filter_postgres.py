@@ -53,7 +53,7 @@ def test_numbers_and_moments_that_only_postgres_has(new_database):
         for place in range(len(NUMERIC)):
             row = [place, *(column[place] if place < len(column) else None for column in values.values())]
             connection.execute("INSERT INTO t VALUES (%s, %s, %s, %s)", row)
-    types = {"x": pg_type("c", "numeric", "b", -1), "money": pg_type("numeric", "b", (10 << 16) + 6)}
+    types = {"x": pg_type("c", "numeric", "b", -1), "money": pg_type("c", "numeric", "b", (10 << 16) + 6)}
     types["at"] = pg_type("c", "timestamptz", "b", -1)
     workspace = PostgresWorkspace(address)
     schema = next(one for one in workspace.path if not one.startswith("pg_"))

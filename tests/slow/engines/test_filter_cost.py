@@ -258,7 +258,7 @@ def test_long_texts_are_missing_on_postgres(new_database):
             rows = connection.execute(f"SELECT t, {sql} FROM t".replace("%%", "%").encode()).fetchall()
             return [(row[0], row[1:]) for row in rows]
 
-    missing(POSTGRES, {"t": pg_type("c", "text", "b", -1), "n": pg_type("int8", "b", -1)}, pg_quoted, ask)
+    missing(POSTGRES, {"t": pg_type("c", "text", "b", -1), "n": pg_type("c", "int8", "b", -1)}, pg_quoted, ask)
 
 
 @pytest.mark.parametrize("engine", [DUCKDB, POSTGRES, SPARK])
