@@ -51,7 +51,10 @@ PG_NAMES = {
 }  # fmt: skip
 PG_TYPES = {
     name: pg_type(
-        PG_NAMES[sql_type].partition("(")[0], "b", {"10": (10 << 16) + 6, "38": (38 << 16) + 8}.get(sql_type[8:10], -1)
+        "c",
+        PG_NAMES[sql_type].partition("(")[0],
+        "b",
+        {"10": (10 << 16) + 6, "38": (38 << 16) + 8}.get(sql_type[8:10], -1),
     )
     for name, (sql_type, _) in COLUMNS.items()
 }

@@ -6,11 +6,11 @@ import datetime
 import importlib
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.columns import has_one_type
 from dpselect._ground.domain import UNSEEN
 from dpselect._ground.parameters import rounded_up, shown
 from dpselect.errors import install_hint
@@ -56,18 +56,16 @@ def scalar(value: object) -> object:
 
 
 def column(values: Sequence[object]) -> list[object]:
-    """Values for one column of a frame: as they are where they share a type, else as text."""
+    """Values for one column of a frame or a file: as they are where one type holds them all exactly, else as text.
+
+    Different values stay different: where two have one text, each is written as Python writes it.
+    """
     cells = [scalar(value) for value in values]
-    kinds = {type(cell) for cell in cells if cell is not None}
-    native = (bool, int, float, str, bytes, Decimal, datetime.datetime, datetime.date, datetime.time)
-    if len(kinds) <= 1 and all(kind in native and _fits(kind, cells) for kind in kinds):
+    if has_one_type(cells):
         return cells
-    return [None if cell is None else text(cell) for cell in cells]
-
-
-def _fits(kind: type, cells: Sequence[object]) -> bool:
-    """Frames hold 64-bit integers."""
-    return kind is not int or all(-(2**63) <= cell < 2**63 for cell in cells if isinstance(cell, int))
+    texts = [None if cell is None else text(cell) for cell in cells]
+    alike = len(set(texts)) < len(set(map(repr, cells)))
+    return [None if cell is None else repr(cell) for cell in cells] if alike else [*texts]
 
 
 def text(value: object) -> str:

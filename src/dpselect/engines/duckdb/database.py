@@ -244,8 +244,11 @@ class DuckDBDatabase(Database):
 
         asked, conditions = self._asked, dict[str, str]()
         if self._scan.user_code is None:  # rows of prepared data have one
-            conditions["without a user"] = self._raw(asked.users)
-        conditions |= {"without an item": self._raw(asked.items), "that where leaves out": self._where or "true"}
+            conditions["without a user"] = self._raw(asked.users).present
+        conditions |= {
+            "without an item": self._raw(asked.items).nameable,
+            "that where leaves out": self._where or "true",
+        }
         conditions |= {} if asked.periods is None else {"in none of the periods": self.time(asked.periods).all}
 
         def select(source: str) -> str:
@@ -255,9 +258,9 @@ class DuckDBDatabase(Database):
             yield from key_findings(self.workspace, self._scan, self.undeclared)
         yield from row_findings(self.workspace, self._scan.each(), self._columns, select, conditions)
 
-    def _raw(self, columns: Sequence[str]) -> str:
-        """The SQL condition that a user or an item is there, of columns as the source has them."""
-        return DuckDBKey(tuple(map(quoted, columns)), tuple(self._types[name] for name in columns)).present
+    def _raw(self, columns: Sequence[str]) -> DuckDBKey:
+        """A user or an item of columns as the source has them."""
+        return DuckDBKey(tuple(map(quoted, columns)), tuple(self._types[name] for name in columns))
 
     @property
     def _where(self) -> str | None:

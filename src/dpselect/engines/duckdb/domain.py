@@ -13,6 +13,7 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.objects import Texts, written
+from dpselect.engines.values import INFINITY, LESS_INFINITY
 from dpselect.errors import DataError, ParameterError
 
 _NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
@@ -88,8 +89,9 @@ def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -
 def written_all(items: list[object]) -> Texts:
     """Public values in the form that those of a column without a declared type have; each must have one."""
     forms = written(items)
-    if any(form is None for form in forms):
-        raise ParameterError("domain", "hold values that a column can hold", "NaN, or text that is not Unicode")
+    if any(form in (None, INFINITY, LESS_INFINITY) for form in forms):
+        came = "NaN, an infinity, or text that is not Unicode"
+        raise ParameterError("domain", "hold values that a column can hold", came)
     return forms
 
 

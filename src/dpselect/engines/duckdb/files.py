@@ -14,6 +14,7 @@ from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
+from dpselect.engines.sources.encrypted_parquet import encrypted_columns
 from dpselect.engines.sources.files import Files
 from dpselect.errors import DataError, SourceError
 
@@ -53,6 +54,7 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
     rows = parquet_rows(files.paths, folders=None if files.parts is None else bool(files.parts))
     if not files.paths:  # of a table, which has no row now
         rows = "(SELECT 1 LIMIT 0)"
+    encrypted = _encrypted(files.paths)
     types: dict[str, str] = {}
     with contextlib.suppress(DataError):
         types = described(workspace, f"SELECT * FROM {rows}") if files.paths else {}
@@ -64,6 +66,9 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
 
     def selected(columns: Sequence[str]) -> str:
         for column in columns:
+            if column in encrypted:
+                hint = f"column {column!r} has a key: {_DECRYPT}"
+                raise SourceError("source", "be Parquet files that are not encrypted", encrypted[column], hint)
             if types.get(column) == "JSON":  # the reader looks at every value, and fails for one
                 hint = "write the file again with that column as text"
                 raise DataError(f"column {column!r} is JSON in Parquet, where one bad value stops all reading", hint)
@@ -94,6 +99,20 @@ def _top_names(workspace: Workspace, path: str) -> list[str]:
             columns.append(str(name))
         fields_ahead += (children or 0) - (fields_ahead > 0)
     return columns
+
+
+_DECRYPT = "read the file with its keys, as PyArrow does, and give the table"
+
+
+def _encrypted(paths: Sequence[str]) -> Mapping[str, str]:
+    """The encrypted columns, and for each a file in which it is; a file of which nothing can be read is refused."""
+    found: dict[str, str] = {}
+    for path in paths:
+        columns = encrypted_columns(path)
+        if columns is None:
+            raise SourceError("source", "be Parquet files that are not encrypted", path, _DECRYPT)
+        found |= dict.fromkeys(columns, path)
+    return found
 
 
 def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:

@@ -154,23 +154,27 @@ def user_form(expression: str, sql_type: str) -> str:
 
 
 def present(expression: str, sql_type: str) -> str:
-    """The SQL condition that a user or an item is there; NaN is null, as it is for pandas."""
-    name = kind(sql_type)
+    """The SQL condition that a user or a number is there; NaN is null, as it is for pandas."""
     # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
-    missing = f" AND NOT isnan({expression})" if name in FLOATS else ""
-    return f"{expression} IS NOT NULL{missing}"
-
-
-def nameable(expression: str, sql_type: str) -> str:
-    """The SQL condition that an item is there and can be named: within the years that Python has, and its digits."""
-    name = kind(sql_type)
-    if name in _YEARS:
-        first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
-        return f"{expression} BETWEEN {first} AND {last}"
-    if name == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
+    if kind(sql_type) in FLOATS:
+        return f"{expression} IS NOT NULL AND NOT isnan({expression})"
+    if kind(sql_type) == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
         digits, places = map(int, re.findall(r"\d+", sql_type))
         most = f"'{Decimal(10**digits - 1).scaleb(-places, Context(prec=digits)):f}'::{sql_type}"
         return f"{expression} BETWEEN -{most} AND {most}"
+    return f"{expression} IS NOT NULL"
+
+
+def nameable(expression: str, sql_type: str) -> str:
+    """The SQL condition that an item is there and can be named: no infinity, and within the years that Python has."""
+    name = kind(sql_type)
+    if name in FLOATS:  # NaN and null are not finite either
+        return f"isfinite({expression})"
+    if name == OBJECT:
+        return f"{expression} NOT IN ({', '.join(map(literal, _ENDS))})"
+    if name in _YEARS:
+        first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
+        return f"{expression} BETWEEN {first} AND {last}"
     return present(expression, sql_type)
 
 

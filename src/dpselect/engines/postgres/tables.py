@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpselect._ground.parameters import near
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted, short
+from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.database import Asked
 from dpselect.engines.sql.port import Row, SqlType
 from dpselect.errors import SourceError
@@ -17,8 +18,8 @@ WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND left(n.nspname, 3) <> 'pg_' AND
 ORDER BY 2, 3
 """
 _COLUMNS = """
-SELECT a.attname::text, a.atttypid::int8, a.atttypmod
-FROM pg_catalog.pg_attribute a
+SELECT a.attname::text, a.atttypid::int8, a.atttypmod, c.collname::text, c.collisdeterministic
+FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
 WHERE a.attrelid = %(table)s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
 _TYPE = """
@@ -35,8 +36,9 @@ def columns_of(workspace: PostgresWorkspace, table: str | None, asked: Asked) ->
     for parameter, column in asked.named:
         if column not in found:
             raise SourceError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
+    named = {name for _, name in asked.named}
     types = {
-        column: _type(workspace, found[column])
+        column: _type(workspace, found[column], compared=column in named)
         for column in (*(name for _, name in asked.named), *asked.filtered(tuple(found)))
     }
     # No row is read by this, but whoever may not read any is told so now.
@@ -67,11 +69,23 @@ def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:
     return oid, f"{quoted(schema)}.{quoted(name)}"
 
 
-def _type(workspace: PostgresWorkspace, column: Row) -> SqlType:
-    """The type of a column; a domain over a type is that type."""
-    oid, modifier = column[1], column[2]
+def _type(workspace: PostgresWorkspace, column: Row, *, compared: bool) -> SqlType:
+    """The type of a column; a domain over a type is that type.
+
+    Where the server takes values for equal that have several texts, who a user is would be one thing there and another
+    here, so such columns are refused. A filter alone may name a jsonb column, of which it knows IS NULL only.
+    """
+    name, oid, modifier, collation, deterministic = column
+    if deterministic is False:
+        hint = f'read what it compares in a view, such as SELECT lower("{name}" COLLATE "C") AS "{name}", ...'
+        raise refused_type(name, f"text with the nondeterministic collation {collation}", hint)
     while True:
-        name, kind, base, inner = workspace.fetch(_TYPE, {"type": oid})[0]
-        if kind != "d":
-            return pg_type(name, kind, modifier)
-        oid, modifier = base, inner
+        type_name, kind, base, inner = workspace.fetch(_TYPE, {"type": oid})[0]
+        if kind == "d":
+            oid, modifier = base, inner
+        elif type_name == "jsonb" and compared:
+            part = f"\"{name}\" ->> 'id'"
+            hint = f"read a part of it in a view: text as {part}, a number as ({part})::numeric"
+            raise refused_type(name, "jsonb, in which 1.0 and 1.00 are equal", hint)
+        else:
+            return pg_type(name, type_name, kind, modifier)

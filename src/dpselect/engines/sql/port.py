@@ -30,7 +30,7 @@ class SqlType:
     counted: str  # the type of that form, as the database calls it
     duckdb: str | None  # the type that DuckDB has for it, None where it has no exact one
     present: str = "{} IS NOT NULL"
-    nameable: str | None = None  # the same of an item, where Python has no value for all that is present
+    nameable: str | None = None  # the same of an item: infinities, and what Python has no value for, name none
     number: str | None = None  # the SQL of the one form as a double, NULL where text is no number; None: no numbers
     named: str = "i"  # the SQL of what `label` takes
     label: Callable[[Any], object] = lambda value: value
