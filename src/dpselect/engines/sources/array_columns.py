@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.engines.sources.objects import texts, written
+from dpselect.engines.values import cast_hint
 from dpselect.errors import DataError
 
 Array = npt.NDArray[Any]
-HINT = "cast it to text or to a number in the source"
 _UNITS = ("s", "ms", "us", "ns")
 
 
@@ -54,7 +54,7 @@ def _column(values: Any, *, empty: bool) -> tuple[Array, bool]:
     if kind in "UT":
         return texts(array.tolist()), False
     if kind not in "biufM":
-        raise DataError(f"an array of type {array.dtype.name} cannot be read", HINT)
+        raise DataError(f"an array of type {array.dtype.name} cannot be read", cast_hint(array.dtype.name))
     return _moments(array_of(array)) if kind == "M" else array_of(array), False
 
 

@@ -10,7 +10,7 @@ import sys
 from decimal import Decimal
 from typing import Any
 
-from dpselect.engines.sources.array_columns import HINT
+from dpselect.engines.values import cast_hint
 from dpselect.errors import DataError
 
 _PLAIN = (
@@ -46,7 +46,7 @@ def readable(column: Any, name: str) -> Any:
         return column
     if str(sort) in _VIEWS:
         return column
-    raise DataError(f"column {name!r} is of type {_called(sort)}, which cannot be read", HINT)
+    raise DataError(f"column {name!r} is of type {_called(sort)}, which cannot be read", cast_hint(_called(sort)))
 
 
 def _is_decimal(sort: Any) -> bool:

@@ -16,16 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.engines.sources.array_columns import HINT, Narrowed, array_of, of_dict
+from dpselect.engines.sources.array_columns import Narrowed, array_of, of_dict
 from dpselect.engines.sources.arrow_columns import readable
 from dpselect.engines.sources.objects import texts, written
 from dpselect.engines.sources.polars_counts import counted
 from dpselect.engines.sources.text_lines import unique
+from dpselect.engines.values import CAST, cast_hint
 from dpselect.errors import DataError, SourceError
 
 _ANEW = "every question reads the rows again"
 _NONE = "the source has no stream of Arrow tables", f"{_ANEW}, so it must give them more than once"
-_NOT_ARROW = "a column of this frame is of a type that cannot be read", HINT
+_NOT_ARROW = "a column of this frame is of a type that cannot be read", CAST
 _PIECE = 1 << 18
 """The most rows of a batch, which is what one thread of DuckDB reads at once."""
 _OTHERS = frozenset({"cudf", "dask", "modin", "sqlframe"})
@@ -189,7 +190,7 @@ def _piece(series: Any, name: str) -> tuple[Piece, bool]:
     if kind == "DatetimeTZDtype":
         series = series.dt.tz_convert("UTC")
     elif kind not in ("ArrowDtype", "StringDtype") and dtype.name not in _MASKED:
-        raise DataError(f"column {name!r} is of type {kind}, which cannot be read", HINT)
+        raise DataError(f"column {name!r} is of type {kind}, which cannot be read", cast_hint(kind))
 
     return lambda part: arrow.array(series.iloc[part], from_pandas=True), False
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect._ground.keys import said
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import near_column
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.database import Asked
@@ -30,7 +30,7 @@ def columns_of(work: SparkWork, frame: DataFrame, asked: Asked) -> dict[str, Sql
     names = [field.name for field in fields]
     for parameter, column in asked.named:
         if column not in names:
-            raise SourceError(parameter, "be a column of the source", repr(column), near(column, names))
+            raise SourceError(parameter, "be a column of the source", repr(column), near_column(column, names))
         _refuse_double(parameter, column, names)
     ours = [column for _, column in asked.named]
     others = [name for name in asked.filtered(names) if name not in ours]
