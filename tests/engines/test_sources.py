@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -14,6 +17,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
@@ -317,3 +323,98 @@ def test_json_in_parquet_is_refused_before_a_row_is_read(tmp_path):
         assert pairs(one.top(1)) == [("x", 1)]
     with pytest.raises(DataError, match="column 'other' is JSON in Parquet"):
         DuckDBEngine(tmp_path / "rows.parquet", user="user", item="other", key=b"k")
+
+
+HELD = {"user": ["u1", "u2"], "item": ["007", "7.10"], "n": [1, 2]}
+
+
+PACKERS = {".zst": "zstd -q {}", ".bz2": "bzip2 {}", ".xz": "xz {}", ".zip": "zip -q {}.zip {}"}
+WRITERS: dict[str, Callable[[str], object]] = {
+    ".avro": lambda path: pl.DataFrame(HELD).write_avro(path),
+    ".orc": lambda path: pyarrow.orc.write_table(pa.table(HELD), path),
+    ".json": lambda path: pl.DataFrame(HELD).write_json(path),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), lambda path: pyarrow.feather.write_feather(pa.table(HELD), path)),
+}
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_the_line_for_a_file_of_another_kind_writes_one_that_is_read(ending):
+    """And no type of it hangs on a row."""
+    WRITERS[ending](f"rows{ending}")
+    line = refused(f"rows{ending}").rpartition("declares: " if ending == ".json" else "Parquet: ")[2]
+    eval(line, {"polars": pl, "pyarrow": pa, "duckdb": duckdb})
+    found = pq.read_table("rows.parquet").to_pydict()
+    assert found == ({name: HELD[name] for name in ("user", "item")} if ending == ".json" else HELD)
+
+
+@pytest.mark.parametrize("ending", PACKERS)
+def test_the_line_for_a_file_that_is_packed_unpacks_it(ending):
+    Path("rows.csv").write_text(rows := "user,item\nu1,007\n")
+    if shutil.which(PACKERS[ending].split()[0]) is None:
+        pytest.skip(f"nothing here writes {ending}")
+    subprocess.run(PACKERS[ending].format("rows.csv", "rows.csv"), shell=True, check=True)
+    Path("rows.csv").unlink(missing_ok=True)
+    subprocess.run(refused(f"rows.csv{ending}").rpartition("unpack it: ")[2], shell=True, check=True)
+    assert Path("rows.csv").read_text() == rows
+
+
+def test_a_spreadsheet_is_written_as_texts():
+    assert "pandas.read_excel('rows.xlsx', dtype=str).to_parquet('rows.parquet')" in refused(_made("rows.xlsx"))
+
+
+def _made(path: str) -> str:
+    Path(path).write_bytes(b"x")
+    return path
+
+
+def test_a_first_line_of_excel_names_no_columns():
+    Path("x.csv").write_text("sep=;\nuser;item\n1;a\n")
+    assert refused("x.csv", DataError).endswith(
+        "hint: its first line, sep=;, is Excel's and names none: tail -n +2 FILE > rows.csv"
+    )
+
+
+def test_a_blank_in_a_name_is_seen():
+    Path("x.csv").write_text("user, item\n1, a\n")
+    assert refused("x.csv").endswith("hint: did you mean ' item'?")
+
+
+@pytest.mark.parametrize("bytes_", [b"", b"PAR1", b"user,item\n1,a\n"])
+def test_the_file_that_is_no_parquet_is_named(bytes_):
+    Path("parts").mkdir()
+    for name in ("1.parquet", "3.parquet"):
+        Path("parts", name).write_bytes(Path("events.parquet").read_bytes())
+    Path("parts/2.parquet").write_bytes(bytes_)
+    assert refused("parts", DataError).startswith(f"parts/2.parquet ({len(bytes_)} bytes) cannot be read as parquet\n")
+
+
+@pytest.mark.parametrize("name", ["n / 10", "year(day)", "CASE WHEN n < 30 THEN 'young' END"])
+def test_an_expression_is_no_column_and_the_line_makes_one(name):
+    rows = pl.DataFrame({"user": ["u1"], "n": [19], "day": ["2026-01-01"]}).with_columns(
+        day=pl.col("day").str.to_date()
+    )
+    line = refused(rows, item=name).partition("view or frame: ")[2]
+    assert len(eval(line, {"duckdb": duckdb, "rows": rows}).fetchall()[0]) == 4
+
+
+@pytest.mark.parametrize(
+    ("column", "fetched"),
+    [
+        (pa.array([[1, 2]]), (1, 2)), (pa.array([[1, 2]], pa.large_list(pa.int64())), (1, 2)),
+        (pa.array([90], pa.duration("s")), (90_000_000,)), (pa.array([{"field": 5}]), (5,)),
+        (pa.array([[("field", 5)]], pa.map_(pa.string(), pa.int64())), (5,)),
+    ],
+)  # fmt: skip
+def test_the_line_for_a_type_that_is_not_read_makes_one_that_is(column, fetched):
+    rows = pa.table({"user": ["u1"], "item": column})
+    line = refused(rows, DataError).partition("view or frame: ")[2].replace("COLUMN", "item")
+    found = eval(line, {"duckdb": duckdb, "rows": rows})
+    assert tuple(row[-1] for row in found.fetchall()) == fetched
+    assert found.columns[-1] != "item"
+
+
+def test_what_would_choose_types_by_rows_is_refused_with_the_call_that_reads_it():
+    given = pyarrow.dataset.dataset("events.parquet")
+    assert refused(given).endswith('hint: pass the Arrow table that its to_table(columns=["user", "item"]) makes')
+    assert refused(given.scanner()).endswith("hint: pass the Arrow table that its to_table() makes")
+    engine(given.to_table(columns=["user", "item"]))

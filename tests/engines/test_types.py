@@ -155,7 +155,7 @@ REFUSED = {
 @pytest.mark.parametrize(("name", "value"), REFUSED.items(), ids=list(REFUSED))
 def test_types_that_cannot_name_an_item(name, value):
     relation = duckdb.connect().sql(f"SELECT 1 AS user, {value} AS item")
-    with pytest.raises(DataError, match=f"a column of type {name} cannot name items\nhint: cast it"):
+    with pytest.raises(DataError, match=rf"a column of type {name} cannot name items\nhint: (cast it|make .*SELECT)"):
         top(relation)
 
 

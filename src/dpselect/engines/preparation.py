@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from importlib.metadata import version
@@ -25,6 +25,7 @@ from dpselect.engines.prepared.file import PreparedFile, State, draft, state_of
 from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.prepared.rules import Rules, said
 from dpselect.engines.sources.files import ENDING, find, prepared_path
+from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.sql.totals import refuse_no_numbers
@@ -237,7 +238,7 @@ def _refuse_other_types(rules: Rules, before: Rules) -> None:
 def _sources(source: object, table: str | None, before: State | None) -> tuple[Any, ...]:
     """What rows were read from, by the contents of files. A table in memory is not known again."""
     found, pinned = source_of(source, named=True)
-    digests = [] if not pinned else [(path, _digest(path, table)) for path in find(source).paths]
+    digests = [(path, _digest(path, table)) for path in _files(source)] if pinned else []
     known = {digest for one in ([] if before is None else before.sources) for digest in one["digests"]}
     for path, digest in digests:
         if digest in known:
@@ -246,6 +247,15 @@ def _sources(source: object, table: str | None, before: State | None) -> tuple[A
         known.add(digest)
     one = {"source": found, "table": table, "digests": [digest for _, digest in digests]}
     return (*([] if before is None else before.sources), one)
+
+
+def _files(source: object) -> Sequence[str]:
+    """Return the files that hold the rows of a source."""
+    if not is_lake(source):
+        return find(source).paths
+    from dpselect.engines.sources.lake import files_of
+
+    return files_of(source)
 
 
 def _digest(path: str, table: str | None) -> str:

@@ -15,7 +15,7 @@ from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.encrypted_parquet import encrypted_columns
-from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.files import Files, unlike_parquet
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
@@ -59,8 +59,10 @@ def _parquet(workspace: Workspace, files: Files) -> Scan:
     with contextlib.suppress(DataError):
         types = described(workspace, f"SELECT * FROM {rows}") if files.paths else {}
     if not types and files.paths:
-        shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
-        raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or another kind of file")
+        raise DataError(
+            f"{unlike_parquet(files.paths)} cannot be read as parquet",
+            "it may be damaged, incomplete or another kind of file",
+        )
     _refuse_renamed(workspace, types, files)
     forms = _forms(types, files)
 
@@ -134,9 +136,9 @@ def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:
             raise SourceError("source", "be a table whose folders are named by its parts", f"no {name}=... among them")
         if there is None:
             forms[name] = f"CAST(NULL AS {sort})"
-        elif name in (files.parts or ()) or (
-            types[there] != sort and not sort.startswith(("INTEGER[", "MAP", "STRUCT"))
-        ):
+        elif name in (files.parts or ()):  # of which Delta's protocol says that '' is null
+            forms[there] = f"TRY_CAST(nullif({forms[there]}, '') AS {sort})"
+        elif types[there] != sort and not sort.startswith(("INTEGER[", "MAP", "STRUCT")):
             forms[there] = f"TRY_CAST({forms[there]} AS {sort})"
     return forms
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Self
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import near_column
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.errors import SourceError
 
@@ -58,7 +58,7 @@ class Scan(ABC):
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
-        return near(column, self.names)
+        return near_column(column, self.names)
 
     @abstractmethod
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb.workspace import literal, quoted
-from dpselect.engines.values import BYTES, INFINITY, LESS_INFINITY, LETTERS, LONGEST, MARK, NUMBER
+from dpselect.engines.values import BYTES, INFINITY, LESS_INFINITY, LETTERS, LONGEST, MARK, NUMBER, sql_cast_hint
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def item_form(expression: str, sql_type: str) -> str:
         return f"({expression}) AT TIME ZONE 'UTC'"
     if name in _PLAIN or name == "DECIMAL":
         return expression
-    hint = "cast it to text or to a number in the source, for example in a view or a data frame"
-    raise DataError(f"a column of type {name} cannot name items", hint)
+    raise DataError(f"a column of type {name} cannot name items", sql_cast_hint(name))
 
 
 def number_form(expression: str, sql_type: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import gzip
 import itertools
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ class Header:
 
 def header(path: str, kind: str) -> Header | None:
     """The header of a file, None where it has no bytes."""
+    line: bytes | None = None
     try:
         line = first_line(path)
         if line is None:
@@ -105,11 +107,13 @@ def header(path: str, kind: str) -> Header | None:
         text = line.decode()
         delimiter = "\t" if kind == "tsv" else max(",;\t|", key=lambda mark: len(_fields(text, mark)))
         names = _fields(text, delimiter)
-        if text.strip() and names and len(line) <= LONGEST:
+        if text.strip() and names and not re.fullmatch("sep=.", text, re.IGNORECASE) and len(line) <= LONGEST:
             return Header(delimiter, tuple(unique(names)))
     except (*UNREADABLE, UnicodeError):
         pass
     hint = "its first line must name its columns, in UTF-8 and on one line; lines end with a line feed"
+    if line is not None and re.fullmatch(rb"sep=.", line, re.IGNORECASE):
+        hint = f"its first line, {line.decode(errors='replace')}, is Excel's and names none: tail -n +2 FILE > rows.csv"
     raise DataError(f"{path} has no header that can be read", hint)
 
 
