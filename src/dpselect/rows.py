@@ -6,10 +6,11 @@ They are parts of a Dataset, and declared as those of questions are (`questions/
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from dpselect.engines.sources.scans.declarations import DeclaredType, number_type, parse_type, time_type
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of
 from dpselect.questions.value import Value, frozen, param
@@ -148,3 +149,74 @@ class CSV(Value):
         help="CSV: quoted values may contain line breaks; all quotes must match, or one row hides others",
         rare=True,
     )
+
+
+def _declared_text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(name, "be a text", came(value))
+    return value
+
+
+_TEXT = Kind(_declared_text, "TEXT")
+
+
+@frozen
+class NumberText(Value):
+    """As a type of a column in `types` of a Dataset: numbers in text, with their own marks.
+
+    Example:
+        >>> NumberText(decimal=",", thousands=".")
+        NumberText(decimal=',', thousands='.')
+    """
+
+    type: str = param(_TEXT, default="DOUBLE", help="the type of the numbers, such as DECIMAL(18,2)")
+    _: KW_ONLY
+    decimal: str = param(_TEXT, default=".", help="the mark before the decimals")
+    thousands: str = param(_TEXT, default="", help="the mark between thousands")
+
+    def check(self) -> None:
+        """Refuse marks that a number has otherwise."""
+        _ = self.declared
+
+    @property
+    def declared(self) -> DeclaredType:
+        """What it declares, as engines have it."""
+        return number_type(self.type, self.decimal, self.thousands)
+
+
+@frozen
+class TimeText(Value):
+    """As a type of a column in `types` of a Dataset: times in text, or numbers that count time from 1970 on.
+
+    A value that has no zone of its own is what the clocks of `zone` showed.
+
+    Example:
+        >>> TimeText(zone="Europe/Berlin")
+        TimeText(zone='Europe/Berlin')
+    """
+
+    _: KW_ONLY
+    zone: str | None = param(_TEXT, default=None, help="the time zone of values without one")
+    format: str | None = param(_TEXT, default=None, help="the form of the texts, such as %d.%m.%Y %H:%M")
+    unit: str | None = param(_TEXT, default=None, help="s, ms, us or ns: the unit of numbers that count from 1970 on")
+
+    def check(self) -> None:
+        """Refuse what says nothing, and unknown zones, formats and units."""
+        _ = self.declared
+
+    @property
+    def declared(self) -> DeclaredType:
+        """What it declares, as engines have it."""
+        return time_type(self.zone, self.format, self.unit)
+
+
+def types_of(given: object) -> dict[str, DeclaredType]:
+    """Return what `types` of a Dataset declares, by column."""
+    if not isinstance(given, Mapping):
+        raise ParameterError("types", "be a dict from columns to types", came(given))
+    found = {}
+    for name, one in given.items():
+        if not isinstance(name, str):
+            raise ParameterError("types", "name columns", came(name))
+        found[name] = one.declared if isinstance(one, (NumberText, TimeText)) else parse_type(name, one)
+    return found

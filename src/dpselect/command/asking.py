@@ -42,6 +42,7 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
     from dpselect.flat import dataset_of
 
     said = {name: getattr(args, name) for name in options.given(args, (*ROWS, "max_items_per_user"))}
+    said |= shared.types_of(args)
     text = text_of(args)
     if text is not None:
         if args.item is not None:

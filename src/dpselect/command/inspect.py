@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
 
     source = asking.source_of(args)
     said = given(args, [name for name in asking.ROWS if name not in shared.OF_SOURCES])
-    if said or prepared_path(source) is not None:
+    if said or args.type or prepared_path(source) is not None:
         found = asking.dataset_here(args).inspect()
     else:
         found = inspect(source, newlines_in_values=args.newlines_in_values)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from dpselect.engines.duckdb.files import parquet_rows
 from dpselect.engines.duckdb.lines import json_values
 from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.scans.parquet import parquet_rows
 from dpselect.engines.sources.text_faults import Fault, csv_judge, faults, json_judge
 from dpselect.engines.sources.text_lines import UNREADABLE, header
 from dpselect.errors import DataError
@@ -61,7 +61,7 @@ def _note(fault: Fault, number: int, counted: Counter[str], places: defaultdict[
 
 
 def _is_record(workspace: Workspace, line: str) -> bool:
-    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT ? AS line)', ['v'])}"
+    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT ? AS line, 0 AS place)', ['v'])}"
     return bool(workspace.fetch(sql, [line])[0][0])
 
 

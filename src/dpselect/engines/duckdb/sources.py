@@ -12,6 +12,8 @@ from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import find
+from dpselect.engines.sources.scans.declarations import Types
+from dpselect.engines.sources.scans.declared import with_types
 from dpselect.engines.sources.tables import is_lake, is_sqlite
 from dpselect.engines.sources.wrapped import at_home
 from dpselect.errors import SourceError, came
@@ -24,8 +26,20 @@ _MUST = (
 )
 
 
-def open_scan(workspace: Workspace, source: object, table: str | None, *, newlines_in_values: bool = False) -> Scan:
-    """The scan of whatever a caller may give as a source."""
+def open_scan(
+    workspace: Workspace,
+    source: object,
+    table: str | None,
+    *,
+    newlines_in_values: bool = False,
+    types: Types | None = None,
+) -> Scan:
+    """The scan of whatever a caller may give as a source, under the types that its owner declares."""
+    given = types or {}
+    return with_types(_open(workspace, source, table, given, newlines_in_values=newlines_in_values), given)
+
+
+def _open(workspace: Workspace, source: object, table: str | None, types: Types, *, newlines_in_values: bool) -> Scan:
     given, (source, table) = source, at_home(source, table)
     if given is not source and is_postgres(source):  # whatever is said of an address, its password is not
         must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
@@ -35,7 +49,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         from dpselect.engines.sources.lake import open_lake
 
         lake = open_lake(source, table)
-        return FrameScan(lake.names, lake, untyped=is_sqlite(os.path.expanduser(os.fsdecode(source))), fixed=True)
+        return FrameScan(lake.names, lake, typed=not is_sqlite(os.path.expanduser(os.fsdecode(source))), fixed=True)
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
         if newlines_in_values and files.kind not in ("csv", "tsv"):
@@ -48,7 +62,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
             from dpselect.engines.duckdb.prepared_scan import PreparedScan
 
             return PreparedScan.of(workspace, files.paths[0])
-        return file_scan(workspace, files, newlines_in_values=newlines_in_values)
+        return file_scan(workspace, files, types, newlines_in_values=newlines_in_values)
     if isinstance(source, duckdb.DuckDBPyConnection):
         return _connection(workspace, source, table)
     _no_table(table)

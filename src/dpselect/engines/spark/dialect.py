@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from dpselect.engines.spark.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
 from dpselect.engines.values import LETTERS, LONGEST, NUMBER
-from dpselect.engines.values import WHOLE as WHOLE_TEXT
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
@@ -63,7 +62,6 @@ SPARK = Dialect(
     literal=literal,
     text="CAST({} AS STRING)",
     keyed=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
-    written=f"CASE WHEN {MATCHES.format(text='{}', pattern=f'^{WHOLE_TEXT}$')} THEN CAST({{}} AS {WHOLE}) END",
     summed=f"sum(CAST({{}} AS {WHOLE}))",
     by_user="/*+ REPARTITION(u) */",  # distinct pairs and the bound then take one shuffle, and kept pairs none
     in_order="SORT BY u",  # once: to sort the pairs of every user by their hash is then half the work, each time

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.keys import Key as KeyNames
@@ -78,6 +79,8 @@ class Database(ABC):
     """Does the source alone decide what it says? Nobody can tell whether a table has changed."""
     state: str | None = None
     """What names the state of its rows, where there is a name for each."""
+    declared: Mapping[str, object] = MappingProxyType({})
+    """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
     holds: bool = False
     """Are kept results tables, whose values can be kept again as they are?"""
 
@@ -115,6 +118,9 @@ class Database(ABC):
 
         name = periods.column
         return row_periods(periods, self.dialect.quote(name), self.filtered[name], SPELLINGS[self.dialect.name])
+
+    def check_unchanged(self) -> None:  # noqa: B027 - most have one schema as long as they are open
+        """Refuse a source whose schema may have changed since it was read."""
 
     def each(self) -> None:  # noqa: B027 - most have all rows
         """From now on rows are there as often as they are; a source may have those that say the same only once."""
