@@ -99,7 +99,7 @@ def test_text_files_show_near_names_only():
 def test_files_that_are_broken():
     Path("x.parquet").write_bytes(b"PAR1 nothing PAR1")
     assert refused("x.parquet", DataError).startswith("x.parquet cannot be read as parquet\nhint: it may be damaged")
-    assert "one of 2 files" in refused("*.parquet", DataError)
+    assert refused("*.parquet", DataError).startswith("x.parquet cannot be read as parquet")
     Path("x.csv").write_text("")
     assert "x.csv is empty" in refused("x.csv", DataError)
     Path("x.csv.gz").write_text("user,item")

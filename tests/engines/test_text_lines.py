@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.lines import _ONCE, csv_rows, json_values
+from dpselect.engines.duckdb.lines import csv_rows, json_values
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.arrow_lines import _kept, streamed
+from dpselect.engines.sources.scans.reading import ONCE
 from dpselect.engines.sources.text_lines import LONGEST, Header, blocks, first_line
 from tests.engines.test_conformance import pairs
 
@@ -76,8 +77,8 @@ def workspace():
 def records(workspace: Workspace, parts: list[bytes], delimiter: str, width: int) -> list[list[str | None]]:
     """The fields of all lines that have so many."""
     header = Header(delimiter, tuple(f"c{place}" for place in range(width)))
-    with streamed(iter(parts), delimiter) as stream, workspace.registered(stream) as name:
-        return [list(row) for row in workspace.rows(f"SELECT * FROM {csv_rows(name, header, header.names)}")]
+    with streamed(((0, part) for part in parts), delimiter) as stream, workspace.registered(stream) as name:
+        return [list(row) for row in workspace.rows(f"SELECT * FROM {csv_rows(name, header, header.names, {})}")]
 
 
 @given(CONTENT, st.integers(1, 40), st.integers(1, 40), st.booleans(), st.booleans())
@@ -152,12 +153,12 @@ def test_nobody_else_s_rows_move(tmp_path_factory, between, kind, packed, ended)
 
 def test_a_line_is_taken_apart_once_whatever_is_asked_of_it(workspace):
     """The plan names what a filter computes: columns that are there, unless the engine moved it below them."""
-    with streamed(iter([b"a,b,c\n"])) as stream, workspace.registered(stream) as name:
+    with streamed(iter([(0, b"a,b,c\n")])) as stream, workspace.registered(stream) as name:
         for rows, cut in (
-            (csv_rows(name, Header(",", ("a", "b", "c")), ["a", "b"]), "string_split"),
+            (csv_rows(name, Header(",", ("a", "b", "c")), ["a", "b"], {}), "string_split"),
             (f"(SELECT v[1] AS a, v[2] AS b FROM {json_values(name, ['a', 'b'])})", "json_extract_string"),
         ):
-            for source, moved in ((rows, False), (rows.replace(_ONCE, "true"), True)):
+            for source, moved in ((rows, False), (rows.replace(ONCE, "true"), True)):
                 sql = f"SELECT b, count(DISTINCT a) FROM {source} WHERE a IS NOT NULL AND b <> 'x' GROUP BY b"
                 ((_, plan),) = workspace.rows(f"EXPLAIN (FORMAT json) {sql}")
                 assert (cut in plan) == moved

@@ -89,7 +89,7 @@ def _of_folders(inside: Folders, paths: Sequence[str]) -> dict[str, str]:
     """The SQL of the columns that names of folders hold, from the place of a line's file among these."""
     rows = [inside.values(path) for path in paths] if inside.names else []
     columns = zip(inside.names, zip(*rows, strict=True), strict=False)
-    return {name: f"[{', '.join(map(_text, values))}]::VARCHAR[][place + 1]" for name, values in columns}
+    return {name: f"(CAST([{', '.join(map(_text, values))}] AS VARCHAR[]))[place + 1]" for name, values in columns}
 
 
 def _text(value: str | None) -> str:

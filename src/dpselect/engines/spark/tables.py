@@ -16,7 +16,7 @@ from dpselect._ground.parameters import near
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.database import Asked
-from dpselect.engines.sql.port import Int64, SqlType
+from dpselect.engines.sql.port import Int64, SqlType, of_tables
 from dpselect.errors import ParameterError, SourceError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def columns_of(work: SparkWork, frame: DataFrame, asked: Asked) -> dict[str, Sql
     if len({name.lower() for name in every}) < len(every):
         must = "name columns that differ in more than letter case"
         raise SourceError("item", must, said(asked.item), "rename one of them")
-    return {name: spark_type(fields[names.index(name)]) for name in every}
+    return of_tables({name: spark_type(fields[names.index(name)]) for name in every})
 
 
 def _refuse_double(parameter: str, column: str, names: list[str]) -> None:

@@ -117,6 +117,8 @@ class Database(ABC):
         from dpselect.engines.row_periods import row_periods
 
         name = periods.column
+        if (text := self.types[name].undeclared) is not None:
+            text.refuse("times")
         return row_periods(periods, self.dialect.quote(name), self.filtered[name], SPELLINGS[self.dialect.name])
 
     def check_unchanged(self) -> None:  # noqa: B027 - most have one schema as long as they are open

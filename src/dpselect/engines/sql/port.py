@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -68,6 +68,12 @@ class SqlType:
     def has_text(self) -> bool:
         """Can a value be a text? Of a column without a declared type each value has a type of its own."""
         return self.kind in ("text", "any")
+
+
+def of_tables(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
+    """Return the types of columns of a database elsewhere, where a view alone says what a text holds."""
+    texts = {name: TextColumn(name, in_view=True) for name, one in types.items() if one.is_text}
+    return {name: replace(one, undeclared=texts.get(name)) for name, one in types.items()}
 
 
 @dataclass(frozen=True)
