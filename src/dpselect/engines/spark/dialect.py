@@ -85,7 +85,7 @@ _YEARS = {
     "timestamp_ntz": "{} BETWEEN TIMESTAMP_NTZ'0001-01-01 00:00:00' AND TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'",
     "timestamp": "{} BETWEEN TIMESTAMP_LTZ'0001-01-01 00:00:00Z' AND TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'",
 }
-_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+IN_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
 
 
 def short(name: str, sql_type: SqlType) -> str:
@@ -129,7 +129,7 @@ def _moments(sort: str, name: str, of: DataType) -> SqlType:
         return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, named=text, label=label)
     if sort == "timestamp":
         zoned, label = "TIMESTAMP WITH TIME ZONE", read_by(_in_utc)
-        return SqlType(name, "timestamp", _UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
+        return SqlType(name, "timestamp", IN_UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
     if sort == "date":
         label = read_by(datetime.date.fromisoformat)
         return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, named=text, label=label)
