@@ -18,6 +18,7 @@ WORDS = (
     "engines.postgres.address",
     "engines.spark.source",
     "engines.sources.files",
+    "engines.sources.scans.declarations",
     "engines.sources.tables",
 )
 FILTERS = ("engines.filters", "engines.row_filter")
