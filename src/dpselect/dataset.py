@@ -17,6 +17,7 @@ from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_path
+from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import ParameterError, came, naming
 from dpselect.verbs import Verbs, check_question
 
@@ -85,7 +86,7 @@ class Dataset(Verbs):
         budget: Budget | Where | None = None,
     ) -> None:
         self._given = source
-        self._source, self._table, self._newlines = _place(source)
+        self._source, self._table, self._csv = _place(source)
         if user is None or item is None:
             user, item = self._prepared_for(user, item)
         self.whose: Key = key_of("user", user)
@@ -189,7 +190,7 @@ class Dataset(Verbs):
 
         self.check_items()
         with self.engine() as engine:
-            return inspect(self._source, engine, newlines_in_values=self._newlines)
+            return inspect(self._source, engine, csv=self._csv)
 
     def prepare(
         self,
@@ -242,7 +243,7 @@ class Dataset(Verbs):
         time = {} if self._time is None else self._time.flat()
         with naming("weights", "weight"):
             rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
-            given |= {"table": self._table, "newlines_in_values": self._newlines, "types": self._types}
+            given |= {"table": self._table, "csv": self._csv, "types": self._types}
             return prepare(self._source, rules, to, **given)
 
     def _refuse_prepared(self) -> None:
@@ -382,7 +383,7 @@ class Dataset(Verbs):
             changed = pinned and before != (source, pinned)
         data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.whose}
         data |= {"split": self.split, "table": self._table, "max_items_per_user": self.max_items_per_user}
-        data |= {"newlines_in_values": True} if self._newlines else {}
+        data |= self._csv.said
         data |= engine.declared
         if _is_text(self._item):
             data |= {"text": self._item.column} | {name: getattr(self._item, name) for name in ("tokenizer", "lower")}
@@ -428,7 +429,7 @@ class Dataset(Verbs):
             max_items_per_user=self.max_items_per_user,
             split=self.split,
             table=self._table,
-            newlines_in_values=self._newlines,
+            csv=self._csv,
             types=self._types,
             periods=self._periods,
             totals=totals,
@@ -484,18 +485,18 @@ def _types(given: Mapping[str, str | NumberText | TimeText] | None) -> Types:
     return types_of(given)
 
 
-def _place(source: object) -> tuple[object, str | None, bool]:
-    """Where the rows are, as engines take it, the name of a table, and whether values run over lines."""
+def _place(source: object) -> tuple[object, str | None, CsvForm]:
+    """Where the rows are, as engines take it, the name of a table, and the form of CSV files."""
     if isinstance(source, (str, os.PathLike, list, tuple)):
-        return source, None, False
+        return source, None, CsvForm()
     from dpselect.rows import CSV, Table
 
     if isinstance(source, Table):
-        return source.database, source.name, False
+        return source.database, source.name, CsvForm()
     if isinstance(source, CSV):
         files = list(source.files) if isinstance(source.files, tuple) else source.files
-        return files, None, source.newlines_in_values
-    return source, None, False
+        return files, None, source.form
+    return source, None, CsvForm()
 
 
 def _budget(given: Budget | Where | None) -> Budget | None:
