@@ -18,7 +18,7 @@ from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_path
 from dpselect.engines.sources.text_lines import CsvForm
-from dpselect.errors import ParameterError, came, naming
+from dpselect.errors import ParameterError, SourceError, came, naming
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
@@ -189,7 +189,13 @@ class Dataset(Verbs):
         from dpselect.engines.inspection import inspect
 
         self.check_items()
-        with self.engine() as engine:
+        try:
+            engine = self.engine()
+        except SourceError as error:
+            if error.parameter not in ("source", "types"):
+                raise
+            return inspect(self._source, csv=self._csv, refused=error)
+        with engine:
             return inspect(self._source, engine, csv=self._csv)
 
     def prepare(

@@ -12,7 +12,7 @@ from dpselect.engines.port import Engine
 from dpselect.engines.sources.files import find
 from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import DataError, ParameterError, SourceError
 
 WARNING = "NOT PRIVATE: this reads every row, and its output is for the owner of the data only"
 
@@ -27,11 +27,20 @@ class Inspection:
         return "\n".join([WARNING, *self.findings])
 
 
-def inspect(source: object, engine: Engine | None = None, *, csv: CsvForm = USUAL_CSV) -> Inspection:
-    """What there is to say of a source that is files, and of its rows, where an engine is open for them."""
+def inspect(
+    source: object, engine: Engine | None = None, *, csv: CsvForm = USUAL_CSV, refused: SourceError | None = None
+) -> Inspection:
+    """What there is to say of a source that is files, and of its rows, where an engine is open for them.
+
+    `refused` is why none could be opened.
+    """
     found = [*_files(source, csv)]
     if engine is not None:
         found += _rows(engine)
+    elif refused is not None:
+        if not found:
+            raise refused
+        found.append(f"FAILS: a question with these columns is refused: {refused}")
     elif not found:
         raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
     return Inspection(tuple(found))
