@@ -76,7 +76,8 @@ class AskedQuestion:
     def key(self) -> str:
         """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
         data = self.settings
-        rows = [data.user, data.table, data.split, data.time, data.period, data.timezone]
+        rows: list[Any] = [data.user, data.table, data.split, data.time, data.period, data.timezone]
+        rows += [data.types] if data.types else []
         body = self.body
         if self.where is not None:  # what it means, however it is written; its columns have one spelling each
             parsed = row_filter.parse(self.where)
@@ -101,6 +102,7 @@ class AskedQuestion:
             max_items_per_user=most,
             split=data.split,
             table=None if prepared else data.table,
+            types=data.types or None,
             budget=budget,
             **when,
         )

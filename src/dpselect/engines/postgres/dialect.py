@@ -13,7 +13,7 @@ import datetime
 from dpselect.engines.postgres.sorted import sorted_text
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
-from dpselect.engines.values import LETTERS, LONGEST, NUMBER, WHOLE
+from dpselect.engines.values import LETTERS, LONGEST, NUMBER
 
 
 def quoted(name: str) -> str:
@@ -41,7 +41,6 @@ POSTGRES = Dialect(
     literal=literal,
     text='({})::text COLLATE "C"',
     keyed=_keyed,
-    written=f"CASE WHEN {{}} ~ '^{WHOLE}$' THEN CAST({{}} AS NUMERIC) END",
     summed="sum(CAST({} AS NUMERIC))",
     parts='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
     sorted=sorted_text,

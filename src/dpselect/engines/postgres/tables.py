@@ -7,7 +7,7 @@ from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted, short
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.database import Asked
-from dpselect.engines.sql.port import Row, SqlType
+from dpselect.engines.sql.port import Row, SqlType, of_tables
 from dpselect.errors import SourceError
 
 # Tables, partitioned and foreign ones, views and materialised views.
@@ -44,7 +44,7 @@ def columns_of(workspace: PostgresWorkspace, table: str | None, asked: Asked) ->
     # No row is read by this, but whoever may not read any is told so now.
     workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")
     read = ", ".join(short(column, one) for column, one in types.items())
-    return f"(SELECT {read} FROM {name}) AS s", types
+    return f"(SELECT {read} FROM {name}) AS s", of_tables(types)
 
 
 def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:

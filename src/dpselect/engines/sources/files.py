@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -57,6 +58,8 @@ class Files:
     paths: tuple[str, ...]
     declared: tuple[tuple[str, str], ...] | None = None
     parts: tuple[str, ...] | None = None
+    roots: tuple[str | None, ...] = ()
+    """Of each path the start below which names of folders are columns; None for a file that was named itself."""
 
 
 def find(source: object) -> Files:
@@ -70,13 +73,28 @@ def find(source: object) -> Files:
         folder = os.path.expanduser(os.fsdecode(given[0]))
         if is_delta(folder):
             return _delta(folder)
-    found = [path for one in given for path in _expanded(one)]
+    placed = [(path, _root(one)) for one in given for path in _expanded(one)]
+    found = [path for path, _ in placed]
     kinds = sorted({kind_of(path) for path in found})
     if len(kinds) > 1:
         raise SourceError("source", "name files of one kind", " and ".join(kinds))
     if kinds[0] in _ALONE and len(found) > 1:
         raise SourceError("source", f"name one {_ALONE[kinds[0]]}", f"{len(found)} of them")
-    return Files(kinds[0], tuple(found))
+    return Files(kinds[0], tuple(found), roots=tuple(root for _, root in placed))
+
+
+def _root(one: object) -> str | None:
+    """The start of paths below which names of folders are columns: a folder, or the part of a glob before its wildcard.
+
+    None for a file: no folder of it was given.
+    """
+    path = os.path.expanduser(os.fsdecode(one))  # type: ignore[arg-type] # it was expanded
+    if os.path.isdir(path):
+        return os.path.join(path, "")
+    if os.path.exists(path):
+        return None
+    plain = list(itertools.takewhile(lambda part: not _WILD & set(part), path.split(os.sep)))
+    return os.sep.join([*plain, ""]) if plain else ""
 
 
 def prepared_path(source: object) -> str | None:
@@ -224,7 +242,9 @@ def _delta(source: Any) -> Files:
     paths = sorted(os.path.join(os.path.abspath(folder), uri.removeprefix(root)) for uri in uris)
     # A part that is bytes is written as text.
     types = {name: "VARCHAR" if name in parts and sort == "binary" else _sql(sort) for name, sort in fields.items()}
-    return Files("parquet", tuple(paths), tuple(types.items()), parts)
+    return Files(
+        "parquet", tuple(paths), tuple(types.items()), parts, (os.path.join(os.path.abspath(folder), ""),) * len(paths)
+    )
 
 
 def _features_in_use(table: Any) -> list[str]:

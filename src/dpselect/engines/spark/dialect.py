@@ -21,7 +21,6 @@ from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.spark.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
 from dpselect.engines.values import LETTERS, LONGEST, NUMBER
-from dpselect.engines.values import WHOLE as WHOLE_TEXT
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField
@@ -63,7 +62,6 @@ SPARK = Dialect(
     literal=literal,
     text="CAST({} AS STRING)",
     keyed=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
-    written=f"CASE WHEN {MATCHES.format(text='{}', pattern=f'^{WHOLE_TEXT}$')} THEN CAST({{}} AS {WHOLE}) END",
     summed=f"sum(CAST({{}} AS {WHOLE}))",
     by_user="/*+ REPARTITION(u) */",  # distinct pairs and the bound then take one shuffle, and kept pairs none
     in_order="SORT BY u",  # once: to sort the pairs of every user by their hash is then half the work, each time
@@ -88,7 +86,7 @@ _YEARS = {
     "timestamp_ntz": "{} BETWEEN TIMESTAMP_NTZ'0001-01-01 00:00:00' AND TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'",
     "timestamp": "{} BETWEEN TIMESTAMP_LTZ'0001-01-01 00:00:00Z' AND TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'",
 }
-_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+IN_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
 
 
 def short(name: str, sql_type: SqlType) -> str:
@@ -143,7 +141,7 @@ def _moments(column: str, sort: str, name: str, of: DataType) -> SqlType:
         return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, named=text, label=label)
     if sort == "timestamp":
         zoned, label = "TIMESTAMP WITH TIME ZONE", read_by(_in_utc)
-        return SqlType(name, "timestamp", _UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
+        return SqlType(name, "timestamp", IN_UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
     if sort == "date":
         label = read_by(datetime.date.fromisoformat)
         return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, named=text, label=label)

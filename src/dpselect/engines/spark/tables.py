@@ -16,7 +16,7 @@ from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.database import Asked
-from dpselect.engines.sql.port import Int64, SqlType
+from dpselect.engines.sql.port import Int64, SqlType, of_tables
 from dpselect.errors import ParameterError, SourceError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def columns_of(work: SparkWork, frame: DataFrame, asked: Asked) -> dict[str, Sql
         _refuse_double("where", name, names)
     every = list(dict.fromkeys([*ours, *others]))
     refuse_case_twins(every, asked.named, str.lower)
-    return {name: spark_type(fields[names.index(name)]) for name in every}
+    return of_tables({name: spark_type(fields[names.index(name)]) for name in every})
 
 
 def _refuse_double(parameter: str, column: str, names: list[str]) -> None:

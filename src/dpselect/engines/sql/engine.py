@@ -5,7 +5,7 @@ Every database counts the same, to the bit; only which items a bounded user keep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from types import TracebackType
@@ -132,6 +132,15 @@ class SqlEngine(QuestionsByGroup):
         return None if self._condition is None else self._condition.canonical(self._database.filtered)
 
     @property
+    def declared(self) -> Mapping[str, object]:
+        """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
+        return self._database.declared
+
+    def check_unchanged(self) -> None:
+        """Refuse a source whose schema may have changed since it was read."""
+        self._database.check_unchanged()
+
+    @property
     def state(self) -> str | None:
         """What names the state of the rows, where the source has a name for each."""
         return self._database.state
@@ -147,7 +156,7 @@ class SqlEngine(QuestionsByGroup):
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         refuse_width(domain, len(self._types))
         if isinstance(domain, Span):
-            questions.in_span("", domain, self._item, self._dialect)
+            questions.in_span("", domain, self._item)
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
                 self._domains[domain] = self._database.listed(domain, self._types)
@@ -301,7 +310,7 @@ class SqlEngine(QuestionsByGroup):
     def _in(self, domain: Domain | None) -> str:
         """The rows whose item is in the domain."""
         if isinstance(domain, Span):
-            return questions.in_span(self._rows, domain, self._item, self._dialect, self._numbers)
+            return questions.in_span(self._rows, domain, self._item, self._numbers)
         if _in_table(domain):
             return questions.in_domain(self._rows, self._domains[domain][0], self._numbers)
         return self._rows

@@ -166,7 +166,7 @@ class QuestionsByGroup(ABC):
         listed, item = self._listed(groups), self._item
         if isinstance(domain, Span):
             item = replace(item, named="i", label=number_of(text=item.is_text))
-            rows = questions.in_span(self._rows, domain, self._item, self._dialect, ", g")
+            rows = questions.in_span(self._rows, domain, self._item, ", g")
         else:
             rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
         kept = self._bounds(max_groups_per_user, self._most).kept(had_of(of_groups(rows, listed), None), "u, g, i")

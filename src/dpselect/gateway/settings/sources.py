@@ -85,6 +85,7 @@ def _opened(
 ) -> None:
     """Open an engine as a question about these items would, and check more of it."""
     given = {"user": plain(data.user), "table": data.table, "split": data.split, **given}
+    given |= {"types": data.types} if data.types else {}
     if data.time is not None and data.period is not None:
         during = data.since or next(between(data.period, _SOME_DAY, _SOME_DAY)).name
         given |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}
