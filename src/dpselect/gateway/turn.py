@@ -17,7 +17,7 @@ from dpselect.errors import LedgerError
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Ledger
 from dpselect.ledger.budget import LedgerBudget
-from dpselect.ledger.entry import Reservation, hash_of
+from dpselect.ledger.entry import Entry, Reservation, hash_of
 from dpselect.ledger.question import Fingerprint
 from dpselect.ledger.receipts import Priced
 from dpselect.release.release import Release
@@ -123,11 +123,11 @@ class TimedBudget(LedgerBudget):
         return super().pay(asked, question, timed, fresh=fresh, held=held, **more)
 
     @property
-    def settle(self) -> int:
-        """The number of the entry that holds the answer: of this question, or of the same one before."""
+    def settle(self) -> Entry:
+        """The entry that holds the answer: of this question, or of the same one before."""
         with self.ledger() as ledger:
             outcome = ledger.outcome(self._hold) if self._hold else None
             found = ledger.stored(self._dataset, self._question) if outcome is None else outcome.settle
         if found is None:
             raise LedgerError("the ledger does not hold the answer that it was given")
-        return found.number
+        return found
