@@ -13,6 +13,7 @@ from fractions import Fraction
 from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Sharing
 from dpselect.errors import LedgerError, ParameterError
+from dpselect.gateway import declared
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
@@ -126,17 +127,7 @@ class Books:
         return True
 
     def _promise(self, data: DataSettings) -> str:
-        self.ledger.data(
-            data.name,
-            data.promise.epsilon,
-            data.promise.delta,
-            keep=data.keep,
-            unit=data.unit,
-            user=data.user,
-            period=data.period,
-            time=data.time,
-            timezone=data.timezone if data.period is not None else None,
-        )
+        declared.promise(data, self.ledger)
         return f"promised {data.name} to its users"
 
     def _same(self, data: DataSettings) -> None:

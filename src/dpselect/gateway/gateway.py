@@ -19,7 +19,7 @@ from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import forecasts, limits, work
+from dpselect.gateway import declared, forecasts, limits, work
 from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import FINAL, Job, JobState, cost, moment
@@ -75,7 +75,7 @@ class Gateway:
         server.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._alone = only_one(server.folder) if server.jobs is None else None
         self.books: Books = Books(server.ledger, self.log)
-        self.books.begin(settings)
+        self._begin_books()
         self.jobs: Jobs = Jobs(server.jobs if server.jobs is not None else server.folder / "questions.sqlite")
         for data in settings.data.values():
             self.jobs.declare(data.name, data.tick)
@@ -119,9 +119,17 @@ class Gateway:
 
     def _renewed(self, settings: Settings) -> None:
         """Other people, about the same data."""
+        if settings.data != self.settings.data:
+            self.log("unread", said="settings of data have changed, and are read at the next start")
         self.settings = self.settings.model_copy(update={"people": settings.people})
         self.people.replace(settings.people)
+        self._begin_books()
+
+    def _begin_books(self) -> None:
+        """Make accounts and quotas that the ledger lacks, and log what it has otherwise than the settings."""
         self.books.begin(self.settings)
+        for difference in declared.differences(self.settings, self.books.ledger):
+            self.log("differs", said=str(difference), hint=declared.APPLY)
 
     def watch(self, changed: Callable[[str], None]) -> None:
         """From now on `changed` is told the id of every question that changes; from another thread."""
