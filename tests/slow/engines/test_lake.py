@@ -168,8 +168,11 @@ def test_sqlite_is_read_as_text_is(tmp_path):
 
 def test_a_table_of_sqlite_is_named(tmp_path):
     path = sqlite(tmp_path / "rows.sqlite", ROWS)
-    for wrong, said in ((path, "name a table of the database"), (dps.Table(path, "row"), "be a table of the database")):
-        with pytest.raises(dps.ParameterError, match=f"{said}.*\n.*tables: rows"):
+    for wrong, error, said in (
+        (path, dps.ParameterError, "name a table of the database"),
+        (dps.Table(path, "row"), dps.DataError, "be a table of the database"),
+    ):
+        with pytest.raises(error, match=f"{said}.*\n.*tables: rows"):
             counted(wrong)
 
 

@@ -7,7 +7,7 @@ from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted, short
 from dpselect.engines.sql.database import Asked
 from dpselect.engines.sql.port import Row, SqlType
-from dpselect.errors import SourceError
+from dpselect.errors import SourceError, absent
 
 # Tables, partitioned and foreign ones, views and materialised views.
 _TABLES = """
@@ -59,7 +59,7 @@ def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:
         raise SourceError("table", "name a table or view of the database", "nothing", hint)
     meant = [one for one in every if one[0] == table] or [one for one in seen if one[3] == table]
     if not meant:
-        raise SourceError("table", "be a table or view of the database", repr(table), near(table, shown))
+        raise absent("table", "be a table or view of the database", repr(table), near(table, shown))
     if len(meant) > 1:
         came = f"{table!r}, which is {' and '.join(one[0] for one in meant)}"
         raise SourceError("table", "be one table or view of the database", came, "write it with its schema")

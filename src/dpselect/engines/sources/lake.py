@@ -19,7 +19,7 @@ from dpselect.engines.sources.frames import Frame, stream_of
 from dpselect.engines.sources.tables import is_remote, is_sqlite, metadata, needed, place
 from dpselect.engines.sources.text_lines import unique
 from dpselect.engines.values import LONGEST
-from dpselect.errors import DataError, SourceError, came
+from dpselect.errors import DataError, SourceError, absent, came
 
 ROWS = 1_024  # of one batch of SQLite, each value of at most `LONGEST` bytes: together less than Arrow can hold
 
@@ -50,7 +50,7 @@ def open_lake(source: str | os.PathLike[str], table: str | None) -> Frame:
             raise SourceError("table", "be left out for this kind of source", came(table), hint)
         try:
             return _remote(path) if is_remote(path) else _iceberg(path)
-        except (SourceError, ImportError):
+        except (SourceError, DataError, ImportError):
             raise
         except Exception as error:  # whatever it is: its text may hold a secret of an address, so it is no cause
             what = type(error).__name__
@@ -123,7 +123,7 @@ def _sqlite(path: str, table: str | None) -> Frame:
         raise SourceError("table", "name a table of the database", "nothing", _listed(_tables(path)))
     names = _asked(path, f"SELECT name FROM pragma_table_info({_text(table)})")
     if not names:
-        raise SourceError("table", "be a table of the database", repr(table), _listed(_tables(path)))
+        raise absent("table", "be a table of the database", repr(table), _listed(_tables(path)))
     schema = arrow.schema([(name, arrow.string()) for name in names])
 
     def read(places: Sequence[int]) -> Any:
@@ -164,7 +164,7 @@ def _valid(value: bytes) -> str | None:
 def _asked(path: str, sql: str) -> list[str]:
     """The one column of a statement about the schema."""
     if not os.path.isfile(path):
-        raise SourceError("source", "be a file that exists", repr(path))
+        raise absent("source", "be a file that exists", repr(path))
     with contextlib.suppress(sqlite3.Error, UnicodeError), closing(_opened(path)) as connection:
         return [name for (name,) in connection.execute(sql)]
     raise DataError(f"{path} cannot be read as SQLite", "it may be damaged, locked or another kind of file")
