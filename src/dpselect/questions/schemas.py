@@ -23,7 +23,7 @@ COLUMNS: Schema = {
 }
 PERIODS = COLUMNS
 PLAIN: Schema = {"type": ["null", "boolean", "number", "string"]}
-KINDS = ("fraction", "decimal", "datetime", "date", "time", "bytes", "float")
+KINDS = ("fraction", "decimal", "datetime", "date", "time", "bytes", "float", "int")
 KIND: Schema = {
     "type": "array",
     "prefixItems": [{"enum": [*KINDS]}, {"type": "string"}],
@@ -39,9 +39,10 @@ TUPLE: Schema = {
 ITEM: Schema = {"anyOf": [PLAIN, KIND, TUPLE]}
 ITEMS: Schema = {"type": "array", "items": ITEM, "minItems": 1}
 POPULAR = ITEMS
+INTEGER: Schema = {"anyOf": [{"type": "integer"}, KIND]}
 SPAN: Schema = {
     "type": "object",
-    "properties": {"start": {"type": "integer"}, "stop": {"type": "integer"}},
+    "properties": {"start": INTEGER, "stop": INTEGER},
     "required": ["start", "stop"],
     "additionalProperties": False,
 }
