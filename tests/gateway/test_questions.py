@@ -272,3 +272,11 @@ def test_a_ledger_that_gave_its_numbers_anew_shows_no_other_answer(tmp_path: Pat
             table.execute("UPDATE job SET settle = ? WHERE id = ?", (entry, mine["id"]))
         assert served.ann.get(mine["answer"]).status_code == 404
         assert served.ann.get(served.ann.ask({**TOP, "k": 4})["answer"]).status_code == 200
+
+
+def test_a_number_without_a_fraction_is_an_integer(roomy: Served) -> None:
+    body = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/8", "max_items_per_user": 2}
+    first = roomy.ann.ask(body)
+    again = roomy.ann.ask({**body, "k": 3.0, "max_items_per_user": 2.0})
+    assert again["id"] == first["id"]
+    assert roomy.ann.post("/v1/price", {**body, "k": 2.5}).status_code == 422

@@ -22,6 +22,7 @@ from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
+from dpselect.questions import schemas
 from dpselect.questions.kinds import items_read
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, Question
@@ -134,6 +135,11 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     if unknown is not None:
         known = [*kind(verb).fields(), *BESIDE]
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
+    for name, field in kind(verb).fields().items():
+        if name in given:
+            given[name] = schemas.as_integer(
+                given[name], schemas.types_of(getattr(schemas, field.metadata["kind"].shape))
+            )
     for name in OF_TEXTS:
         if given.get(name) is not None:
             raise ParameterError(name, "be left out if items are no words of texts", came(given[name]))

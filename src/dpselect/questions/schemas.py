@@ -5,6 +5,7 @@ Whether parameters go together, and with the data, the question itself says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dpselect._ground.parameters import MOST
@@ -77,3 +78,15 @@ def or_null(schema: Schema) -> Schema:
     if "anyOf" in schema:
         return {**schema, "anyOf": [*schema["anyOf"], NULL]}
     return {"anyOf": [schema, NULL]}
+
+
+def types_of(schema: Schema) -> list[str]:
+    """Return the types that a value may have in JSON."""
+    each = [one.get("type", "string") for one in schema.get("anyOf", [schema])]
+    return [*dict.fromkeys(name for one in each for name in ([one] if isinstance(one, str) else one))]
+
+
+def as_integer(value: object, types: Sequence[str]) -> object:
+    """Return the integer that a number such as 3.0 is where JSON Schema asks for one, and any other value as it is."""
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= MOST
+    return int(value) if is_whole and "integer" in types and "number" not in types else value  # type: ignore[call-overload]
