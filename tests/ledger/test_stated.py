@@ -259,7 +259,7 @@ def test_an_account_that_is_about_others_meanwhile_is_not_charged(
 def test_the_record_says_that_it_was_stated_and_by_whom(ledger: Ledger, ann: Account, budget: dps.Budget) -> None:
     with budget.spend(**{**PRICE, "note": "a <b>mean</b>"}):
         pass
-    said = "price stated by ann: a <b>mean</b>, epsilon=0.01 delta=1e-09"
+    said = "price stated by ann: a <b>mean</b>, at epsilon 0.01 and delta 1e-09"
     found = report(ledger, ann.dataset)
     (asked,) = found["questions"]
     assert (asked["analyst"], asked["question"], asked["state"]) == ("ann", said, "answered")

@@ -101,7 +101,7 @@ class Books:
                 account = Account(dataset=name, analyst=person.name)
                 if person.quota is not None and account not in granted:
                     # As a total: another process that begins in this moment grants the same, and not once more.
-                    ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True)
+                    ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True, by=declared.SETTINGS)
                     said.append(f"granted {person.name} a quota of {name}")
         for sentence in said:
             self._log("begun", said=sentence)

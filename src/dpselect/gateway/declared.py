@@ -17,6 +17,7 @@ from dpselect.ledger import Account, DataAccount, Ledger
 from dpselect.ledger.charge import Charge, amount_granted
 
 APPLY = "`dpselect gateway apply` makes the ledger as the settings say"
+SETTINGS = "the settings"  # who grants what they declare
 KEPT = "the ledger does not change this; to end a quota, take the data or the person out of the settings"
 
 
@@ -107,7 +108,7 @@ def apply(settings: Settings, ledger: Ledger) -> tuple[list[str], list[Mistake]]
     for difference in before:
         quota = _quota(settings.people[difference.of.analyst]) if isinstance(difference.of, Account) else None
         if quota is not None and isinstance(difference.of, Account):
-            ledger.grant(difference.of, quota.epsilon, quota.delta, total=True)
+            ledger.grant(difference.of, quota.epsilon, quota.delta, total=True, by=SETTINGS)
     after = {one.place: one for one in differences(settings, ledger)}
     changed = [f"{one.place} is now {one.declared}, and was {one.kept}" for one in before if one.place not in after]
     if not refused:

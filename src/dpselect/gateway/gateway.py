@@ -349,7 +349,7 @@ class Gateway:
     def decide(self, person: Person, number: str, approve: bool) -> dict[str, Json]:
         """Agree to a question that waits for it, or not."""
         job = self.job_of(person, number)
-        changes: dict[str, Any] = {"state": JobState.QUEUED}
+        changes: dict[str, Any] = {"state": JobState.QUEUED, "approved_by": person.name}
         if not approve:
             changes = {"state": JobState.REJECTED, "problem": problem("rejected", REJECTED), "cost": NOTHING}
         after = self.jobs.change(job, **changes) if job.state is JobState.APPROVAL else None

@@ -64,6 +64,7 @@ class Job:
     cost: dict[str, Json] | None = None
     problem: dict[str, Json] | None = None
     server: str | None = None
+    approved_by: str | None = None
     question: str | None = None  # the digest of the question as the ledger has it
 
     @property

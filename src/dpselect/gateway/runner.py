@@ -138,7 +138,13 @@ class Runner:
         note(durable=False, started_at=time.time())
         data, source = question.settings, self._sources.of(question.settings)
         paying = TimedBudget(
-            self._books.ledger, turn, note, data=data.name, analyst=job.analyst, snapshot=data.snapshot
+            self._books.ledger,
+            turn,
+            note,
+            data=data.name,
+            analyst=job.analyst,
+            snapshot=data.snapshot,
+            approved_by=job.approved_by,
         )
         dataset = question.dataset(source.place, prepared=source.prepared, budget=paying)
         release = dataset.ask(question.plan, fresh=job.fresh, progress=turn.check)

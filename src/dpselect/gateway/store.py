@@ -38,7 +38,8 @@ _TABLES = (
         state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, slips {whole} NOT NULL,
         idempotency_key TEXT,
         fresh {whole} NOT NULL, started_at {whole}, hold {whole}, settle {whole},
-        settle_digest TEXT, answer TEXT, cost TEXT, problem TEXT, server TEXT, question TEXT
+        settle_digest TEXT, answer TEXT, cost TEXT, problem TEXT, server TEXT,
+        approved_by TEXT, question TEXT
     )""",
     "CREATE UNIQUE INDEX IF NOT EXISTS job_key ON job (analyst, idempotency_key) WHERE idempotency_key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS job_asked ON job (analyst, asked_at)",

@@ -96,10 +96,18 @@ class TimedBudget(LedgerBudget):
     """The quota of an analyst, from which one question is paid in its turn. What becomes of that is noted at once."""
 
     def __init__(
-        self, ledger: Ledger, turn: Turn, note: Callable[..., None], *, data: str, analyst: str, snapshot: str | None
+        self,
+        ledger: Ledger,
+        turn: Turn,
+        note: Callable[..., None],
+        *,
+        data: str,
+        analyst: str,
+        snapshot: str | None,
+        approved_by: str | None = None,
     ) -> None:
         super().__init__(ledger, data=data, analyst=analyst, snapshot=snapshot)
-        self._dataset, self._turn, self._note = data, turn, note
+        self._dataset, self._turn, self._note, self._approved_by = data, turn, note, approved_by
         self._question, self._hold = "", 0
 
     def pay(
@@ -120,7 +128,7 @@ class TimedBudget(LedgerBudget):
             finally:
                 self._turn.wait_to_settle()
 
-        return super().pay(asked, question, timed, fresh=fresh, held=held, **more)
+        return super().pay(asked, question, timed, fresh=fresh, held=held, approved_by=self._approved_by, **more)
 
     @property
     def settle(self) -> Entry:

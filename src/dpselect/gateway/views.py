@@ -171,7 +171,7 @@ def grant(gateway: Gateway, person: Person, body: object) -> Found:
     epsilon: Any = body.get("epsilon")
     delta, total = body.get("delta", 0), body.get("total", False)
     account = Account(dataset=about.name, analyst=analyst.name)
-    balance = gateway.books.ledger.grant(account, epsilon, delta, total=total)
+    balance = gateway.books.ledger.grant(account, epsilon, delta, total=total, by=person.name)
     gateway.log("granted", data=about.name, analyst=analyst.name, by=person.name)
     return {"data": about.name, "analyst": analyst.name, "granted": _amount(balance.granted)}
 
