@@ -32,7 +32,7 @@ def test_how_many_users_there_are(served: Served) -> None:
         assert max(off) < 100, off
         assert (found["privacy"]["epsilon"], found["privacy"]["delta"]) == (0.5, 0)
     recorded = [one["question"] for one in served.cleo.get("/v1/record/plays").json()["questions"]]
-    assert sum(said.startswith("users ") for said in recorded) == 3, recorded
+    assert sum(said.startswith("number of users, ") for said in recorded) == 3, recorded
 
 
 def test_bounds_that_are_left_out_are_those_of_the_owner(served: Served) -> None:
