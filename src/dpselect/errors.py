@@ -155,7 +155,17 @@ def _said(what: object) -> str:
 
 
 class DataError(DpselectError):
-    """A source cannot be read as described. The message speaks of its schema only, never of its rows."""
+    """A source cannot be read as described, or is not there. The message speaks of its schema, never of its rows."""
+
+
+def absent(parameter: str, must: str, came: str, hint: str | None = None) -> DataError:
+    """Return the error of a file or a table that is not there: it may come later, so a scheduler may try again.
+
+    >>> raise absent("source", "be a file that exists", "'plays.parquet'")
+    Traceback (most recent call last):
+    dpselect.errors.DataError: source must be a file that exists, got 'plays.parquet'
+    """
+    return DataError(f"{parameter} must {must}, got {came}", hint)
 
 
 class OutputError(DpselectError):

@@ -35,6 +35,7 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "inspect": (dataset_of, dps.Dataset),
     "serve": (demo.make, ServerSettings),
     "gateway check": (read,),
+    "gateway apply": (read,),
     "gateway token": (fresh_token,),
     "gateway example": (example,),
     "ledger init": (dps.Ledger.create,),

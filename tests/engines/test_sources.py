@@ -51,14 +51,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_file_that_is_not_there():
-    assert refused("event.parquet") == (
+    assert refused("event.parquet", DataError) == (
         "source must be a file that exists, got 'event.parquet'\nhint: did you mean events.parquet?"
     )
-    assert "hint: there is no folder 'nowhere'" in refused("nowhere/events.parquet")
-    assert "match at least one file" in refused("x*.parquet")
-    assert "a folder that holds" in refused("empty")
+    assert "hint: there is no folder 'nowhere'" in refused("nowhere/events.parquet", DataError)
+    assert "match at least one file" in refused("x*.parquet", DataError)
+    assert "a folder that holds" in refused("empty", DataError)
     assert "known endings: .parquet" in refused("notes.txt")
-    assert "an empty list" in refused([])
+    assert "an empty list" in refused([], DataError)
     assert "an element of type dict" in refused([{"user": 1}])
     assert "or at s3://, gs:// or https://" in refused("ftp://host/x.parquet")
     assert "an object of type int" in refused(5)
@@ -168,7 +168,7 @@ def test_databases():
         connection.execute('CREATE VIEW s.seen AS FROM main."my rows"').fetchall()
         assert "another program or connection may have it open" in refused("rows.duckdb", DataError, table="my rows")
     assert "got nothing\nhint: there is my rows, s.seen" in refused("rows.duckdb")
-    assert "hint: did you mean my rows?" in refused("rows.duckdb", table="my_rows")
+    assert "hint: did you mean my rows?" in refused("rows.duckdb", DataError, table="my_rows")
     for table in ("my rows", "main.my rows", "s.seen"):
         with engine("rows.duckdb", table=table) as opened:
             assert pairs(opened.top(3)) == [(2, 1)]
@@ -187,10 +187,10 @@ def test_connections():
     connection.execute("CREATE TABLE clicks AS SELECT 1 AS user, 2 AS item").fetchall()
     scan = {"user": [1], "item": [1]}  # a Python variable is not a table
     assert "a table or view of the connection, got 'clics'\nhint: did you mean clicks?" in refused(
-        connection, table="clics"
+        connection, DataError, table="clics"
     )
     for name in ("scan", "table", "connection", "events.parquet", "t; DROP TABLE clicks", "range(5)"):
-        assert "table must be a table or view" in refused(connection, table=name), scan
+        assert "table must be a table or view" in refused(connection, DataError, table=name), scan
     assert "name a table or view" in refused(connection)
     pending = connection.execute("FROM range(100000)")
     assert "has an unfinished result" in refused(connection, DataError, table="clicks")

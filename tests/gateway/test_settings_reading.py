@@ -66,7 +66,7 @@ folder = "../state"
 jobs = "postgres://gate@db/jobs"
 host = "::1"
 port = 0
-url = "https://ask.example.org:8443/dp/"
+url = "https://ask.example.org:8443/"
 workers = 3
 waiting = 7
 waiting_each = 7
@@ -146,7 +146,7 @@ def test_everything() -> None:
         jobs="postgres://gate@db/jobs",
         host="::1",
         port=0,
-        url="https://ask.example.org:8443/dp",
+        url="https://ask.example.org:8443",
         workers=3,
         waiting=7,
         waiting_each=7,

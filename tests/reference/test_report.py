@@ -107,7 +107,7 @@ def test_the_page_has_all_of_it_and_needs_nothing_else(path: Path) -> None:
     for heading in HEADINGS:
         assert f"<h2>{heading}</h2>" in text
     assert EVIL in read.text
-    assert "top_k k=2 epsilon=0.1 from user=user item=artist where=country = '<DE>'" in read.text
+    assert "top 2 of artist by number of users, where country = '<DE>', at epsilon 0.1, from " in read.text
     assert "40 % of the promise is used. 1 of 4 questions were answered, 1 answer was repeated for free" in read.text
     assert "clean." in read.text
     assert "svg" in read.tags

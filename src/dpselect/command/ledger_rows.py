@@ -123,6 +123,7 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
             "when": entry.at[:19].replace("T", " "),
             **_named(entry.account),
             "what": str(entry.kind),
+            "by": entry.by,
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
             "left": float(min(lefts)) if lefts else None,

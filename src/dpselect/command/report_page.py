@@ -129,7 +129,19 @@ def _questions(asked: Sequence[Mapping[str, Any]]) -> str:
     if not asked:
         return "<p>No questions yet.</p>"
     rows = [dict(one) | {"question": one["question"] or "", "periods": ", ".join(one["periods"])} for one in asked]
-    columns = ("number", "when", "analyst", "question", "periods", "state", "epsilon", "delta", "share", "repeats")
+    columns = (
+        "number",
+        "when",
+        "analyst",
+        "question",
+        "approved_by",
+        "periods",
+        "state",
+        "epsilon",
+        "delta",
+        "share",
+        "repeats",
+    )
     return _table("", rows, columns)
 
 

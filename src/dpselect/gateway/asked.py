@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
+from dpselect._ground.domain import Span
 from dpselect._ground.keys import columns_of, said
 from dpselect._ground.parameters import near
 from dpselect.engines import row_filter
@@ -21,6 +22,8 @@ from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
+from dpselect.questions import schemas
+from dpselect.questions.kinds import items_read
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, Question
 from dpselect.release.formatting import Json
@@ -134,6 +137,11 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     if unknown is not None:
         known = [*kind(verb).fields(), *BESIDE]
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
+    for name, field in kind(verb).fields().items():
+        if name in given:
+            given[name] = schemas.as_integer(
+                given[name], schemas.types_of(getattr(schemas, field.metadata["kind"].shape))
+            )
     for name in OF_TEXTS:
         if given.get(name) is not None:
             raise ParameterError(name, "be left out if items are no words of texts", came(given[name]))
@@ -240,8 +248,8 @@ def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
     domain = given.get("domain")
     size = len(domain) if isinstance(domain, list) else 0
     if isinstance(domain, Mapping):
-        ends = domain.get("start"), domain.get("stop")
-        size = ends[1] - ends[0] if isinstance(ends[0], int) and isinstance(ends[1], int) else 0
+        span = items_read("domain", dict(domain))
+        size = span.stop - span.start if isinstance(span, Span) else 0
     for name, found, most, where in (
         ("k", given.get("k"), settings.max_k, " for these data"),
         ("k_bar", given.get("k_bar"), MOST_ITEMS, ""),

@@ -20,6 +20,9 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 FEW = 5  # values that a sentence lists
 LONGEST = 40  # characters of an item in a sentence
 WHOLE = 10**15  # up to here a whole float has all its digits
+SAFE = (
+    2**53 - 1
+)  # the largest integer that JavaScript, and whoever reads JSON numbers as floats, tells from its neighbours
 LONG = 10  # characters of a number that somebody chose
 
 
@@ -27,8 +30,13 @@ LONG = 10  # characters of a number that somebody chose
 
 
 def plain(value: object) -> Json:
-    """The JSON form: dates as ISO text, Decimal and what JSON has no type for as text, bytes as hex."""
+    """The JSON form: dates as ISO text, Decimal and what JSON has no type for as text, bytes as hex.
+
+    So are integers that a reader of floats would take for others.
+    """
     value = scalar(value)
+    if is_unsafe(value):
+        return str(value)
     if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
         return value
     if isinstance(value, float):
@@ -44,6 +52,11 @@ def plain(value: object) -> Json:
     if isinstance(value, (list, tuple)):
         return [plain(inner) for inner in value]
     return str(value)
+
+
+def is_unsafe(value: object) -> bool:
+    """Return whether a value is an integer that a float does not hold together with its neighbours."""
+    return isinstance(value, int) and abs(value) > SAFE
 
 
 def scalar(value: object) -> object:

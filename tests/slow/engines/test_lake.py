@@ -245,8 +245,11 @@ def test_an_iceberg_table_in_hand_is_read_and_a_scan_of_it_is_refused(tmp_path):
 
 def test_a_table_of_sqlite_is_named(tmp_path):
     path = sqlite(tmp_path / "rows.sqlite", ROWS)
-    for wrong, said in ((path, "name a table of the database"), (dps.Table(path, "row"), "be a table of the database")):
-        with pytest.raises(dps.ParameterError, match=f"{said}.*\n.*tables: rows"):
+    for wrong, error, said in (
+        (path, dps.ParameterError, "name a table of the database"),
+        (dps.Table(path, "row"), dps.DataError, "be a table of the database"),
+    ):
+        with pytest.raises(error, match=f"{said}.*\n.*tables: rows"):
             counted(wrong)
 
 

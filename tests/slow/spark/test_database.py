@@ -461,7 +461,7 @@ def test_tables_of_a_catalogue(spark):
         ("no such", "got 'no such'"),
         ("a.b.c.d", "got 'a.b.c.d'"),
     ):
-        with pytest.raises(ParameterError, match=message):
+        with pytest.raises(DataError, match=message):
             opened(spark, table=wrong)
     with pytest.raises(ParameterError, match="table must name a table, a view or files, got nothing") as error:
         opened(spark)

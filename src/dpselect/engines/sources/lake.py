@@ -46,7 +46,7 @@ def open_lake(source: Any, table: str | None) -> Frame:
         refuse_table(table)
         try:
             return _remote(path) if is_remote(path) else _iceberg(open_table(path)[0])
-        except (SourceError, ImportError):
+        except (SourceError, DataError, ImportError):
             raise
         except Exception as error:  # whatever it is: its text may hold a secret of an address, so it is no cause
             what = type(error).__name__

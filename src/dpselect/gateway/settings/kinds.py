@@ -236,6 +236,9 @@ def _url(text: str) -> str:
         named = parts.hostname is not None and parts.port != 0
     except ValueError:
         raise ParameterError("value", must, came(text)) from None
+    if parts.path.strip("/"):
+        hint = "give the gateway a host name or a port of its own, because its pages begin at the root"
+        raise ParameterError("value", "be an address without a path", came(parts.path), hint)
     extra = "@" in parts.netloc or "?" in text or "#" in text or " " in text
     if parts.scheme not in ("http", "https") or not named or extra:
         raise ParameterError("value", must, came(text))

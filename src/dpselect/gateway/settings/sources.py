@@ -13,7 +13,7 @@ from dpselect._ground.periods import between
 from dpselect.aggregates.totals import Totals
 from dpselect.engines.identity import sizes_of
 from dpselect.engines.port import Engine
-from dpselect.errors import DpselectError, ParameterError
+from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.flat import dataset_of
 from dpselect.gateway import filters
 from dpselect.gateway.settings.kinds import plain
@@ -49,7 +49,7 @@ def _tried(data: DataSettings, what: str, attempt: Callable[[], None]) -> list[s
     try:
         attempt()
     except DpselectError as error:
-        whole = isinstance(error, ParameterError) and error.parameter in _OF_ALL
+        whole = isinstance(error, (ParameterError, DataError)) and str(error).partition(" must ")[0] in _OF_ALL
         return [f"[data.{data.name}] {error}" if whole else f"[data.{data.name}] {what}: {error}"]
     return []
 

@@ -349,6 +349,7 @@ class Asked(TypedDict):
     when: str
     analyst: str
     question: str | None
+    approved_by: str | None
     periods: list[str]
     state: AskedState
     epsilon: float
