@@ -177,19 +177,30 @@ class Dataset(Verbs):
     # ---- for the owner of the data ---------------------------------------------------------------------------
 
     def inspect(self) -> Inspection:
-        """Report what is in the rows, what would be left out, and what would make a question fail.
+        """Report what is in the rows, which types to declare, what is left out, and what makes a question fail.
 
-        This is for the owner of the data: the report is not private and costs no budget. For files it shows which lines
-        are left out and why, and which columns cannot be read. For rows it shows how many have no user or no item, how
-        many `where` leaves out, how many users and items there are, and how many items users have. For data with a time
-        it shows how many rows are outside all periods, and a user is one user in one period. For a prepared file it
-        shows whether the file is intact.
+        This is for the owner of the data: the report is not private and costs no budget. It shows which lines of files
+        are left out and why; what each column is, which type fits a column of text, and how many values would be
+        missing under it; how many rows have no user or no item, how many `where` leaves out, and how many items users
+        have. For data with a time it shows how many rows are outside all periods, and a user is one user in one period.
+        For a prepared file it shows whether the file is intact. It ends in the command that asks a question under the
+        types that it proposes.
         """
-        from dpselect.engines.inspection import inspect
+        from dpselect.engines.inspection import Wanted, inspect
+        from dpselect.engines.row_filter import parse
 
         self.check_items()
-        with self.engine() as engine:
-            return inspect(self._source, engine, newlines_in_values=self._newlines)
+        condition = self._condition
+        others = () if condition is None else parse(condition).columns
+        time = {} if self._time is None else self._time.flat()
+        wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), self._types)
+        columns = {"user": self.whose, "item": self.column}
+        if self.words is not None:
+            columns = {"user": self.whose, "item": None, "text": self.column}
+        options = {**columns, "split": self.split, "where": condition, **time, "during": self._during}
+        options |= {"max_items_per_user": self.max_items_per_user, "newlines_in_values": self._newlines or None}
+        given = {"table": self._table, "newlines_in_values": self._newlines, "wanted": wanted, "options": options}
+        return inspect(self._source, self.engine, **given)
 
     def prepare(
         self,

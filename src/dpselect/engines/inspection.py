@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Iterator
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
+from dpselect.engines.duckdb.inspect_columns import Columns, Wanted, key_findings, parts_of
+from dpselect.engines.duckdb.lines import JsonScan
+from dpselect.engines.duckdb.sources import open_scan
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import Engine
-from dpselect.engines.sources.files import find
+from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.sources.files import Files, find
+from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.tables import is_lake
-from dpselect.errors import DataError, ParameterError
+from dpselect.engines.sources.wrapped import at_home
+from dpselect.engines.spark.source import is_spark
+from dpselect.errors import DataError, DpselectError, ParameterError
+
+__all__ = ["Inspection", "Wanted", "inspect", "missing_as_declared"]
 
 WARNING = "NOT PRIVATE: this reads every row, and its output is for the owner of the data only"
 
@@ -26,36 +41,137 @@ class Inspection:
         return "\n".join([WARNING, *self.findings])
 
 
-def inspect(source: object, engine: Engine | None = None, *, newlines_in_values: bool = False) -> Inspection:
-    """What there is to say of a source that is files, and of its rows, where an engine is open for them."""
-    found = [*_files(source, newlines_in_values)]
-    if engine is not None:
-        found += _rows(engine)
-    elif not found:
+def inspect(
+    source: object,
+    open_engine: Callable[[], Engine] | None = None,
+    *,
+    table: str | None = None,
+    newlines_in_values: bool = False,
+    wanted: Wanted | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Inspection:
+    """What there is to say of a source: of its files and columns, and of its rows, where `open_engine` is given.
+
+    `options` are those that the command to paste has beside the types.
+    """
+    source, table = at_home(source, table)
+    if is_postgres(source) or is_spark(source):
+        hint = "query it in its own SQL"
+        raise ParameterError("source", "be files, a frame, or a table of DuckDB", "a database", hint)
+    files = _files(source)
+    if open_engine is None and (files is None or files.kind == "duckdb"):
         raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
-    return Inspection(tuple(found))
+    wanted = Wanted() if wanted is None else wanted
+    found = [] if files is None else [*_of_files(files, newlines_in_values)]
+    with closing(Workspace()) as workspace:
+        parts = [*parts_of(workspace, source, files, table, newlines_in_values=newlines_in_values)]
+        columns = Columns(workspace, parts, wanted)
+        found += columns.findings()
+        _refuse_unknown(wanted, columns.names)
+        found += _as_one(workspace, source, table, wanted, newlines_in_values)
+    found += [] if open_engine is None else _of_rows(open_engine, wanted)
+    given = {} if options is None else options
+    return Inspection((*dict.fromkeys(found), *_to_paste(source, table, columns.proposed, given)))
 
 
-def _files(source: object, newlines_in_values: bool) -> Iterator[str]:
-    """Nothing where the source is no file, or where its lines are no records."""
-    if isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source) and not is_lake(source):
-        files = find(source)
-        if newlines_in_values and files.kind in ("csv", "tsv"):
-            yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
-        elif files.kind == "prepared":
-            from dpselect.engines.preparation import findings
-
-            yield from findings(files.paths[0])
-        elif files.kind != "duckdb":
-            yield from file_findings(files)
+def missing_as_declared(
+    source: object, types: Types, *, table: str | None = None, newlines_in_values: bool = False
+) -> list[str]:
+    """How many values of each declared column are missing, one sentence each; not private."""
+    source, table = at_home(source, table)
+    with closing(Workspace()) as workspace:
+        parts = [*parts_of(workspace, source, _files(source), table, newlines_in_values=newlines_in_values)]
+        return [*Columns(workspace, parts, Wanted(types=types)).declared()]
 
 
-def _rows(engine: Engine) -> Iterator[str]:
-    if not isinstance(engine, DuckDBEngine):
-        raise ParameterError(
-            "source", "be files, a frame, or a table of DuckDB", "a database", "query it in its own SQL"
-        )
+def _files(source: object) -> Files | None:
+    """The files of a source; none where it is something else."""
+    is_path = isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source)
+    return find(source) if is_path and not is_lake(source) else None
+
+
+def _of_files(files: Files, newlines_in_values: bool) -> Iterator[str]:
+    if newlines_in_values and files.kind in ("csv", "tsv"):
+        yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
+    elif files.kind == "prepared":
+        from dpselect.engines.preparation import findings
+
+        yield from findings(files.paths[0])
+    elif files.kind != "duckdb":
+        yield from file_findings(files)
+
+
+def _as_one(
+    workspace: Workspace, source: object, table: str | None, wanted: Wanted, newlines_in_values: bool
+) -> Iterator[str]:
+    """Why no question can read the source, and which keys the lines of JSON have."""
     try:
-        yield from engine.findings()
+        scan = open_scan(workspace, source, table, newlines_in_values=newlines_in_values)
+        if isinstance(scan, JsonScan) and (keys := [one for one in wanted.columns if one not in scan.folders]):
+            yield from key_findings(workspace, scan, keys)
+    except DpselectError as error:
+        yield f"FAILS: every question is refused: {_on_one_line(error)}"
+
+
+def _refuse_unknown(wanted: Wanted, names: tuple[str, ...]) -> None:
+    """Refuse to declare a column that is not there."""
+    unknown = next((name for name in wanted.types if names and name not in names), None)
+    if unknown is not None:
+        raise ParameterError("types", "name columns of the source", repr(unknown))
+
+
+def _of_rows(open_engine: Callable[[], Engine], wanted: Wanted) -> Iterator[str]:
+    """What there is to say of rows; what the schema refuses is explained rather than raised."""
+    try:
+        with open_engine() as engine:
+            if isinstance(engine, DuckDBEngine):
+                yield from engine.findings()
+    except ParameterError as error:
+        explained = error.parameter in ("source", "types") or error.came.endswith("does not have")
+        if not explained:
+            raise
+        yield f"FAILS: a question with these columns is refused: {_on_one_line(error)}"
     except DataError as error:
-        yield f"FAILS: a question with these columns is refused: {error}"
+        yield f"FAILS: a question with these columns is refused: {_on_one_line(error)}"
+
+
+def _on_one_line(error: DpselectError) -> str:
+    return str(error).replace("\nhint: ", "; ")
+
+
+# ---- the command to paste -----------------------------------------------------------------------------------
+
+
+def _to_paste(source: object, table: str | None, types: Types, options: Mapping[str, object]) -> Iterator[str]:
+    """The whole command that asks a question under the types that are proposed; in Python what declares them."""
+    paths = source if isinstance(source, (list, tuple)) else [source]
+    if not all(isinstance(one, (str, os.PathLike)) for one in paths):
+        if types:
+            yield f"to declare it: types={ {name: one.text for name, one in types.items()}!r}"
+        return
+    words = ["dpselect", "union" if "text" in options else "top", *(os.fsdecode(one) for one in paths)]
+    for name, value in {"user": "...", "item": "...", "table": table, **options}.items():
+        if value is True:
+            words.append(f"--{name.replace('_', '-')}")
+        elif value is not None:
+            words += [f"--{name.replace('_', '-')}", _between_commas(value)]
+    for name, declared in types.items():
+        words += ["--type", f"{name}={declared.text}"]
+    yield "to ask, here for the most common items (the same --type go with any other question):"
+    yield " ".join(map(_shell_word, [*words, "--epsilon", "1"]))
+
+
+def _between_commas(value: object) -> str:
+    """Several names as one option takes them."""
+    if not isinstance(value, (list, tuple)):
+        return str(value)
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(value)
+    return line.getvalue()
+
+
+def _shell_word(word: str) -> str:
+    """A word as a shell reads it; a text with quotes inside stands between double ones, where it can."""
+    if "'" in word and not re.search(r'["$`\\!]', word):
+        return f'"{word}"'
+    return shlex.quote(word)

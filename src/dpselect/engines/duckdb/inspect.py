@@ -27,7 +27,10 @@ def file_findings(files: Files) -> Iterator[str]:
     try:
         for path in files.paths:
             look = _parquet_findings if files.kind == "parquet" else _text_findings
-            yield from look(workspace, path, files.kind)
+            try:
+                yield from look(workspace, path, files.kind)
+            except DataError as error:
+                yield f"{path}: FAILS: {str(error).replace(chr(10), '; ')}"
     finally:
         workspace.close()
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from dpselect.engines.duckdb.scans import Scan, Select
-from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
 from dpselect.engines.sources.scans.folders import Folders
 from dpselect.engines.sources.scans.reading import ONCE
@@ -20,6 +20,8 @@ from dpselect.engines.sources.text_lines import Header, blocks
 from dpselect.errors import SourceError
 
 _LINE_FEED = r"\n"
+_RECORD = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
+"""Is a line an object? A list would have its places for columns."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,14 @@ class JsonScan(Scan):
             values = ", ".join(f"{form} AS {quoted(name)}" for form, name in zip(forms, columns, strict=True))
             yield f"({select(f'(SELECT {values} FROM {json_values(lines, keys)})')})"
 
+    def key_counts(self, workspace: Workspace, limit: int) -> list[Row]:
+        """Return the keys that most lines have, and how often they are there. It is for the owner of the data."""
+        with _lines(workspace, self.paths, None) as lines:
+            keys = f"SELECT unnest(CASE WHEN {_RECORD} THEN TRY(json_keys(line)) END) AS key FROM {lines}"
+            return workspace.fetch(
+                f"SELECT key, count(*) FROM ({keys}) GROUP BY key ORDER BY count(*) DESC, key LIMIT {limit}"
+            )
+
 
 def _of_folders(inside: Folders, paths: Sequence[str]) -> dict[str, str]:
     """The SQL of the columns that names of folders hold, from the place of a line's file among these."""
@@ -137,9 +147,7 @@ def csv_rows(lines: str, header: Header, columns: Sequence[str], folders: Mappin
 def json_values(lines: str, columns: Sequence[str]) -> str:
     """The values of some columns as one list v, which is missing where a line is no object."""
     keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
-    # A list would have its places for columns.
-    record = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
-    found = f"CASE WHEN {ONCE} AND {record} THEN TRY(json_extract_string(line, [{keys}])) END"
+    found = f"CASE WHEN {ONCE} AND {_RECORD} THEN TRY(json_extract_string(line, [{keys}])) END"
     return f"(SELECT {found} AS v, place FROM {lines})"
 
 

@@ -1,0 +1,348 @@
+"""Inspecting the columns of a source for its owner: what each is, what to declare, and what would be missing then.
+
+Each file is opened by itself, so files that no question could read together are explained rather than refused.
+Nothing here is private. No question uses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from dpselect.engines.duckdb.fitting_types import (
+    Fit,
+    Proposal,
+    begun,
+    fit_columns,
+    fits_of,
+    propose,
+)
+from dpselect.engines.duckdb.lines import JsonScan
+from dpselect.engines.duckdb.scans import Scan
+from dpselect.engines.duckdb.sources import open_scan
+from dpselect.engines.duckdb.types import FLOATS, NOTHING, OBJECT, TEXTS, filter_type, item_form, kind, nameable
+from dpselect.engines.duckdb.types import number_form, user_form
+from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType, Types
+from dpselect.engines.sources.scans.reading import read_value
+from dpselect.engines.sources.scans.unions import common_type, proposed_type
+from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, csv_judge, faults, json_judge
+from dpselect.engines.sources.text_lines import header
+from dpselect.engines.values import MARK
+from dpselect.errors import DataError, DpselectError, ParameterError
+
+KEYS = 20  # of JSON lines, where they are listed
+_COLUMNS = 200  # of a source, of which each is looked at
+_AT_ONCE = 16  # columns that one query looks at
+_NUMBER = quoted(f"{MARK}row")
+_TIMES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", ZONED, "TIMESTAMPTZ_NS"})
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which columns a question would use, and as what; and what the owner declares already."""
+
+    user: tuple[str, ...] = ()
+    item: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    time: str | None = None
+    types: Types = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All of them, each once."""
+        time = () if self.time is None else (self.time,)
+        return tuple(dict.fromkeys((*self.user, *self.item, *self.others, *time, *self.types)))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file, or a source that has no files; `place` is its path, or nothing."""
+
+    place: str
+    kind: str
+    scan: Scan
+    by_line: bool  # is one line of the file one record?
+
+    def count(self, workspace: Workspace, columns: Sequence[str], asked: str, rows: Callable[[str], str]) -> Row:
+        """The numbers that are asked of all rows of some columns; `rows` is the SQL of these, from what is read.
+
+        Texts of categories are read as texts.
+        """
+        types = self.scan.types(workspace, columns)
+        forms = ", ".join(
+            f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if kind(types[name]) == "ENUM" else quoted(name)
+            for name in columns
+        )
+        with self.scan.rows(workspace, columns, lambda source: f"SELECT {forms} FROM {source}") as source:
+            return workspace.fetch(f"SELECT {asked} FROM {rows(source)}")[0]
+
+    def located(self, row: int) -> str:
+        """Where the row of this number is, from 1, in the words of its source."""
+        if not self.by_line:
+            return f"row {row:,}"
+        first = None if self.kind == "json" else header(self.place, self.kind)
+        judge = json_judge(lambda _line: True) if first is None else csv_judge(first)
+        for number, fault in faults(self.place, judge, header=first is not None):
+            row -= fault not in (NOT_UTF8, TOO_LONG) if first is None else fault is None
+            if not row:
+                return f"line {number:,}"
+        return "a line"
+
+
+def parts_of(
+    workspace: Workspace, source: object, files: Files | None, table: str | None, *, newlines_in_values: bool
+) -> Iterator[Part]:
+    """Each file of a source by itself, or the whole of another. A file that cannot be opened has its own finding."""
+    if files is None or files.kind in ("duckdb", "prepared"):
+        yield Part("", "", open_scan(workspace, source, table), by_line=False)
+        return
+    from dpselect.engines.duckdb.files import file_scan
+
+    for path, root in zip(files.paths, files.roots, strict=True):
+        one = Files(files.kind, (path,), files.declared, files.parts, (root,))
+        with contextlib.suppress(DpselectError, OSError, EOFError):
+            scan = file_scan(workspace, one, {}, newlines_in_values=newlines_in_values)
+            yield Part(path, files.kind, scan, by_line=files.kind != "parquet" and not newlines_in_values)
+
+
+@dataclass
+class _Held:
+    """A column: its type in each part that has it, and why it cannot be read in others."""
+
+    types: list[tuple[Part, str]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    fit: Fit | None = None
+
+    @property
+    def by_type(self) -> dict[str, Part]:
+        """Each type with the first part that has it."""
+        return {sql_type: part for part, sql_type in reversed(self.types)}
+
+    @property
+    def is_text(self) -> bool:
+        """Is it text wherever it is anything?"""
+        there = {kind(one) for one in self.by_type if one != NOTHING}
+        return bool(there) and there <= TEXTS | {"ENUM"}
+
+
+@dataclass
+class _Missing:
+    """How many values there are, and how many a type does not read; where the first of these is."""
+
+    values: int = 0
+    missing: int = 0
+    first: str = ""
+
+    @property
+    def told(self) -> str:
+        """The same as words."""
+        if not self.missing:
+            return f"reads all {self.values:,} values"
+        return f"leaves {self.missing:,} of {self.values:,} values missing (the first in {self.first})"
+
+
+class Columns:
+    """The columns of a source, as its owner should know them."""
+
+    def __init__(self, workspace: Workspace, parts: Sequence[Part], wanted: Wanted) -> None:
+        self._workspace, self._parts, self._wanted = workspace, parts, wanted
+        self._held = self._types()
+        self._fit()
+        self.proposed: dict[str, DeclaredType] = dict(wanted.types)
+        """What to declare: what is declared, and each type that is proposed for a column and leaves no choice."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns; of JSON lines those that lines have, and those that are wanted."""
+        return tuple(self._held)
+
+    def _types(self) -> dict[str, _Held]:
+        found: dict[str, _Held] = {}
+        for part in self._parts:
+            known = part.scan.names
+            if isinstance(part.scan, JsonScan):
+                keys = part.scan.key_counts(self._workspace, KEYS)
+                known = tuple(dict.fromkeys((*self._wanted.columns, *part.scan.folders, *(key for key, _ in keys))))
+            for name in known[:_COLUMNS]:
+                held = found.setdefault(name, _Held())
+                try:
+                    held.types.append((part, self._type(part, name)))
+                except DpselectError as error:
+                    held.refused.append(_first_line(error))
+        return found
+
+    def _type(self, part: Part, name: str) -> str:
+        return part.scan.types(self._workspace, [name])[name]
+
+    def _fit(self) -> None:
+        """Count which types read the columns of texts."""
+        for part in self._parts:
+            texts = [name for name, held in self._held.items() if self._is_asked(name, held, part)]
+            for columns in _some(texts):
+                asked = ", ".join(map(fit_columns, columns))
+                with contextlib.suppress(DataError):
+                    row = part.count(self._workspace, columns, asked, partial(begun, columns))
+                    for name, fit in fits_of(columns, row).items():
+                        held = self._held[name]
+                        held.fit = fit if held.fit is None else held.fit + fit
+
+    def _is_asked(self, name: str, held: _Held, part: Part) -> bool:
+        in_part = any(one is part and sql_type != NOTHING for one, sql_type in held.types)
+        return in_part and held.is_text and name not in self._wanted.types
+
+    # ---- sentences
+
+    def findings(self) -> Iterator[str]:
+        """One sentence about each column."""
+        for name, held in self._held.items():
+            for said in dict.fromkeys(held.refused):
+                yield f"column {name}: FAILS: {said}"
+            if held.types:
+                yield f"column {name}: {self._said(name, held)}"
+        if any(held.is_text and name not in self._wanted.types for name, held in self._held.items()):
+            yield "text can be a user or an item; it can be a weight, a measure or a time only once it is declared"
+        yield from self._without_user()
+
+    def declared(self) -> Iterator[str]:
+        """One sentence about each column that the owner declares."""
+        for name, declared in self._wanted.types.items():
+            if name in self._held:
+                yield f"{name}: {self._as_declared(self._held[name], name, declared)}"
+
+    def _without_user(self) -> Iterator[str]:
+        for name in self._wanted.user:
+            has = {id(part) for part, _ in self._held[name].types} if name in self._held else set()
+            lacking = next((part.place for part in self._parts if id(part) not in has), None)
+            if has and lacking:
+                yield f"FAILS: {lacking} has no column {name}, which says who a user is: every file must have it"
+
+    def _said(self, name: str, held: _Held) -> str:
+        wanted = self._wanted
+        if (declared := wanted.types.get(name)) is not None:
+            said = f"{declared.text}, as you declare: {self._as_declared(held, name, declared)}"
+            return said + _cannot(declared.type)
+        types = {one: part.place for one, part in held.by_type.items() if one != NOTHING}
+        if len(types) > 1 and common_type(types) is None:
+            return self._unequal(name, held)
+        if not held.is_text:
+            sql_type = common_type(types) or NOTHING
+            return f"{_shown(sql_type)}, as the source declares{self._unreadable(name, held)}{_cannot(sql_type)}"
+        proposal = Proposal()
+        if held.fit is not None:
+            proposal = propose(held.fit, is_time=name == wanted.time, is_user=name in wanted.user)
+        if proposal.chosen is not None:
+            self.proposed[name] = proposal.chosen
+        said = " or ".join(f"{one.text} {self._as_declared(held, name, one)}" for one in proposal.types)
+        return "; ".join(filter(None, ["text", said, proposal.remark]))
+
+    def _unequal(self, name: str, held: _Held) -> str:
+        types = {one: part for one, part in held.by_type.items() if one != NOTHING}
+        there = " and ".join(f"{_shown(one)} in {part.place}" for one, part in types.items())
+        found: dict[DeclaredType, _Missing] = {}
+        for one in dict.fromkeys((proposed_type(types), "DOUBLE")):
+            with contextlib.suppress(ParameterError):
+                if one is not None:
+                    found[DeclaredType(one)] = self._missing(held, name, DeclaredType(one))
+        if not found:
+            times = {kind(one) for one in types} <= _TIMES
+            hint = "; TIME(zone='...') says where the clocks stood that showed times without a zone" if times else ""
+            return f"FAILS until it is declared: {there}{hint}"
+        best = min(found, key=lambda one: found[one].missing)
+        self.proposed[name] = best
+        return f"FAILS until it is declared: {there}; {best.text} {found[best].told}"
+
+    def _as_declared(self, held: _Held, name: str, declared: DeclaredType) -> str:
+        try:
+            return self._missing(held, name, declared).told
+        except DpselectError as error:
+            return f"FAILS: {_first_line(error)}"
+
+    def _missing(self, held: _Held, name: str, declared: DeclaredType) -> _Missing:
+        """What a type does not read; ParameterError where it can read no value of a part."""
+        forms = {sql_type: read_value(quoted(name), _as_read(sql_type), declared, name) for sql_type in held.by_type}
+        return self._counted(held, name, {sql_type: f"({form}) IS NULL" for sql_type, form in forms.items()})
+
+    def _counted(self, held: _Held, name: str, wrong: Mapping[str, str]) -> _Missing:
+        """How many values there are, and of how many the condition for their type holds."""
+        found = _Missing()
+        for part, sql_type in held.types:
+            column = quoted(name)
+            condition = f"{column} IS NOT NULL AND {wrong[sql_type]}"
+            asked = f"count({column}), count(CASE WHEN {condition} THEN 1 END), min(CASE WHEN {condition} THEN {_NUMBER} END)"
+            values, missing, first = part.count(self._workspace, [name], asked, _numbered)
+            found.values += values
+            found.missing += missing
+            if missing and not found.first:
+                of = f" of {part.place}" if len(self._parts) > 1 else ""
+                found.first = part.located(first) + of
+        return found
+
+    def _unreadable(self, name: str, held: _Held) -> str:
+        """Values of a declared type that are missing all the same."""
+        checked = FLOATS | _TIMES
+        if not any(kind(one) in checked for one in held.by_type):
+            return ""
+        wrong = {
+            one: f"NOT ({nameable(quoted(name), one)})" if kind(one) in checked else "false" for one in held.by_type
+        }
+        with contextlib.suppress(DataError):  # a file whose values cannot be read has a finding of its own
+            found = self._counted(held, name, wrong)
+            if found.missing:
+                return f"; {found.missing:,} values are missing as items: NaN, or out of range (the first in {found.first})"
+        return ""
+
+
+def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Iterator[str]:
+    """Say in how many lines each key is that was asked of JSON lines, and which there are where one is in none."""
+    counted = ", ".join(f"count({quoted(key)})" for key in keys)
+    with scan.rows(workspace, keys, lambda source: f"SELECT * FROM {source}") as source:
+        ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counted} FROM {source}")
+    for key, number in zip(keys, numbers, strict=True):
+        if number:
+            yield f"key {key!r}: a value in {number:,} of {lines:,} lines"
+        else:
+            yield f"NO LINE has a value under the key {key!r}: questions that use it are charged for empty answers"
+    if not all(numbers) and isinstance(scan, JsonScan):
+        known = ", ".join(f"{str(key)[:80]!r} ({times:,})" for key, times in scan.key_counts(workspace, KEYS))
+        yield f"keys that lines have: {known or 'none'}; keys inside of others (a.b) are not read"
+
+
+def _numbered(source: str) -> str:
+    return f"(SELECT *, row_number() OVER () AS {_NUMBER} FROM {source})"
+
+
+def _as_read(sql_type: str) -> str:
+    return "VARCHAR" if kind(sql_type) == "ENUM" else sql_type
+
+
+def _some(columns: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (columns[at : at + _AT_ONCE] for at in range(0, len(columns), _AT_ONCE))
+
+
+def _first_line(error: DpselectError) -> str:
+    return str(error).replace("\nhint: ", "; ")
+
+
+def _shown(sql_type: str) -> str:
+    if sql_type == NOTHING:
+        return "nothing but missing values"
+    if sql_type == OBJECT:
+        return "values each of its own type"
+    return "TIMESTAMPTZ" if sql_type == ZONED else sql_type if kind(sql_type) == "DECIMAL" else kind(sql_type)
+
+
+def _cannot(sql_type: str) -> str:
+    """What a column of this type cannot be, as a clause."""
+    cannot = []
+    for role, form in (("a user", user_form), ("an item", item_form), ("a weight or a measure", number_form)):
+        try:
+            form("x", sql_type)
+        except DataError:
+            cannot.append(role)
+    cannot += ["a weight or a measure"] if kind(sql_type) in TEXTS else []
+    cannot += [] if sql_type == OBJECT or filter_type(sql_type).kind in ("date", "timestamp") else ["a time"]
+    return f"; cannot be {', '.join(cannot)}" if cannot else ""
