@@ -17,6 +17,7 @@ from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_path
+from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import ParameterError, came, naming
 from dpselect.verbs import Verbs, check_question
 
@@ -85,7 +86,7 @@ class Dataset(Verbs):
         budget: Budget | Where | None = None,
     ) -> None:
         self._given = source
-        self._source, self._table, self._newlines = _place(source)
+        self._source, self._table, self._csv = _place(source)
         if user is None or item is None:
             user, item = self._prepared_for(user, item)
         self.whose: Key = key_of("user", user)
@@ -194,13 +195,10 @@ class Dataset(Verbs):
         others = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
         wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), self._types)
-        columns = {"user": self.whose, "item": self.column}
-        if self.words is not None:
-            columns = {"user": self.whose, "item": None, "text": self.column}
-        options = {**columns, "split": self.split, "where": condition, **time, "during": self._during}
-        options |= {"max_items_per_user": self.max_items_per_user, "newlines_in_values": self._newlines or None}
-        given = {"table": self._table, "newlines_in_values": self._newlines, "wanted": wanted, "options": options}
-        return inspect(self._source, self.engine, **given)
+        items = {"item": self.column} if self.words is None else {"item": None, "text": self.column}
+        options: dict[str, object] = {"user": self.whose, **items, "split": self.split, "where": condition, **time}
+        options |= {"during": self._during, "max_items_per_user": self.max_items_per_user}
+        return inspect(self._source, self.engine, table=self._table, csv=self._csv, wanted=wanted, options=options)
 
     def prepare(
         self,
@@ -253,7 +251,7 @@ class Dataset(Verbs):
         time = {} if self._time is None else self._time.flat()
         with naming("weights", "weight"):
             rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
-            given |= {"table": self._table, "newlines_in_values": self._newlines, "types": self._types}
+            given |= {"table": self._table, "csv": self._csv, "types": self._types}
             return prepare(self._source, rules, to, **given)
 
     def _refuse_prepared(self) -> None:
@@ -393,7 +391,7 @@ class Dataset(Verbs):
             changed = pinned and before != (source, pinned)
         data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.whose}
         data |= {"split": self.split, "table": self._table, "max_items_per_user": self.max_items_per_user}
-        data |= {"newlines_in_values": True} if self._newlines else {}
+        data |= self._csv.said
         data |= engine.declared
         if _is_text(self._item):
             data |= {"text": self._item.column} | {name: getattr(self._item, name) for name in ("tokenizer", "lower")}
@@ -439,7 +437,7 @@ class Dataset(Verbs):
             max_items_per_user=self.max_items_per_user,
             split=self.split,
             table=self._table,
-            newlines_in_values=self._newlines,
+            csv=self._csv,
             types=self._types,
             periods=self._periods,
             totals=totals,
@@ -495,18 +493,18 @@ def _types(given: Mapping[str, str | NumberText | TimeText] | None) -> Types:
     return types_of(given)
 
 
-def _place(source: object) -> tuple[object, str | None, bool]:
-    """Where the rows are, as engines take it, the name of a table, and whether values run over lines."""
+def _place(source: object) -> tuple[object, str | None, CsvForm]:
+    """Where the rows are, as engines take it, the name of a table, and the form of CSV files."""
     if isinstance(source, (str, os.PathLike, list, tuple)):
-        return source, None, False
+        return source, None, CsvForm()
     from dpselect.rows import CSV, Table
 
     if isinstance(source, Table):
-        return source.database, source.name, False
+        return source.database, source.name, CsvForm()
     if isinstance(source, CSV):
         files = list(source.files) if isinstance(source.files, tuple) else source.files
-        return files, None, source.newlines_in_values
-    return source, None, False
+        return files, None, source.form
+    return source, None, CsvForm()
 
 
 def _budget(given: Budget | Where | None) -> Budget | None:

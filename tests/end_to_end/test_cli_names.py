@@ -122,7 +122,7 @@ def test_every_command_has_its_call_in_python() -> None:
     assert len(OPTIONS) > 30
 
 
-DATA = "files user item where table newlines_in_values time period timezone during".split()
+DATA = "files user item where table newlines_in_values type time period timezone during".split()
 ASKED = "budget analyst data snapshot fresh gateway token_file format output explain quiet help".split()
 LISTS = {"domain": ("from", "range", "size"), "exclude": ("from",), "groups": ("from",)}
 MORE = {

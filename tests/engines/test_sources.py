@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.engines.sources.wrapped import native
 from dpselect.errors import DataError, DpselectError, ParameterError
 from tests.engines.test_conformance import pairs
@@ -145,7 +146,7 @@ def test_csv_files_name_the_same_columns():
 def test_values_over_lines_are_for_csv_files():
     Path("x.jsonl").write_text("")
     for source in ("events.parquet", "x.jsonl"):
-        assert refused(source, newlines_in_values=True).startswith("newlines_in_values must be left out")
+        assert refused(source, csv=CsvForm(newlines_in_values=True)).startswith("newlines_in_values must be left out")
 
 
 def test_an_empty_json_file_has_any_column():

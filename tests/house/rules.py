@@ -41,7 +41,9 @@ ASKED_FOR = {"pandas.py": "pandas", "polars.py": "polars"}
 # Of engines' parameters those that a question or a call says, and no source: all that they say was said by the caller.
 WORDS_OF_A_QUESTION = {"domain", "tokenizer", "run", "types", "name"}
 # What only an owner of data calls, of a source of their own: no analyst reads its errors.
-CALLED_BY_OWNERS = {"engines/inspection.py", "engines/preparation.py"}
+CALLED_BY_OWNERS = {
+    "engines/inspection.py", "engines/preparation.py", "engines/sources/scans/declarations.py",
+}  # fmt: skip
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip

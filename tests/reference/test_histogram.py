@@ -139,7 +139,7 @@ def test_counts_below_zero_are_told_as_they_are() -> None:
         ({"domain": []}, "domain must hold at least one item"),
         ({"domain": range(10**6 + 1)}, "domain must have at most 1,000,000 items"),
         ({"domain": [("a", "b")]}, "domain must list single values"),
-        ({"domain": [1, 2]}, "domain must hold text"),
+        ({"domain": [1, 2]}, "types must declare column 'item'"),
         ({"domain": dps.Column({"name": MANY}, "name")}, "max_items_per_user must be given if only reading"),
         ({"epsilon": 0}, "epsilon must"),
         ({"delta": 1}, "delta must"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
@@ -140,7 +141,7 @@ ROWS = pa.table(
         "user": [*range(40)],
         "item": ["a", "b"] * 20,
         "n": [n % 4 for n in range(40)],
-        "at": [f"2026-{9 + n % 3:02}-05" for n in range(40)],
+        "at": [datetime.date(2026, 9 + n % 3, 5) for n in range(40)],
     }
 )
 

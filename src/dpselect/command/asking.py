@@ -62,10 +62,11 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
 def _columns(args: argparse.Namespace) -> str | None:
     """The columns that there are, as opening the source says it to whoever names one that is not."""
     from dpselect.engines.registry import open_engine
+    from dpselect.engines.sources.text_lines import CsvForm
 
-    source = {name: getattr(args, name) for name in shared.OF_SOURCES}
+    csv = CsvForm(newlines_in_values=args.newlines_in_values)
     try:
-        open_engine(source_of(args), user=NO_COLUMN, item=NO_COLUMN, key=b"", **source).close()
+        open_engine(source_of(args), user=NO_COLUMN, item=NO_COLUMN, key=b"", table=args.table, csv=csv).close()
     except ParameterError as error:
         if error.parameter not in ("user", "item"):
             raise  # there is no such source

@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> None:
     """Look, and print what was found after the warning that it is not private."""
     from dpselect.engines.inspection import Wanted, inspect
     from dpselect.engines.sources.files import prepared_path
+    from dpselect.engines.sources.text_lines import CsvForm
     from dpselect.rows import types_of
 
     source = asking.source_of(args)
@@ -41,8 +42,7 @@ def run(args: argparse.Namespace) -> None:
         found = str(asking.dataset_here(args).inspect())
     else:
         wanted = Wanted(types=types_of(shared.types_of(args).get("types", {})))
-        options = {"newlines_in_values": args.newlines_in_values or None}
-        found = str(inspect(source, newlines_in_values=args.newlines_in_values, wanted=wanted, options=options))
+        found = str(inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), wanted=wanted))
     if args.files != [source] and isinstance(source, str):  # a pipe, kept in a file that ends with the command
         found = found.replace(source, args.files[0])
     sys.stdout.write(f"{found}\n")

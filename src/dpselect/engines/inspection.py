@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import shlex
@@ -22,6 +20,7 @@ from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import Files, find
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.tables import is_lake
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import at_home
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import DataError, DpselectError, ParameterError
@@ -46,7 +45,7 @@ def inspect(
     open_engine: Callable[[], Engine] | None = None,
     *,
     table: str | None = None,
-    newlines_in_values: bool = False,
+    csv: CsvForm = USUAL_CSV,
     wanted: Wanted | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Inspection:
@@ -62,25 +61,27 @@ def inspect(
     if open_engine is None and (files is None or files.kind == "duckdb"):
         raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
     wanted = Wanted() if wanted is None else wanted
-    found = [] if files is None else [*_of_files(files, newlines_in_values)]
+    found = [] if files is None else [*_of_files(files, csv)]
     with closing(Workspace()) as workspace:
-        parts = [*parts_of(workspace, source, files, table, newlines_in_values=newlines_in_values)]
+        parts = [*parts_of(workspace, source, files, table, csv=csv)]
         columns = Columns(workspace, parts, wanted)
         found += columns.findings()
         _refuse_unknown(wanted, columns.names)
-        found += _as_one(workspace, source, table, wanted, newlines_in_values)
+        found += _as_one(workspace, source, table, wanted, csv)
     found += [] if open_engine is None else _of_rows(open_engine, wanted)
-    given = {} if options is None else options
+    given = dict(options or {})
+    given |= {"newlines_in_values": True} if csv.newlines_in_values else {}
+    source = source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
     return Inspection((*dict.fromkeys(found), *_to_paste(source, table, columns.proposed, given)))
 
 
 def missing_as_declared(
-    source: object, types: Types, *, table: str | None = None, newlines_in_values: bool = False
+    source: object, types: Types, *, table: str | None = None, csv: CsvForm = USUAL_CSV
 ) -> list[str]:
     """How many values of each declared column are missing, one sentence each; not private."""
     source, table = at_home(source, table)
     with closing(Workspace()) as workspace:
-        parts = [*parts_of(workspace, source, _files(source), table, newlines_in_values=newlines_in_values)]
+        parts = [*parts_of(workspace, source, _files(source), table, csv=csv)]
         return [*Columns(workspace, parts, Wanted(types=types)).declared()]
 
 
@@ -90,23 +91,21 @@ def _files(source: object) -> Files | None:
     return find(source) if is_path and not is_lake(source) else None
 
 
-def _of_files(files: Files, newlines_in_values: bool) -> Iterator[str]:
-    if newlines_in_values and files.kind in ("csv", "tsv"):
+def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:
+    if csv.newlines_in_values and files.kind in ("csv", "tsv"):
         yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
     elif files.kind == "prepared":
         from dpselect.engines.preparation import findings
 
         yield from findings(files.paths[0])
     elif files.kind != "duckdb":
-        yield from file_findings(files)
+        yield from file_findings(files, csv)
 
 
-def _as_one(
-    workspace: Workspace, source: object, table: str | None, wanted: Wanted, newlines_in_values: bool
-) -> Iterator[str]:
+def _as_one(workspace: Workspace, source: object, table: str | None, wanted: Wanted, csv: CsvForm) -> Iterator[str]:
     """Why no question can read the source, and which keys the lines of JSON have."""
     try:
-        scan = open_scan(workspace, source, table, newlines_in_values=newlines_in_values)
+        scan = open_scan(workspace, source, table, csv=csv)
         if isinstance(scan, JsonScan) and (keys := [one for one in wanted.columns if one not in scan.folders]):
             yield from key_findings(workspace, scan, keys)
     except DpselectError as error:
@@ -144,12 +143,13 @@ def _on_one_line(error: DpselectError) -> str:
 
 def _to_paste(source: object, table: str | None, types: Types, options: Mapping[str, object]) -> Iterator[str]:
     """The whole command that asks a question under the types that are proposed; in Python what declares them."""
-    paths = source if isinstance(source, (list, tuple)) else [source]
-    if not all(isinstance(one, (str, os.PathLike)) for one in paths):
+    given = source if isinstance(source, (list, tuple)) else [source]
+    paths = [os.fsdecode(one) for one in given if isinstance(one, (str, os.PathLike))]
+    if not paths:
         if types:
             yield f"to declare it: types={ {name: one.text for name, one in types.items()}!r}"
         return
-    words = ["dpselect", "union" if "text" in options else "top", *(os.fsdecode(one) for one in paths)]
+    words = ["dpselect", "union" if "text" in options else "top", *paths]
     for name, value in {"user": "...", "item": "...", "table": table, **options}.items():
         if value is True:
             words.append(f"--{name.replace('_', '-')}")
@@ -165,9 +165,7 @@ def _between_commas(value: object) -> str:
     """Several names as one option takes them."""
     if not isinstance(value, (list, tuple)):
         return str(value)
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(value)
-    return line.getvalue()
+    return ",".join('"' + one.replace('"', '""') + '"' if re.search('[",\n]', one) else one for one in value)
 
 
 def _shell_word(word: str) -> str:

@@ -26,6 +26,7 @@ from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.prepared.rules import Rules, said
 from dpselect.engines.sources.files import ENDING, find, prepared_path
 from dpselect.engines.sources.scans.declarations import Types, parse_type
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.sql.totals import refuse_no_numbers
@@ -70,7 +71,7 @@ def prepare(
     *,
     add: bool = False,
     table: str | None = None,
-    newlines_in_values: bool = False,
+    csv: CsvForm = USUAL_CSV,
     types: Types | None = None,
     memory: str | None = None,
     progress: Progress | None = None,
@@ -95,7 +96,7 @@ def prepare(
         if most is not None:
             workspace.fetch(f"SET memory_limit = '{most} B'")
         workspace.fetch("SET preserve_insertion_order = false")
-        scan = open_scan(workspace, source, table, newlines_in_values=newlines_in_values, types=types)
+        scan = open_scan(workspace, source, table, csv=csv, types=types)
         if scan.state is not None:
             hint = "use the source that they were prepared from"
             raise ParameterError("source", "be a source of rows", "prepared data", hint)

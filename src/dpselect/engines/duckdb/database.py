@@ -20,6 +20,7 @@ from dpselect.engines.duckdb.scans import Counting, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, TEXTS, filter_form, filter_type, item_form, kind, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sql.database import Asked, Database, Names
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
 from dpselect.engines.values import MARK
@@ -50,13 +51,13 @@ class DuckDBDatabase(Database):
         table: str | None,
         asked: Asked,
         *,
-        newlines_in_values: bool = False,
+        csv: CsvForm = USUAL_CSV,
         types: Types | None = None,
     ) -> None:
         self.workspace: Workspace = Workspace()
         self._asked = asked
         try:
-            self._scan = open_scan(self.workspace, source, table, newlines_in_values=newlines_in_values, types=types)
+            self._scan = open_scan(self.workspace, source, table, csv=csv, types=types)
             self.fixed: bool = self._scan.fixed
             self.state: str | None = self._scan.state
             self._schema()

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase
 from dpselect.engines.sources.scans.declarations import Types
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sql.engine import SqlEngine
 
 
@@ -16,10 +17,8 @@ class DuckDBEngine(SqlEngine):
 
     _database: DuckDBDatabase
 
-    def __init__(
-        self, source: object, *, newlines_in_values: bool = False, types: Types | None = None, **asked: Any
-    ) -> None:
-        database = partial(DuckDBDatabase, newlines_in_values=newlines_in_values, types=types)
+    def __init__(self, source: object, *, csv: CsvForm = USUAL_CSV, types: Types | None = None, **asked: Any) -> None:
+        database = partial(DuckDBDatabase, csv=csv, types=types)
         super().__init__(database, source, **asked)
 
     def findings(self) -> Iterator[str]:

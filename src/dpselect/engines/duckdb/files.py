@@ -16,13 +16,14 @@ from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
 from dpselect.engines.sources.scans.parquet import parquet_scan, paths_of
+from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
     from dpselect.engines.sources.text_lines import Header
 
 
-def file_scan(workspace: Workspace, files: Files, given: Types, *, newlines_in_values: bool) -> Scan:
+def file_scan(workspace: Workspace, files: Files, given: Types, *, csv: CsvForm) -> Scan:
     """The scan of files of one kind; their headers and schemas are read, and no row."""
     if files.kind not in ("csv", "tsv", "json"):
         return parquet_scan(workspace, files, given)
@@ -30,9 +31,9 @@ def file_scan(workspace: Workspace, files: Files, given: Types, *, newlines_in_v
 
     inside = folders_of(files)
     if files.kind in ("csv", "tsv"):
-        headers = _headers(files)
+        headers = _headers(files, csv)
         names = next(iter(headers.values())).names
-        if newlines_in_values:
+        if csv.newlines_in_values:
             every = (*names, *inside.names)
             sql = partial(_quoted_csv, headers, inside)
             return SqlScan(every, sql, folders=inside.names, typed=False, fixed=True)
@@ -41,11 +42,11 @@ def file_scan(workspace: Workspace, files: Files, given: Types, *, newlines_in_v
     return JsonScan((), files.paths, inside, folders=inside.names, typed=False, fixed=True)
 
 
-def _headers(files: Files) -> dict[str, Header]:
+def _headers(files: Files, form: CsvForm) -> dict[str, Header]:
     """The headers of all files that are not empty; they name the same columns, in any order."""
     from dpselect.engines.sources.text_lines import header
 
-    found = {path: first for path in files.paths if (first := header(path, files.kind)) is not None}
+    found = {path: first for path in files.paths if (first := header(path, files.kind, form)) is not None}
     if not found:
         raise DataError(f"{files.paths[0]} is empty", "the first line of a CSV file must name its columns")
     one, *others = found
@@ -80,9 +81,9 @@ def _quoted_csv(headers: Mapping[str, Header], inside: Folders, columns: Sequenc
 def _quoted_part(paths: Sequence[str], first: Header, begin: int, inside: Folders, columns: Sequence[str]) -> str:
     texts = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in first.names)
     form = (
-        f"header = true, auto_detect = false, columns = {{{texts}}}, delim = {literal(first.delimiter)}, "
-        "quote = '\"', escape = '\"', allow_quoted_nulls = false, compression = 'auto', "
-        f"ignore_errors = true, strict_mode = false, parallel = false, filename = '{FILE}'"
+        f"header = false, skip = {first.lines}, auto_detect = false, columns = {{{texts}}}, "
+        f"delim = {literal(first.delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false, "
+        f"compression = 'auto', ignore_errors = true, strict_mode = false, parallel = false, filename = '{FILE}'"
     )
     forms = (
         inside.text(one, FILE, begin) if one in inside.names else short_form(quoted(one), "VARCHAR") for one in columns

@@ -14,38 +14,41 @@ from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.parquet import parquet_rows
 from dpselect.engines.sources.text_faults import Fault, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_lines import UNREADABLE, header
+from dpselect.engines.sources.text_lines import UNREADABLE, UTF_8, CsvForm, header
 from dpselect.errors import DataError
 
 _SHOWN = 5  # line numbers of each fault
 SHARES = (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 
 
-def file_findings(files: Files) -> Iterator[str]:
+def file_findings(files: Files, csv: CsvForm) -> Iterator[str]:
     """What is wrong with the files themselves, one sentence each."""
     workspace = Workspace()
     try:
         for path in files.paths:
-            look = _parquet_findings if files.kind == "parquet" else _text_findings
             try:
-                yield from look(workspace, path, files.kind)
+                if files.kind == "parquet":
+                    yield from _parquet_findings(workspace, path)
+                else:
+                    yield from _text_findings(workspace, path, files.kind, csv)
             except DataError as error:
                 yield f"{path}: FAILS: {str(error).replace(chr(10), '; ')}"
     finally:
         workspace.close()
 
 
-def _text_findings(workspace: Workspace, path: str, kind: str) -> Iterator[str]:
-    first = None if kind == "json" else header(path, kind)
+def _text_findings(workspace: Workspace, path: str, kind: str, csv: CsvForm) -> Iterator[str]:
+    first = None if kind == "json" else header(path, kind, csv)
     if kind != "json" and first is None:
         yield f"{path}: empty"
         return
     judge = json_judge(lambda line: _is_record(workspace, line)) if first is None else csv_judge(first)
+    before, encoding = (0, UTF_8) if first is None else (first.lines, first.encoding)
     counted: Counter[str] = Counter()
     places: defaultdict[str, list[int]] = defaultdict(list)
     lines = 0
     try:
-        for number, fault in faults(path, judge, header=first is not None):
+        for number, fault in faults(path, judge, header=before, encoding=encoding):
             lines += 1
             _note(fault, number, counted, places)
     except UNREADABLE:
@@ -68,7 +71,7 @@ def _is_record(workspace: Workspace, line: str) -> bool:
     return bool(workspace.fetch(sql, [line])[0][0])
 
 
-def _parquet_findings(workspace: Workspace, path: str, _kind: str) -> Iterator[str]:
+def _parquet_findings(workspace: Workspace, path: str) -> Iterator[str]:
     rows = parquet_rows([path])
     types = described(workspace, f"SELECT * FROM {rows}")
     ((number,),) = workspace.fetch(f"SELECT count(*) FROM {rows}")

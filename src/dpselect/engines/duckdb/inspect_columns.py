@@ -11,26 +11,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from dpselect.engines.duckdb.fitting_types import (
-    Fit,
-    Proposal,
-    begun,
-    fit_columns,
-    fits_of,
-    propose,
-)
+from dpselect.engines.duckdb.fitting_types import Fit, Proposal, begun, fit_columns, fits_of, propose
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import FLOATS, NOTHING, OBJECT, TEXTS, filter_type, item_form, kind, nameable
-from dpselect.engines.duckdb.types import number_form, user_form
+from dpselect.engines.duckdb.types import (
+    FLOATS,
+    NOTHING,
+    OBJECT,
+    TEXTS,
+    filter_type,
+    item_form,
+    kind,
+    nameable,
+    number_form,
+    user_form,
+)  # fmt: skip
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType, Types
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, proposed_type
 from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_lines import header
+from dpselect.engines.sources.text_lines import USUAL_CSV, UTF_8, CsvForm, header
 from dpselect.engines.values import MARK
 from dpselect.errors import DataError, DpselectError, ParameterError
 
@@ -65,7 +68,8 @@ class Part:
     place: str
     kind: str
     scan: Scan
-    by_line: bool  # is one line of the file one record?
+    by_line: bool = False  # is one line of the file one record?
+    csv: CsvForm = USUAL_CSV
 
     def count(self, workspace: Workspace, columns: Sequence[str], asked: str, rows: Callable[[str], str]) -> Row:
         """The numbers that are asked of all rows of some columns; `rows` is the SQL of these, from what is read.
@@ -84,9 +88,10 @@ class Part:
         """Where the row of this number is, from 1, in the words of its source."""
         if not self.by_line:
             return f"row {row:,}"
-        first = None if self.kind == "json" else header(self.place, self.kind)
+        first = None if self.kind == "json" else header(self.place, self.kind, self.csv)
         judge = json_judge(lambda _line: True) if first is None else csv_judge(first)
-        for number, fault in faults(self.place, judge, header=first is not None):
+        before, encoding = (0, UTF_8) if first is None else (first.lines, first.encoding)
+        for number, fault in faults(self.place, judge, header=before, encoding=encoding):
             row -= fault not in (NOT_UTF8, TOO_LONG) if first is None else fault is None
             if not row:
                 return f"line {number:,}"
@@ -94,19 +99,19 @@ class Part:
 
 
 def parts_of(
-    workspace: Workspace, source: object, files: Files | None, table: str | None, *, newlines_in_values: bool
+    workspace: Workspace, source: object, files: Files | None, table: str | None, *, csv: CsvForm
 ) -> Iterator[Part]:
     """Each file of a source by itself, or the whole of another. A file that cannot be opened has its own finding."""
     if files is None or files.kind in ("duckdb", "prepared"):
-        yield Part("", "", open_scan(workspace, source, table), by_line=False)
+        yield Part("", "", open_scan(workspace, source, table))
         return
     from dpselect.engines.duckdb.files import file_scan
 
     for path, root in zip(files.paths, files.roots, strict=True):
         one = Files(files.kind, (path,), files.declared, files.parts, (root,))
         with contextlib.suppress(DpselectError, OSError, EOFError):
-            scan = file_scan(workspace, one, {}, newlines_in_values=newlines_in_values)
-            yield Part(path, files.kind, scan, by_line=files.kind != "parquet" and not newlines_in_values)
+            scan = file_scan(workspace, one, {}, csv=csv)
+            yield Part(path, files.kind, scan, files.kind != "parquet" and not csv.newlines_in_values, csv)
 
 
 @dataclass
@@ -236,7 +241,7 @@ class Columns:
             proposal = propose(held.fit, is_time=name == wanted.time, is_user=name in wanted.user)
         if proposal.chosen is not None:
             self.proposed[name] = proposal.chosen
-        said = " or ".join(f"{one.text} {self._as_declared(held, name, one)}" for one in proposal.types)
+        said = ", or ".join(f"{one.text} {self._as_declared(held, name, one)}" for one in proposal.types)
         return "; ".join(filter(None, ["text", said, proposal.remark]))
 
     def _unequal(self, name: str, held: _Held) -> str:

@@ -54,7 +54,7 @@ class CsvScan(Scan):
             parts = []
             for header in dict.fromkeys(header for _, header in self.files):
                 paths = [path for path, first in self.files if first == header]
-                lines = read.enter_context(_lines(workspace, paths, header.delimiter))
+                lines = read.enter_context(_lines(workspace, paths, header))
                 parts.append(csv_rows(lines, header, columns, _of_folders(self.inside, paths)))
             yield f"({select('(' + ' UNION ALL '.join(parts) + ')')})"
 
@@ -152,9 +152,9 @@ def json_values(lines: str, columns: Sequence[str]) -> str:
 
 
 @contextmanager
-def _lines(workspace: Workspace, paths: Sequence[str], delimiter: str | None) -> Iterator[str]:
-    """A name for the lines of some files, which can be read once; those of files with a delimiter have a header."""
-    header = delimiter is not None
-    read = ((place, block) for place, path in enumerate(paths) for block in blocks(path, header=header))
-    with streamed(read, delimiter) as stream, workspace.registered(stream) as name:
+def _lines(workspace: Workspace, paths: Sequence[str], header: Header | None) -> Iterator[str]:
+    """A name for the lines of some files after their header, which can be read once."""
+    how = {"header": 0} if header is None else {"header": header.lines, "encoding": header.encoding}
+    read = ((place, block) for place, path in enumerate(paths) for block in blocks(path, **how))
+    with streamed(read, None if header is None else header.delimiter) as stream, workspace.registered(stream) as name:
         yield name

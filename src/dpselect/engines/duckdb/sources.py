@@ -15,6 +15,7 @@ from dpselect.engines.sources.files import find
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.declared import with_types
 from dpselect.engines.sources.tables import is_lake, is_sqlite
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import at_home
 from dpselect.errors import SourceError, came
 
@@ -31,15 +32,15 @@ def open_scan(
     source: object,
     table: str | None,
     *,
-    newlines_in_values: bool = False,
+    csv: CsvForm = USUAL_CSV,
     types: Types | None = None,
 ) -> Scan:
     """The scan of whatever a caller may give as a source, under the types that its owner declares."""
     given = types or {}
-    return with_types(_open(workspace, source, table, given, newlines_in_values=newlines_in_values), given)
+    return with_types(_open(workspace, source, table, given, csv=csv), given)
 
 
-def _open(workspace: Workspace, source: object, table: str | None, types: Types, *, newlines_in_values: bool) -> Scan:
+def _open(workspace: Workspace, source: object, table: str | None, types: Types, *, csv: CsvForm) -> Scan:
     given, (source, table) = source, at_home(source, table)
     if given is not source and is_postgres(source):  # whatever is said of an address, its password is not
         must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
@@ -52,9 +53,9 @@ def _open(workspace: Workspace, source: object, table: str | None, types: Types,
         return FrameScan(lake.names, lake, typed=not is_sqlite(os.path.expanduser(os.fsdecode(source))), fixed=True)
     if isinstance(source, (str, os.PathLike, list, tuple)):
         files = find(source)
-        if newlines_in_values and files.kind not in ("csv", "tsv"):
-            hint = "only CSV files have quoted values with line breaks"
-            raise SourceError("newlines_in_values", "be left out for this kind of source", "True", hint)
+        if csv.said and files.kind not in ("csv", "tsv"):
+            name, value = next(iter(csv.said.items()))
+            raise SourceError(name, "be left out for this kind of source", came(value), "it is for CSV and TSV files")
         if files.kind == "duckdb":
             return _database(workspace, files.paths[0], table)
         _no_table(table)
@@ -62,7 +63,7 @@ def _open(workspace: Workspace, source: object, table: str | None, types: Types,
             from dpselect.engines.duckdb.prepared_scan import PreparedScan
 
             return PreparedScan.of(workspace, files.paths[0])
-        return file_scan(workspace, files, types, newlines_in_values=newlines_in_values)
+        return file_scan(workspace, files, types, csv=csv)
     if isinstance(source, duckdb.DuckDBPyConnection):
         return _connection(workspace, source, table)
     _no_table(table)

@@ -22,18 +22,19 @@ def common_type(types: Iterable[str]) -> str | None:
     Harmless are widths of whole numbers, decimals whose digits before and after the point fit 38 together, units of
     moments, text in its encodings, and a column of nulls.
     """
-    there = {"VARCHAR" if kind(one) in TEXTS - {"JSON"} else one for one in types if one != NOTHING}
+    there = {_in_microseconds(one) for one in types if one != NOTHING}
     if not there:
         return NOTHING
     if len(there) == 1:
         return next(iter(there))
-    if there <= _CLOCKS:
-        return "TIMESTAMP"
-    if there <= _MOMENTS:
-        return ZONED
     if there <= INTEGERS:
         return _whole(there)
     return _decimal(there) if all(kind(one) == "DECIMAL" for one in there) else None
+
+
+def _in_microseconds(sql_type: str) -> str:
+    """The type of a column alone: its moments are in microseconds whether or not there are other files."""
+    return "TIMESTAMP" if sql_type in _CLOCKS else ZONED if sql_type in _MOMENTS else sql_type
 
 
 def _whole(types: Collection[str]) -> str | None:
