@@ -198,7 +198,13 @@ class Dataset(Verbs):
         items = {"item": self.column} if self.words is None else {"item": None, "text": self.column}
         options: dict[str, object] = {"user": self.whose, **items, "split": self.split, "where": condition, **time}
         options |= {"during": self._during, "max_items_per_user": self.max_items_per_user}
-        return inspect(self._source, self.engine, table=self._table, csv=self._csv, wanted=wanted, options=options)
+
+        def opened(types: Types) -> Engine:
+            found = copy(self)
+            found._types = types
+            return found.engine()
+
+        return inspect(self._source, opened, table=self._table, csv=self._csv, wanted=wanted, options=options)
 
     def prepare(
         self,

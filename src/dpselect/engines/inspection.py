@@ -11,14 +11,16 @@ from dataclasses import dataclass
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
-from dpselect.engines.duckdb.inspect_columns import Columns, Wanted, key_findings, parts_of
+from dpselect.engines.duckdb.inspect_columns import Columns, Wanted, key_findings, on_one_line, parts_of
 from dpselect.engines.duckdb.lines import JsonScan
+from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import Files, find
 from dpselect.engines.sources.scans.declarations import Types
+from dpselect.engines.sources.scans.parquet import LACKS
 from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import at_home
@@ -42,7 +44,7 @@ class Inspection:
 
 def inspect(
     source: object,
-    open_engine: Callable[[], Engine] | None = None,
+    open_engine: Callable[[Types], Engine] | None = None,
     *,
     table: str | None = None,
     csv: CsvForm = USUAL_CSV,
@@ -67,12 +69,15 @@ def inspect(
         columns = Columns(workspace, parts, wanted)
         found += columns.findings()
         _refuse_unknown(wanted, columns.names)
-        found += _as_one(workspace, source, table, wanted, csv)
-    found += [] if open_engine is None else _of_rows(open_engine, wanted)
-    given = dict(options or {})
-    given |= {"newlines_in_values": True} if csv.newlines_in_values else {}
+        try:
+            found += _of_keys(workspace, open_scan(workspace, source, table, csv=csv), wanted)
+        except DpselectError as error:
+            return Inspection((*found, f"FAILS: every question is refused: {on_one_line(error)}"))
+    fails, of_rows = (False, []) if open_engine is None else _of_rows(open_engine, wanted.types, columns.proposed)
+    given = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
     source = source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
-    return Inspection((*dict.fromkeys(found), *_to_paste(source, table, columns.proposed, given)))
+    command = [] if fails else _to_paste(source, table, columns.proposed, given)
+    return Inspection((*found, *of_rows, *command))
 
 
 def missing_as_declared(
@@ -102,14 +107,10 @@ def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:
         yield from file_findings(files, csv)
 
 
-def _as_one(workspace: Workspace, source: object, table: str | None, wanted: Wanted, csv: CsvForm) -> Iterator[str]:
-    """Why no question can read the source, and which keys the lines of JSON have."""
-    try:
-        scan = open_scan(workspace, source, table, csv=csv)
-        if isinstance(scan, JsonScan) and (keys := [one for one in wanted.columns if one not in scan.folders]):
-            yield from key_findings(workspace, scan, keys)
-    except DpselectError as error:
-        yield f"FAILS: every question is refused: {_on_one_line(error)}"
+def _of_keys(workspace: Workspace, scan: Scan, wanted: Wanted) -> Iterator[str]:
+    keys = [one for one in wanted.columns if one not in scan.folders]
+    if keys and isinstance(scan, JsonScan):
+        yield from key_findings(workspace, scan, keys)
 
 
 def _refuse_unknown(wanted: Wanted, names: tuple[str, ...]) -> None:
@@ -119,23 +120,26 @@ def _refuse_unknown(wanted: Wanted, names: tuple[str, ...]) -> None:
         raise ParameterError("types", "name columns of the source", repr(unknown))
 
 
-def _of_rows(open_engine: Callable[[], Engine], wanted: Wanted) -> Iterator[str]:
-    """What there is to say of rows; what the schema refuses is explained rather than raised."""
-    try:
-        with open_engine() as engine:
-            if isinstance(engine, DuckDBEngine):
-                yield from engine.findings()
-    except ParameterError as error:
-        explained = error.parameter in ("source", "types") or error.came.endswith("does not have")
-        if not explained:
-            raise
-        yield f"FAILS: a question with these columns is refused: {_on_one_line(error)}"
-    except DataError as error:
-        yield f"FAILS: a question with these columns is refused: {_on_one_line(error)}"
+def _of_rows(open_engine: Callable[[Types], Engine], given: Types, proposed: Types) -> tuple[bool, list[str]]:
+    """Is a question refused even under the types that are proposed? And what there is to say of rows.
 
-
-def _on_one_line(error: DpselectError) -> str:
-    return str(error).replace("\nhint: ", "; ")
+    What the schema refuses is explained rather than raised.
+    """
+    found: list[str] = []
+    for types in [given] if proposed == given else [given, proposed]:
+        try:
+            with open_engine(types) as engine:
+                found += ["under the types that are proposed:"] if found else []
+                found += engine.findings() if isinstance(engine, DuckDBEngine) else ()
+            return False, found
+        except DataError as error:
+            fault: DpselectError = error
+        except ParameterError as error:
+            if error.parameter not in ("source", "types") and not error.came.endswith(LACKS):
+                raise
+            fault = error
+        found.append(f"FAILS: a question with these columns is refused: {on_one_line(fault)}")
+    return True, [*dict.fromkeys(found)]
 
 
 # ---- the command to paste -----------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ _TRIED = (*_PLAIN, POINT, COMMA, _COMMA_ALONE, _MIXED, *_FORMATS)
 _BEGINS = "^[ ]*[+-]?[.,]?[0-9]"
 """What every number and every time begins with. Most texts do not, so few are compared with every pattern."""
 _SINCE, _UNTIL = 946_684_800, 4_102_444_800  # the seconds from 1970 to 2000 and to 2100
-_EPOCHS = {unit: f"BETWEEN {_SINCE * 10**digits} AND {_UNTIL * 10**digits - 1}" for unit, digits in UNITS.items()}
+EPOCHS = {unit: f"BETWEEN {_SINCE * 10**digits} AND {_UNTIL * 10**digits - 1}" for unit, digits in UNITS.items()}
+"""For each unit the SQL condition that a whole number counts it, up to a time of this century."""
 
 
 def _found(pattern: str) -> str:
@@ -38,7 +39,7 @@ _MARKS: Mapping[str, str] = {
     "zero and point": _found("^[ ]*[+-]?0[.][0-9]"),
     "zero and comma": _found("^[ ]*[+-]?0,[0-9]"),
     "other form": f"CAST({read_value('{}', 'VARCHAR', _PLAIN[0], '')} AS VARCHAR) <> {{}}",
-    **{unit: f"{read_value('{}', 'VARCHAR', _PLAIN[0], '')} {inside}" for unit, inside in _EPOCHS.items()},
+    **{unit: f"{read_value('{}', 'VARCHAR', _PLAIN[0], '')} {inside}" for unit, inside in EPOCHS.items()},
 }
 
 
@@ -144,7 +145,7 @@ def propose(fit: Fit, *, is_time: bool, is_user: bool) -> Proposal:
         return Proposal(remark=f"{first.text} reads {best:,} of {fit.values:,} values" if first and best else "")
     same = [one for one, number in reads.items() if number == best]
     if first.unit is None and (two := _two_readings(fit, same)):
-        return Proposal(two, "two readings: you alone know which was meant")
+        return Proposal(two, "two readings, of which you alone know which was meant")
     if first == _MIXED:
         clocks = fit.read_as(DeclaredType("TIMESTAMP"))
         return Proposal(
@@ -182,22 +183,34 @@ def _two_readings(fit: Fit, same: Sequence[DeclaredType]) -> tuple[DeclaredType,
 
 def _whole(fit: Fit, first: DeclaredType, *, is_time: bool, is_user: bool) -> Proposal:
     """Whole numbers: as times, as codes that begin with 0, or as what they are."""
-    unit = max(UNITS, key=fit.marked)
-    is_epoch = fit.marked(unit) * 2 > fit.values
+    unit, is_epoch = epoch_of({unit: fit.marked(unit) for unit in UNITS}, fit.values)
     if is_epoch and is_time:
-        return Proposal((time_type(unit=unit),), f"whole numbers that count {_UNIT_NAMES[unit]} from 1970 on")
+        return epochs(unit)
     if codes := fit.marked("zero before"):
         return Proposal(
             (first,),
-            f"but {codes:,} begin with 0, as codes do, and would lose it: text unless declared",
+            f"but {codes:,} begin with 0, as codes do, and would lose it, so it is not proposed",
             is_needed=False,
         )
     remark = f"as times they would be {_UNIT_NAMES[unit]}: {time_type(unit=unit).text}" if is_epoch else ""
     if is_user:
         other = fit.marked("other form")
-        remark = f"{other:,} are written in another form than 7, and would be other users" if other else ""
+        remark = (
+            f"{other:,} of them in another form than 7, such as 7.0: other users until it is declared" if other else ""
+        )
         return Proposal((first,), remark, is_needed=bool(other))
     return Proposal((first,), remark)
+
+
+def epoch_of(numbers: Mapping[str, int], values: int) -> tuple[str, bool]:
+    """The unit in which most whole numbers are times of this century, and whether more than half of them are."""
+    unit = max(numbers, key=lambda one: numbers[one])
+    return unit, numbers[unit] * 2 > values
+
+
+def epochs(unit: str) -> Proposal:
+    """What to declare of whole numbers in a column of times."""
+    return Proposal((time_type(unit=unit),), f"whole numbers that count {_UNIT_NAMES[unit]} from 1970 on")
 
 
 _UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from dpselect.engines.duckdb.inspect_columns import on_one_line
 from dpselect.engines.duckdb.lines import json_values
 from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
@@ -32,7 +33,7 @@ def file_findings(files: Files, csv: CsvForm) -> Iterator[str]:
                 else:
                     yield from _text_findings(workspace, path, files.kind, csv)
             except DataError as error:
-                yield f"{path}: FAILS: {str(error).replace(chr(10), '; ')}"
+                yield f"{path}: FAILS: {on_one_line(error)}"
     finally:
         workspace.close()
 

@@ -11,7 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from dpselect.engines.duckdb.fitting_types import Fit, Proposal, begun, fit_columns, fits_of, propose
+from dpselect.engines.duckdb.fitting_types import (
+    EPOCHS,
+    Fit,
+    Proposal,
+    begun,
+    epoch_of,
+    epochs,
+    fit_columns,
+    fits_of,
+    propose,
+)  # fmt: skip
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
@@ -177,7 +187,7 @@ class Columns:
                 try:
                     held.types.append((part, self._type(part, name)))
                 except DpselectError as error:
-                    held.refused.append(_first_line(error))
+                    held.refused.append(on_one_line(error))
         return found
 
     def _type(self, part: Part, name: str) -> str:
@@ -209,7 +219,7 @@ class Columns:
             if held.types:
                 yield f"column {name}: {self._said(name, held)}"
         if any(held.is_text and name not in self._wanted.types for name, held in self._held.items()):
-            yield "text can be a user or an item; it can be a weight, a measure or a time only once it is declared"
+            yield "text can be used as user and item, and as weight, measure and time only once it is declared"
         yield from self._without_user()
 
     def declared(self) -> Iterator[str]:
@@ -235,14 +245,31 @@ class Columns:
             return self._unequal(name, held)
         if not held.is_text:
             sql_type = common_type(types) or NOTHING
+            if name == wanted.time and sql_type in INTEGERS and (proposal := self._epochs(held, name)):
+                return self._proposed(name, held, proposal, _shown(sql_type))
             return f"{_shown(sql_type)}, as the source declares{self._unreadable(name, held)}{_cannot(sql_type)}"
         proposal = Proposal()
         if held.fit is not None:
             proposal = propose(held.fit, is_time=name == wanted.time, is_user=name in wanted.user)
+        return self._proposed(name, held, proposal, "text")
+
+    def _proposed(self, name: str, held: _Held, proposal: Proposal, what: str) -> str:
         if proposal.chosen is not None:
             self.proposed[name] = proposal.chosen
         said = ", or ".join(f"{one.text} {self._as_declared(held, name, one)}" for one in proposal.types)
-        return "; ".join(filter(None, ["text", said, proposal.remark]))
+        return "; ".join(filter(None, [what, said, proposal.remark]))
+
+    def _epochs(self, held: _Held, name: str) -> Proposal | None:
+        """What to declare of a column of times that are whole numbers."""
+        column = quoted(name)
+        asked = ", ".join(f"count(CASE WHEN {column} {inside} THEN 1 END)" for inside in EPOCHS.values())
+        counted = [
+            part.count(self._workspace, [name], f"count({column}), {asked}", lambda source: source)
+            for part, _ in held.types
+        ]
+        values, *numbers = map(sum, zip(*counted, strict=True))
+        unit, is_epoch = epoch_of(dict(zip(EPOCHS, numbers, strict=True)), values)
+        return epochs(unit) if is_epoch else None
 
     def _unequal(self, name: str, held: _Held) -> str:
         types = {one: part for one, part in held.by_type.items() if one != NOTHING}
@@ -264,7 +291,7 @@ class Columns:
         try:
             return self._missing(held, name, declared).told
         except DpselectError as error:
-            return f"FAILS: {_first_line(error)}"
+            return f"FAILS: {on_one_line(error)}"
 
     def _missing(self, held: _Held, name: str, declared: DeclaredType) -> _Missing:
         """What a type does not read; ParameterError where it can read no value of a part."""
@@ -277,7 +304,8 @@ class Columns:
         for part, sql_type in held.types:
             column = quoted(name)
             condition = f"{column} IS NOT NULL AND {wrong[sql_type]}"
-            asked = f"count({column}), count(CASE WHEN {condition} THEN 1 END), min(CASE WHEN {condition} THEN {_NUMBER} END)"
+            rows = f"CASE WHEN {condition} THEN {_NUMBER} END"
+            asked = f"count({column}), count({rows}), min({rows})"
             values, missing, first = part.count(self._workspace, [name], asked, _numbered)
             found.values += values
             found.missing += missing
@@ -297,7 +325,8 @@ class Columns:
         with contextlib.suppress(DataError):  # a file whose values cannot be read has a finding of its own
             found = self._counted(held, name, wrong)
             if found.missing:
-                return f"; {found.missing:,} values are missing as items: NaN, or out of range (the first in {found.first})"
+                where = f"NaN or out of range, the first in {found.first}"
+                return f"; {found.missing:,} values are missing ({where})"
         return ""
 
 
@@ -328,7 +357,8 @@ def _some(columns: Sequence[str]) -> Iterator[Sequence[str]]:
     return (columns[at : at + _AT_ONCE] for at in range(0, len(columns), _AT_ONCE))
 
 
-def _first_line(error: DpselectError) -> str:
+def on_one_line(error: DpselectError) -> str:
+    """What an error says, and its hint."""
     return str(error).replace("\nhint: ", "; ")
 
 
@@ -341,13 +371,13 @@ def _shown(sql_type: str) -> str:
 
 
 def _cannot(sql_type: str) -> str:
-    """What a column of this type cannot be, as a clause."""
+    """What a column of this type cannot be used as, as a clause."""
     cannot = []
-    for role, form in (("a user", user_form), ("an item", item_form), ("a weight or a measure", number_form)):
+    for roles, form in (("user", user_form), ("item", item_form), ("weight, measure", number_form)):
         try:
             form("x", sql_type)
         except DataError:
-            cannot.append(role)
-    cannot += ["a weight or a measure"] if kind(sql_type) in TEXTS else []
-    cannot += [] if sql_type == OBJECT or filter_type(sql_type).kind in ("date", "timestamp") else ["a time"]
-    return f"; cannot be {', '.join(cannot)}" if cannot else ""
+            cannot.append(roles)
+    cannot += ["weight, measure"] if kind(sql_type) in TEXTS else []
+    cannot += [] if sql_type == OBJECT or filter_type(sql_type).kind in ("date", "timestamp") else ["time"]
+    return f"; cannot be used as {', '.join(cannot)}" if cannot else ""
