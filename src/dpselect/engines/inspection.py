@@ -123,7 +123,7 @@ def _refuse_unknown(wanted: Wanted, names: tuple[str, ...]) -> None:
 def _of_rows(open_engine: Callable[[Types], Engine], given: Types, proposed: Types) -> tuple[bool, list[str]]:
     """Is a question refused even under the types that are proposed? And what there is to say of rows.
 
-    What the schema refuses is explained rather than raised.
+    What the schema refuses is explained; what a caller said that no type makes right is raised.
     """
     found: list[str] = []
     for types in [given] if proposed == given else [given, proposed]:
@@ -132,14 +132,18 @@ def _of_rows(open_engine: Callable[[Types], Engine], given: Types, proposed: Typ
                 found += ["under the types that are proposed:"] if found else []
                 found += engine.findings() if isinstance(engine, DuckDBEngine) else ()
             return False, found
-        except DataError as error:
-            fault: DpselectError = error
-        except ParameterError as error:
-            if error.parameter not in ("source", "types") and not error.came.endswith(LACKS):
+        except DpselectError as error:
+            if types == proposed and not _is_of_schema(error):
                 raise
-            fault = error
-        found.append(f"FAILS: a question with these columns is refused: {on_one_line(fault)}")
+            found.append(f"FAILS: a question with these columns is refused: {on_one_line(error)}")
     return True, [*dict.fromkeys(found)]
+
+
+def _is_of_schema(error: DpselectError) -> bool:
+    """Is an error about the files and their types, which are explained here?"""
+    if isinstance(error, ParameterError):
+        return error.parameter in ("source", "types") or error.came.endswith(LACKS)
+    return isinstance(error, DataError)
 
 
 # ---- the command to paste -----------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
     FLOATS,
+    INTEGERS,
     NOTHING,
     OBJECT,
     TEXTS,
