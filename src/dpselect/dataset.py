@@ -195,8 +195,14 @@ class Dataset(Verbs):
         others = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
         wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), self._types)
-        items = {"item": self.column} if self.words is None else {"item": None, "text": self.column}
-        options: dict[str, object] = {"user": self.whose, **items, "split": self.split, "where": condition, **time}
+        items = {"item": names(self.column)} if self.words is None else {"item": None, "text": self.column}
+        options: dict[str, object] = {
+            "user": names(self.whose),
+            **items,
+            "split": self.split,
+            "where": condition,
+            **time,
+        }
         options |= {"during": self._during, "max_items_per_user": self.max_items_per_user}
 
         def opened(types: Types) -> Engine:

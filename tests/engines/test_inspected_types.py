@@ -117,7 +117,8 @@ MIXED: dict[str, tuple[Say, str]] = {  # nothing is proposed, and what is said i
     "fewer numbers than half": (lambda n: n if n % 3 == 0 else "red", "text; BIGINT reads 134 of 400 values"),
     "codes": (
         lambda n: f"{n:05d}",
-        "text; BIGINT reads all 400 values; but 400 begin with 0, as codes do, and would lose it, so it is not proposed",
+        "text; BIGINT reads all 400 values; but 400 begin with 0, as codes do, and would lose it, so it is not "
+        "proposed",
     ),
     "points of thousands or decimals": (
         lambda n: f"{n % 9 + 1}.{n:03d}",
@@ -136,8 +137,7 @@ MIXED: dict[str, tuple[Say, str]] = {  # nothing is proposed, and what is said i
     ),
     "a zone for some": (
         lambda n: moment(n).isoformat() + ("Z" if n % 4 else ""),
-        "text; times, of which 100 of 400 values have no zone: TIME(zone='...') says where the clocks stood that showed "
-        "these",
+        "text; times, of which 100 of 400 have no zone: TIME(zone='...') says where the clocks stood that showed these",
     ),
 }
 
@@ -210,20 +210,20 @@ def clocks(zone: str | None) -> pa.Array:
 
 
 def test_files_of_unequal_types_are_explained() -> None:
-    parquet(
-        "d/a.parquet", user=pa.array([1, 2]), at=clocks(None), tag=["a", "b"], p=pa.array([1, 2]), age=["19.0", "x"]
-    )
-    parquet(
-        "d/b.parquet", user=pa.array([3.0, None]), at=clocks("UTC"), tag=[b"a", b"\xff"], p=[1.5, 2.5], age=["18", "7"]
-    )
+    one = {"user": [1, 2], "tag": ["a", "b"], "p": [1, 2], "age": ["19.0", "x"]}
+    other = {"user": [3.0, None], "tag": [b"a", b"\xff"], "p": [1.5, 2.5], "age": ["18", "7"]}
+    parquet("d/a.parquet", at=clocks(None), **one)
+    parquet("d/b.parquet", at=clocks("UTC"), **other)
+    until = "FAILS until it is declared: {} in d/b.parquet and {} in d/a.parquet; "
+    whole = until.format("DOUBLE", "BIGINT")
+    first = "the first in row 2 of d/"
     assert of_columns("d") == {
-        "user": "FAILS until it is declared: DOUBLE in d/b.parquet and BIGINT in d/a.parquet; BIGINT reads all 3 values",
-        "at": "FAILS until it is declared: TIMESTAMPTZ in d/b.parquet and TIMESTAMP in d/a.parquet; TIME(zone='...') "
-        "says where the clocks stood that showed times without a zone",
-        "tag": "FAILS until it is declared: BLOB in d/b.parquet and VARCHAR in d/a.parquet; VARCHAR leaves 1 of 4 values "
-        "missing (the first in row 2 of d/b.parquet)",
-        "p": "FAILS until it is declared: DOUBLE in d/b.parquet and BIGINT in d/a.parquet; DOUBLE reads all 4 values",
-        "age": "text; BIGINT leaves 1 of 4 values missing (the first in row 2 of d/a.parquet)",
+        "user": f"{whole}BIGINT reads all 3 values",
+        "at": until.format("TIMESTAMPTZ", "TIMESTAMP")
+        + "TIME(zone='...') says where the clocks stood that showed times without a zone",
+        "tag": until.format("BLOB", "VARCHAR") + f"VARCHAR leaves 1 of 4 values missing ({first}b.parquet)",
+        "p": f"{whole}DOUBLE reads all 4 values",
+        "age": f"text; BIGINT leaves 1 of 4 values missing ({first}a.parquet)",
     }
     found = str(dps.Dataset("d", user="user", item="tag").inspect()).splitlines()
     assert any("FAILS: a question with these columns is refused: source must have one type" in line for line in found)

@@ -27,7 +27,7 @@ FIRST = "NOT PRIVATE: this reads every row, and its output is for the owner of t
 
 
 def said(source: object, **more: object) -> list[str]:
-    """What is said of the lines and rows of a source; what its columns are is tested beside (`test_inspected_types`)."""
+    """What is said of the lines and rows of a source; what its columns are is in `test_inspected_types`."""
     found = dps.Dataset(source, **more).inspect() if more else inspect(source)  # type: ignore[arg-type]
     first, *others = str(found).splitlines()
     assert first == FIRST
