@@ -304,7 +304,7 @@ def test_the_command_that_is_proposed_works(capsys: pytest.CaptureFixture[str]) 
     assert asked[:3] == ["dpselect", "top", "it's $1.tsv"]
     assert "at=TIME(unit='ms')" in asked
     assert main([*asked[1:], "--quiet", "--format", "plain-csv"]) == 0
-    assert {line.split(",")[0] for line in capsys.readouterr().out.splitlines()} <= {"item", "0", "1", "2"}
+    assert capsys.readouterr().out.startswith("rank,item,")
 
 
 def test_a_pipe_is_called_as_it_was(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,7 +260,7 @@ def test_prepared_data_come_back_and_answer_as_their_source(tmp_path: Path) -> N
     with pytest.raises(dps.ParameterError, match="during must be left out of data without a time"):
         plain.during("2026-09")
     more = dps.Dataset(
-        pa.table({"user": [99], "item": ["c"], "n": [0], "at": ["2026-09-01"]}), user="user", item="item"
+        pa.table({"user": [99], "item": ["c"], "n": [0], "at": [datetime.date(2026, 9, 1)]}), user="user", item="item"
     )
     assert counted(more.prepare(tmp_path / "rows.prepared", add=True)) == {"a": 20, "b": 20, "c": 1}
 

@@ -33,6 +33,11 @@ class CsvScan(Scan):
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
+        if self.names[0].lower().startswith("sep="):
+            return "dps.CSV(files, skip=1) skips the line sep= that some programs write above the header"
+        blank = next((name for name in self.names if name != column and name.strip() == column.strip()), None)
+        if blank is not None:
+            return f"did you mean {blank!r}, with its blanks?"
         hint = self.inside.hint(column) or super().hint(column)
         # A file without a header has data where the names should be, so what is there is not shown.
         return (

@@ -16,7 +16,10 @@ from dpselect.engines.sources.objects import texts, written
 from dpselect.errors import DataError
 
 Array = npt.NDArray[Any]
-HINT = "cast it to text or to a number in the source"
+HINT = (
+    "cast it to text or to a number in the source, such as a duration to seconds; "
+    "make a row of each part of a list (explode, unnest)"
+)
 _UNITS = ("s", "ms", "us", "ns")
 
 
