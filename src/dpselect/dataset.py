@@ -65,7 +65,7 @@ class Dataset(Verbs):
         time: A `Time`: the column with the time of a row, and the kind of period. The guarantee is then for one user in
             one period, and `during` names the periods of a question (docs/periods.md).
         types: The types of columns, such as `{"price": "DECIMAL(18,2)", "at": TimeText(zone="Europe/Berlin")}`. A
-            value that is not exactly one of the declared type is missing (docs/data.md#types).
+            value that is not exactly one of the declared type is missing (docs/types.md).
         max_items_per_user: The most items that a user counts for, chosen at random for every question; for prepared
             data without `where`, once.
         budget: A `Budget`, or the path of a ledger, which means your quota for the data called "default". Questions

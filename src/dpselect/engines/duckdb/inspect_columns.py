@@ -247,8 +247,8 @@ class Columns:
         if not held.is_text:
             sql_type = common_type(types) or NOTHING
             if name == wanted.time and sql_type in INTEGERS and (proposal := self._epochs(held, name)):
-                return self._proposed(name, held, proposal, _shown(sql_type))
-            return f"{_shown(sql_type)}, as the source declares{self._unreadable(name, held)}{_cannot(sql_type)}"
+                return self._proposed(name, held, proposal, shown_type(sql_type))
+            return f"{shown_type(sql_type)}, as the source declares{self._unreadable(name, held)}{_cannot(sql_type)}"
         proposal = Proposal()
         if held.fit is not None:
             proposal = propose(held.fit, is_time=name == wanted.time, is_user=name in wanted.user)
@@ -274,7 +274,7 @@ class Columns:
 
     def _unequal(self, name: str, held: _Held) -> str:
         types = {one: part for one, part in held.by_type.items() if one != NOTHING}
-        there = " and ".join(f"{_shown(one)} in {part.place}" for one, part in types.items())
+        there = " and ".join(f"{shown_type(one)} in {part.place}" for one, part in types.items())
         found: dict[DeclaredType, _Missing] = {}
         for one in dict.fromkeys((proposed_type(types), "DOUBLE")):
             with contextlib.suppress(ParameterError):
@@ -363,7 +363,8 @@ def on_one_line(error: DpselectError) -> str:
     return str(error).replace("\nhint: ", "; ")
 
 
-def _shown(sql_type: str) -> str:
+def shown_type(sql_type: str) -> str:
+    """The name of a type in messages; of texts with names of its own, such as the members of an ENUM, none is shown."""
     if sql_type == NOTHING:
         return "nothing but missing values"
     if sql_type == OBJECT:
@@ -371,14 +372,19 @@ def _shown(sql_type: str) -> str:
     return "TIMESTAMPTZ" if sql_type == ZONED else sql_type if kind(sql_type) == "DECIMAL" else kind(sql_type)
 
 
+def uses_of(sql_type: str) -> list[str]:
+    """What a column of this declared type can be used as; a weight and a measure are numbers."""
+    found = []
+    for roles, form in (("user", user_form), ("item", item_form), ("number", number_form)):
+        with contextlib.suppress(DataError):
+            form("x", sql_type)
+            found += [roles] if roles != "number" or kind(sql_type) not in TEXTS else []
+    return [*found, "time"] if sql_type == OBJECT or filter_type(sql_type).kind in ("date", "timestamp") else found
+
+
 def _cannot(sql_type: str) -> str:
     """What a column of this type cannot be used as, as a clause."""
-    cannot = []
-    for roles, form in (("user", user_form), ("item", item_form), ("weight, measure", number_form)):
-        try:
-            form("x", sql_type)
-        except DataError:
-            cannot.append(roles)
-    cannot += ["weight, measure"] if kind(sql_type) in TEXTS else []
-    cannot += [] if sql_type == OBJECT or filter_type(sql_type).kind in ("date", "timestamp") else ["time"]
+    there = uses_of(sql_type)
+    roles = {"user": "user", "item": "item", "number": "weight, measure", "time": "time"}
+    cannot = [role for use, role in roles.items() if use not in there]
     return f"; cannot be used as {', '.join(cannot)}" if cannot else ""
