@@ -53,7 +53,7 @@ def types(group: Group) -> None:
     said = (
         "the type of a column, such as price=DECIMAL(18,2) or \"at=TIME(zone='Europe/Berlin')\"; once for each column"
     )
-    option(group, "--type", action="append", metavar="NAME=TYPE", help=said)
+    option(group, "--type", action="append", metavar="NAME=TYPE", help=said, rare=True)
 
 
 def types_of(args: argparse.Namespace) -> dict[str, Any]:
