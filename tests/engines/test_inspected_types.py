@@ -262,6 +262,17 @@ def test_what_no_declaration_cures_ends_in_no_command() -> None:
     assert "FAILS after" in str(inspect("bad.csv.gz"))
 
 
+def test_what_files_lack_and_values_that_are_too_long_are_named() -> None:
+    parquet("d/a.parquet", user=[1, 2], text=["a", "b" * (1 << 20) + "c"], data=[b"x" * (1 << 21), b""])
+    parquet("d/b.parquet", user=[1, 2])
+    found = inspect("d").findings
+    where = "longer than 1 MiB (the first in row"
+    assert f"d/a.parquet: missing: 1 values of column text {where} 2)" in found
+    assert f"d/a.parquet: missing: 1 values of column data {where} 1)" in found
+    assert of_columns("d")["text"] == "text; missing in 1 files, such as d/b.parquet"
+    assert "missing in" not in of_columns("d")["user"]
+
+
 def test_a_name_that_files_and_folders_have_is_explained() -> None:
     Path("h/item=x").mkdir(parents=True)
     Path("h/item=x/a.csv").write_text("user,item\n1,a\n")
@@ -304,7 +315,7 @@ def test_the_command_that_is_proposed_works(capsys: pytest.CaptureFixture[str]) 
     assert asked[:3] == ["dpselect", "top", "it's $1.tsv"]
     assert "at=TIME(unit='ms')" in asked
     assert main([*asked[1:], "--quiet", "--format", "plain-csv"]) == 0
-    assert capsys.readouterr().out.startswith("rank,item,")
+    assert capsys.readouterr().out.startswith("rank,item\n")
 
 
 def test_a_pipe_is_called_as_it_was(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

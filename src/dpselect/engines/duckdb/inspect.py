@@ -14,8 +14,9 @@ from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.parquet import parquet_rows
-from dpselect.engines.sources.text_faults import Fault, csv_judge, faults, json_judge
+from dpselect.engines.sources.text_faults import TOO_LONG, Fault, csv_judge, faults, json_judge
 from dpselect.engines.sources.text_lines import UNREADABLE, UTF_8, CsvForm, header
+from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
 
 _SHOWN = 5  # line numbers of each fault
@@ -89,6 +90,8 @@ def _parquet_findings(workspace: Workspace, path: str) -> Iterator[str]:
             continue
         if sql_type == "VARCHAR":
             yield from _bad_texts(workspace, path, name)
+        if sql_type in ("VARCHAR", "BLOB"):
+            yield from _long_values(workspace, path, name, sql_type)
 
 
 def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
@@ -103,6 +106,15 @@ def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
     ((times, first),) = workspace.fetch(sql)
     found = f"{times:,} texts of column {name} that are not UTF-8 (the first in row {first + 1})"
     yield f"{path}: read with ? instead of invalid bytes: {found}"
+
+
+def _long_values(workspace: Workspace, path: str, name: str, sql_type: str) -> Iterator[str]:
+    numbered = parquet_rows([path], more=", file_row_number = true")
+    length = "strlen" if sql_type == "VARCHAR" else "octet_length"
+    sql = f"SELECT count(*), min(file_row_number) FROM {numbered} WHERE {length}({quoted(name)}) > {LONGEST}"
+    ((times, first),) = workspace.fetch(sql)
+    if times:
+        yield f"{path}: missing: {times:,} values of column {name} {TOO_LONG} (the first in row {first + 1})"
 
 
 def row_findings(

@@ -218,10 +218,16 @@ class Columns:
             for said in dict.fromkeys(held.refused):
                 yield f"column {name}: FAILS: {said}"
             if held.types:
-                yield f"column {name}: {self._said(name, held)}"
+                yield f"column {name}: {self._said(name, held)}{self._lacking(held)}"
         if any(held.is_text and name not in self._wanted.types for name, held in self._held.items()):
             yield "text can be used as user and item, and as weight, measure and time only once it is declared"
         yield from self._without_user()
+
+    def _lacking(self, held: _Held) -> str:
+        """Which files of a table have no such column, and so only missing values."""
+        there = {id(part) for part, _ in held.types}
+        lacking = [part.place for part in self._parts if part.kind == "parquet" and id(part) not in there]
+        return f"; missing in {len(lacking):,} files, such as {lacking[0]}" if lacking and not held.refused else ""
 
     def declared(self) -> Iterator[str]:
         """One sentence about each column that the owner declares."""
