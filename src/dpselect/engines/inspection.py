@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
-from dpselect.engines.duckdb.inspect_columns import Columns, Wanted, key_findings, on_one_line, parts_of
+from dpselect.engines.duckdb.inspect_columns import Columns, Wanted
+from dpselect.engines.duckdb.inspect_parts import key_findings, on_one_line, parts_of
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from dpselect.engines.duckdb.inspect_columns import on_one_line
+from dpselect.engines.duckdb.inspect_parts import on_one_line
 from dpselect.engines.duckdb.lines import json_values
 from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
@@ -90,8 +90,7 @@ def _parquet_findings(workspace: Workspace, path: str) -> Iterator[str]:
             continue
         if sql_type == "VARCHAR":
             yield from _bad_texts(workspace, path, name)
-        if sql_type in ("VARCHAR", "BLOB"):
-            yield from _long_values(workspace, path, name, sql_type)
+    yield from _long_values(workspace, path, types)
 
 
 def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
@@ -108,13 +107,20 @@ def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
     yield f"{path}: read with ? instead of invalid bytes: {found}"
 
 
-def _long_values(workspace: Workspace, path: str, name: str, sql_type: str) -> Iterator[str]:
-    numbered = parquet_rows([path], more=", file_row_number = true")
-    length = "strlen" if sql_type == "VARCHAR" else "octet_length"
-    sql = f"SELECT count(*), min(file_row_number) FROM {numbered} WHERE {length}({quoted(name)}) > {LONGEST}"
-    ((times, first),) = workspace.fetch(sql)
-    if times:
-        yield f"{path}: missing: {times:,} values of column {name} {TOO_LONG} (the first in row {first + 1})"
+def _long_values(workspace: Workspace, path: str, types: Mapping[str, str]) -> Iterator[str]:
+    lengths = {
+        name: f"{'strlen' if sql_type == 'VARCHAR' else 'octet_length'}({quoted(name)})"
+        for name, sql_type in types.items()
+        if sql_type in ("VARCHAR", "BLOB")
+    }
+    if not lengths:
+        return
+    rows = [f"CASE WHEN {length} > {LONGEST} THEN file_row_number END" for length in lengths.values()]
+    asked = ", ".join(f"count({row}), min({row})" for row in rows)
+    found = workspace.fetch(f"SELECT {asked} FROM {parquet_rows([path], more=', file_row_number = true')}")[0]
+    for name, times, first in zip(lengths, found[::2], found[1::2], strict=True):
+        if times:
+            yield f"{path}: missing: {times:,} values of column {name} {TOO_LONG} (the first in row {first + 1})"
 
 
 def row_findings(

@@ -7,7 +7,7 @@ Nothing here is private. No question uses it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,9 +22,8 @@ from dpselect.engines.duckdb.fitting_types import (
     fits_of,
     propose,
 )  # fmt: skip
+from dpselect.engines.duckdb.inspect_parts import KEYS, Part, on_one_line
 from dpselect.engines.duckdb.lines import JsonScan
-from dpselect.engines.duckdb.scans import Scan
-from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import (
     FLOATS,
     INTEGERS,
@@ -38,17 +37,13 @@ from dpselect.engines.duckdb.types import (
     number_form,
     user_form,
 )  # fmt: skip
-from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.sources.files import Files
+from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType, Types
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, proposed_type
-from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_lines import USUAL_CSV, UTF_8, CsvForm, header
 from dpselect.engines.values import MARK
 from dpselect.errors import DataError, DpselectError, ParameterError
 
-KEYS = 20  # of JSON lines, where they are listed
 _COLUMNS = 200  # of a source, of which each is looked at
 _AT_ONCE = 16  # columns that one query looks at
 _NUMBER = quoted(f"{MARK}row")
@@ -70,59 +65,6 @@ class Wanted:
         """All of them, each once."""
         time = () if self.time is None else (self.time,)
         return tuple(dict.fromkeys((*self.user, *self.item, *self.others, *time, *self.types)))
-
-
-@dataclass(frozen=True)
-class Part:
-    """One file, or a source that has no files; `place` is its path, or nothing."""
-
-    place: str
-    kind: str
-    scan: Scan
-    by_line: bool = False  # is one line of the file one record?
-    csv: CsvForm = USUAL_CSV
-
-    def count(self, workspace: Workspace, columns: Sequence[str], asked: str, rows: Callable[[str], str]) -> Row:
-        """The numbers that are asked of all rows of some columns; `rows` is the SQL of these, from what is read.
-
-        Texts of categories are read as texts.
-        """
-        types = self.scan.types(workspace, columns)
-        forms = ", ".join(
-            f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if kind(types[name]) == "ENUM" else quoted(name)
-            for name in columns
-        )
-        with self.scan.rows(workspace, columns, lambda source: f"SELECT {forms} FROM {source}") as source:
-            return workspace.fetch(f"SELECT {asked} FROM {rows(source)}")[0]
-
-    def located(self, row: int) -> str:
-        """Where the row of this number is, from 1, in the words of its source."""
-        if not self.by_line:
-            return f"row {row:,}"
-        first = None if self.kind == "json" else header(self.place, self.kind, self.csv)
-        judge = json_judge(lambda _line: True) if first is None else csv_judge(first)
-        before, encoding = (0, UTF_8) if first is None else (first.lines, first.encoding)
-        for number, fault in faults(self.place, judge, header=before, encoding=encoding):
-            row -= fault not in (NOT_UTF8, TOO_LONG) if first is None else fault is None
-            if not row:
-                return f"line {number:,}"
-        return "a line"
-
-
-def parts_of(
-    workspace: Workspace, source: object, files: Files | None, table: str | None, *, csv: CsvForm
-) -> Iterator[Part]:
-    """Each file of a source by itself, or the whole of another. A file that cannot be opened has its own finding."""
-    if files is None or files.kind in ("duckdb", "prepared"):
-        yield Part("", "", open_scan(workspace, source, table))
-        return
-    from dpselect.engines.duckdb.files import file_scan
-
-    for path, root in zip(files.paths, files.roots, strict=True):
-        one = Files(files.kind, (path,), files.declared, files.parts, (root,))
-        with contextlib.suppress(DpselectError, OSError, EOFError):
-            scan = file_scan(workspace, one, {}, csv=csv)
-            yield Part(path, files.kind, scan, files.kind != "parquet" and not csv.newlines_in_values, csv)
 
 
 @dataclass
@@ -226,7 +168,8 @@ class Columns:
     def _lacking(self, held: _Held) -> str:
         """Which files of a table have no such column, and so only missing values."""
         there = {id(part) for part, _ in held.types}
-        lacking = [part.place for part in self._parts if part.kind == "parquet" and id(part) not in there]
+        without = (part for part in self._parts if part.kind == "parquet" and id(part) not in there)
+        lacking = [place for part in without for place in part.places]
         return f"; missing in {len(lacking):,} files, such as {lacking[0]}" if lacking and not held.refused else ""
 
     def declared(self) -> Iterator[str]:
@@ -313,13 +256,21 @@ class Columns:
             condition = f"{column} IS NOT NULL AND {wrong[sql_type]}"
             rows = f"CASE WHEN {condition} THEN {_NUMBER} END"
             asked = f"count({column}), count({rows}), min({rows})"
-            values, missing, first = part.count(self._workspace, [name], asked, _numbered)
+            values, missing, _ = part.count(self._workspace, [name], asked, _numbered)
             found.values += values
             found.missing += missing
             if missing and not found.first:
-                of = f" of {part.place}" if len(self._parts) > 1 else ""
-                found.first = part.located(first) + of
+                found.first = self._first(part, name, asked)
         return found
+
+    def _first(self, part: Part, name: str, asked: str) -> str:
+        """Where the first value is that is missing."""
+        for one in part.alone or (part,):
+            _, missing, first = one.count(self._workspace, [name], asked, _numbered)
+            if missing:
+                several = part.alone or len(self._parts) > 1
+                return one.located(first) + (f" of {one.place}" if several else "")
+        return "a row"
 
     def _unreadable(self, name: str, held: _Held) -> str:
         """Values of a declared type that are missing all the same."""
@@ -337,21 +288,6 @@ class Columns:
         return ""
 
 
-def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Iterator[str]:
-    """Say in how many lines each key is that was asked of JSON lines, and which there are where one is in none."""
-    counted = ", ".join(f"count({quoted(key)})" for key in keys)
-    with scan.rows(workspace, keys, lambda source: f"SELECT * FROM {source}") as source:
-        ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counted} FROM {source}")
-    for key, number in zip(keys, numbers, strict=True):
-        if number:
-            yield f"key {key!r}: a value in {number:,} of {lines:,} lines"
-        else:
-            yield f"NO LINE has a value under the key {key!r}: questions that use it are charged for empty answers"
-    if not all(numbers) and isinstance(scan, JsonScan):
-        known = ", ".join(f"{str(key)[:80]!r} ({times:,})" for key, times in scan.key_counts(workspace, KEYS))
-        yield f"keys that lines have: {known or 'none'}; keys inside of others (a.b) are not read"
-
-
 def _numbered(source: str) -> str:
     return f"(SELECT *, row_number() OVER () AS {_NUMBER} FROM {source})"
 
@@ -362,11 +298,6 @@ def _as_read(sql_type: str) -> str:
 
 def _some(columns: Sequence[str]) -> Iterator[Sequence[str]]:
     return (columns[at : at + _AT_ONCE] for at in range(0, len(columns), _AT_ONCE))
-
-
-def on_one_line(error: DpselectError) -> str:
-    """What an error says, and its hint."""
-    return str(error).replace("\nhint: ", "; ")
 
 
 def shown_type(sql_type: str) -> str:
