@@ -162,7 +162,7 @@ def test_a_delta_table_whose_files_are_not_whole_is_refused(feature, tmp_path):
 def test_sqlite_is_read_as_text_is(tmp_path):
     path = sqlite(tmp_path / "rows.sqlite", ROWS)
     assert counted(dps.Table(path, "rows")) == ALL
-    values = dps.Dataset(dps.Table(path, "rows"), user="user", item="n")
+    values = dps.Dataset(dps.Table(path, "rows"), user="user", item="n", types={"n": "BIGINT"})
     assert 0 <= values.quantile(0.5, bounds=(0, 7), epsilon=100).labels[0] <= 6
 
 
