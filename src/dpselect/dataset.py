@@ -194,7 +194,8 @@ class Dataset(Verbs):
         condition = self._condition
         others = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
-        wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), self._types)
+        parts = self.split is not None or self.words is not None
+        wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), parts, self._types)
         items = {"item": names(self.column)} if self.words is None else {"item": None, "text": self.column}
         options: dict[str, object] = {
             "user": names(self.whose),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
-from made_types import ARROW, DUCKDB, POSTGRES, SPARK, SQLITE, types
-from repository import DOCS
 
 from dpselect.rows import types_of
+from tests.conftest import ROOT
 
-PAGE = (DOCS / "types.md").read_text("utf-8")
+sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
+from made_types import ARROW, DUCKDB, POSTGRES, SPARK, SQLITE, types
+
+PAGE = (ROOT / "docs" / "types.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -185,6 +185,21 @@ def test_users_are_declared_only_where_their_forms_differ() -> None:
     assert "users: 2" in str(dps.Dataset("x.jsonl", user="user", item="item", types={"user": "BIGINT"}).inspect())
 
 
+def test_items_are_declared_where_hardly_any_would_be_missing() -> None:
+    for bad, declared in ((10, True), (30, False)):
+        write_csv("x.tsv", {"user": lambda n: f"u{n}", "item": lambda n, bad=bad: "red" if n < bad else n})
+        said = str(dps.Dataset("x.tsv", user="user", item="item").inspect()).splitlines()
+        line = f"column item: text; BIGINT leaves {bad} of 400 values missing (the first in line 2)"
+        more = "" if declared else "; not proposed for items, of which more than 1 in 20 would be missing"
+        assert line + more in said
+        assert ("--type item=BIGINT" in said[-1]) == declared
+        assert "--type item=BIGINT" in inspect("x.tsv").findings[-1]  # as a weight or a measure
+    write_csv("x.tsv", {"user": lambda n: f"u{n}", "item": lambda n: n})
+    parts = str(dps.Dataset("x.tsv", user="user", item=dps.Split("item", "1")).inspect()).splitlines()
+    assert "column item: text" in parts
+    assert parts[-1] == "dpselect top x.tsv --user user --item item --split 1 --epsilon 1"
+
+
 def test_keys_of_json_lines() -> None:
     lines = [b'{"user":{"id":1},"Item":"a","n":null}', b'{"user":{"id":2},"Item":"b"}', b"[1]", b'{"user":3,"x"']
     Path("x.jsonl").write_bytes(b"\n".join(lines))

@@ -136,8 +136,18 @@ class Proposal:
         return self.types[0] if len(self.types) == 1 and self.is_needed else None
 
 
-def propose(fit: Fit, *, is_time: bool, is_user: bool) -> Proposal:
-    """The first type that reads most of the values, where it reads more than half of them."""
+def propose(fit: Fit, *, is_time: bool = False, is_user: bool = False, is_item: bool = False) -> Proposal:
+    """The first type that reads most of the values, where it reads more than half of them.
+
+    Items may well be texts, so they are declared only where hardly any would be missing.
+    """
+    found = _proposed(fit, is_time=is_time, is_user=is_user)
+    if found.chosen is None or not is_item or max(_reads(fit).values()) * 20 >= fit.values * 19:
+        return found
+    return Proposal(found.types, "not proposed for items, of which more than 1 in 20 would be missing", is_needed=False)
+
+
+def _proposed(fit: Fit, *, is_time: bool, is_user: bool) -> Proposal:
     reads = _reads(fit)
     best = max(reads.values(), default=0)
     first = next((one for one, number in reads.items() if number == best), None)

@@ -58,6 +58,7 @@ class Wanted:
     item: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     time: str | None = None
+    parts: bool = False  # are the items parts of a text, which must stay one?
     types: Types = field(default_factory=dict)
 
     @property
@@ -199,8 +200,9 @@ class Columns:
                 return self._proposed(name, held, proposal, shown_type(sql_type))
             return f"{shown_type(sql_type)}, as the source declares{self._unreadable(name, held)}{_cannot(sql_type)}"
         proposal = Proposal()
-        if held.fit is not None:
-            proposal = propose(held.fit, is_time=name == wanted.time, is_user=name in wanted.user)
+        if held.fit is not None and not (wanted.parts and name in wanted.item):
+            roles = {"is_time": name == wanted.time, "is_user": name in wanted.user, "is_item": name in wanted.item}
+            proposal = propose(held.fit, **roles)
         return self._proposed(name, held, proposal, "text")
 
     def _proposed(self, name: str, held: _Held, proposal: Proposal, what: str) -> str:
