@@ -200,6 +200,17 @@ def test_items_are_declared_where_hardly_any_would_be_missing() -> None:
     assert parts[-1] == "dpselect top x.tsv --user user --item item --split 1 --epsilon 1"
 
 
+def test_a_wide_table_says_which_columns_were_looked_at() -> None:
+    columns: dict[str, Say] = {f"c{place}": lambda n: n for place in range(203)}
+    write_csv("x.tsv", columns, 3)
+    found = of_columns("x.tsv", time="c202")
+    assert set(found) == {*(f"c{place}" for place in range(200)), "c202"}
+    said = "of 203 columns only the first 200 and those that are asked for were looked at"
+    assert said in inspect("x.tsv").findings
+    write_csv("y.tsv", {"user": lambda n: n}, 3)
+    assert not any("looked at" in line for line in inspect("y.tsv").findings)
+
+
 def test_keys_of_json_lines() -> None:
     lines = [b'{"user":{"id":1},"Item":"a","n":null}', b'{"user":{"id":2},"Item":"b"}', b"[1]", b'{"user":3,"x"']
     Path("x.jsonl").write_bytes(b"\n".join(lines))

@@ -44,7 +44,7 @@ from dpselect.engines.sources.scans.unions import common_type, proposed_type
 from dpselect.engines.values import MARK
 from dpselect.errors import DataError, DpselectError, ParameterError
 
-_COLUMNS = 200  # of a source, of which each is looked at
+_COLUMNS = 200  # of a source, each of which is looked at
 _AT_ONCE = 16  # columns that one query looks at
 _NUMBER = quoted(f"{MARK}row")
 _TIMES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", ZONED, "TIMESTAMPTZ_NS"})
@@ -126,7 +126,7 @@ class Columns:
             if isinstance(part.scan, JsonScan):
                 keys = part.scan.key_counts(self._workspace, KEYS)
                 known = tuple(dict.fromkeys((*self._wanted.columns, *part.scan.folders, *(key for key, _ in keys))))
-            for name in known[:_COLUMNS]:
+            for name in dict.fromkeys((*(one for one in self._wanted.columns if one in known), *known[:_COLUMNS])):
                 held = found.setdefault(name, _Held())
                 try:
                     held.types.append((part, self._type(part, name)))
@@ -162,6 +162,8 @@ class Columns:
                 yield f"column {name}: FAILS: {said}"
             if held.types:
                 yield f"column {name}: {self._said(name, held)}{self._lacking(held)}"
+        if most := [len(part.scan.names) for part in self._parts if len(part.scan.names) > _COLUMNS]:
+            yield f"of {max(most):,} columns only the first {_COLUMNS} and those that are asked for were looked at"
         if any(held.is_text and name not in self._wanted.types for name, held in self._held.items()):
             yield "text can be used as user and item, and as weight, measure and time only once it is declared"
         yield from self._without_user()
