@@ -20,7 +20,7 @@ from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.encrypted_parquet import encrypted_columns
 from dpselect.engines.sources.files import Files, unlike_parquet
-from dpselect.engines.sources.scans.declarations import DeclaredType
+from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType
 from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
@@ -160,6 +160,8 @@ class ParquetScan(Scan):
             declared = self.declared.get(name)
             if declared is not None:
                 value = read_value(value, own, declared, name)
+            elif name in self.folders and own != wanted[name]:
+                value = _part_as(value, wanted[name], name)
             elif own != wanted[name]:
                 value = self._as_wanted(value, own, wanted[name])
             values.append(f"{value} AS {quoted(name)}")
@@ -187,6 +189,13 @@ class ParquetScan(Scan):
             return value
         floored = floor_form(value, held) if held in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
         return f"TRY_CAST({floored} AS {wanted})"
+
+
+def _part_as(text: str, wanted: str, column: str) -> str:
+    """A name of a folder exactly as the type that a table declares, or nothing; moments without a zone are of UTC."""
+    read = DeclaredType("DOUBLE" if wanted == "FLOAT" else wanted, zone="UTC" if wanted == ZONED else None)
+    value = read_value(text, "VARCHAR", read, column)
+    return f"TRY_CAST({value} AS FLOAT)" if wanted == "FLOAT" else value
 
 
 def _refuse_type(column: str, sql_type: str, path: str) -> None:
