@@ -104,7 +104,7 @@ def _as_text(value: str, held: str, declared: DeclaredType) -> str | None:
 def _moment_of(number: str, unit: str) -> str:
     """The moment so many units after 1970 began, in whole microseconds; nanoseconds are rounded down."""
     digits = UNITS[unit]
-    whole = f"CAST({number} AS HUGEINT)"
+    whole = f"TRY_CAST({number} AS HUGEINT)"  # a UHUGEINT may be beyond it
     micros = f"{whole} * {10 ** (6 - digits)}" if digits <= 6 else _floored(whole, 1000)
     return f"TRY(make_timestamptz(TRY_CAST(TRY({micros}) AS BIGINT)))"
 
@@ -156,7 +156,8 @@ def _moment(text: str, declared: DeclaredType) -> str:
 
 def _number(text: str, declared: DeclaredType) -> str:
     to, point, group = declared.type, re.escape(declared.decimal), re.escape(declared.thousands)
-    whole = f"([0-9]{{1,3}}({group}[0-9]{{3}})+|[0-9]+)" if group else "[0-9]+"
+    # Thousands follow a number of them: 0.005 with a point between thousands is not 5.
+    whole = f"([1-9][0-9]{{0,2}}({group}[0-9]{{3}})+|[0-9]+)" if group else "[0-9]+"
     plain = f"replace({text}, {literal(declared.thousands)}, '')" if group else text
     plain = plain if declared.decimal == "." else f"replace({plain}, {literal(declared.decimal)}, '.')"
     if to == "DOUBLE" and plain == text:
