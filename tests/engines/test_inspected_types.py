@@ -226,6 +226,16 @@ def test_keys_of_json_lines() -> None:
     assert of_columns("y.jsonl")["age"] == "text; BIGINT reads all 9 values"
 
 
+def test_a_key_of_json_lines_that_names_of_folders_hide() -> None:
+    Path("rows/country=DE").mkdir(parents=True)
+    lines = ['{"user":1,"item":"a","country":"FR"}', '{"user":2,"item":"a"}', '{"user":3,"item":"a","country":null}']
+    Path("rows/country=DE/x.jsonl").write_text("\n".join(lines))
+    found = dps.Dataset("rows", user="user", item="item").inspect().findings
+    assert "key 'country' has a value in 1 of 3 lines, but the names of folders are read in its place" in found
+    with dps.Dataset("rows", user="user", item="country").engine() as engine:
+        assert engine.top(1).counts.tolist() == [3]
+
+
 def parquet(path: str, **columns: object) -> None:
     Path(path).parent.mkdir(exist_ok=True)
     pq.write_table(pa.table(columns), path)

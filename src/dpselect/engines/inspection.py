@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.duckdb.inspect_columns import Columns, Wanted
-from dpselect.engines.duckdb.inspect_parts import key_findings, on_one_line, parts_of
+from dpselect.engines.duckdb.inspect_parts import hidden_key_findings, key_findings, on_one_line, parts_of
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
@@ -112,6 +112,8 @@ def _of_keys(workspace: Workspace, scan: Scan, wanted: Wanted) -> Iterator[str]:
     keys = [one for one in wanted.columns if one not in scan.folders]
     if keys and isinstance(scan, JsonScan):
         yield from key_findings(workspace, scan, keys)
+    if isinstance(scan, JsonScan) and scan.folders:
+        yield from hidden_key_findings(workspace, scan)
 
 
 def _refuse_unknown(wanted: Wanted, names: tuple[str, ...]) -> None:
