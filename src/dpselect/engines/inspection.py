@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
+from dpselect._ground.keys import printable
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.duckdb.inspect_columns import Columns, Wanted
@@ -38,6 +39,10 @@ class Inspection:
     """What was found, one sentence each; as text it begins with the warning that it is not private."""
 
     findings: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Escape what no terminal should act on: a row of JSON lines chooses its keys, and an owner pastes a line."""
+        object.__setattr__(self, "findings", tuple(map(printable, self.findings)))
 
     def __str__(self) -> str:
         return "\n".join([WARNING, *self.findings])
@@ -77,7 +82,8 @@ def inspect(
     fails, of_rows = (False, []) if open_engine is None else _of_rows(open_engine, wanted.types, columns.proposed)
     given = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
     source = source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
-    command = [] if fails else _to_paste(source, table, columns.proposed, given)
+    types = {name: one for name, one in columns.proposed.items() if name.isprintable() or name in wanted.types}
+    command = [] if fails else _to_paste(source, table, types, given)
     return Inspection((*found, *of_rows, *command))
 
 

@@ -131,7 +131,7 @@ def hidden_key_findings(workspace: Workspace, scan: JsonScan) -> Iterator[str]:
         ((lines, *numbers),) = workspace.fetch(f"FROM {source}")
     for key, number in zip(scan.folders, numbers, strict=True):
         if number:
-            yield f"key {key!r} has a value in {number:,} of {lines:,} lines, but the names of folders are read in its place"
+            yield f"key {key!r} has a value in {number:,} of {lines:,} lines, which the names of folders replace"
 
 
 def on_one_line(error: DpselectError) -> str:

@@ -37,7 +37,7 @@ def read_value(value: str, held: str, declared: DeclaredType, column: str) -> st
 def _hint(held: str, declared: DeclaredType) -> str | None:
     if declared.type == ZONED and kind(held) in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
         return "TimeText(zone=...) or TIME(zone='...') says where the clocks stood that showed these times"
-    if declared.type == "VARCHAR":
+    if declared.type == "VARCHAR" and kind(held) in FLOATS | {"DECIMAL"}:
         return "numbers are no texts: 7.0 and 7 would be two values; declare BIGINT or DECIMAL(18,2)"
     return None
 
