@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import codecs
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpselect.engines.sources.scans.declarations import DeclaredType, number_type, parse_type, time_type
@@ -156,10 +156,10 @@ def _encoding(name: str, value: object) -> str:
         found = codecs.lookup(value).name if isinstance(value, str) else ""
         if found in (UTF_8, "utf-8-sig"):  # a mark at the start of a file is left out anyway
             return UTF_8
-        table = getattr(import_module(f"encodings.{found.replace('-', '_')}"), "decoding_table", "")
-        if found == "ascii" or (len(table) == 256 and table[:128] == bytes(range(128)).decode()):
+        table = getattr(sys.modules.get(f"encodings.{found.replace('-', '_')}"), "decoding_table", "")
+        if found in ("ascii", "iso8859-1") or (len(table) == 256 and table[:128] == bytes(range(128)).decode()):
             return found
-    except (LookupError, ImportError, ValueError):
+    except (LookupError, ValueError):
         pass
     hint = "write files of other encodings again in UTF-8, for example with iconv"
     raise ParameterError(name, "be utf-8, or an encoding of one byte a letter such as cp1252", came(value), hint)
