@@ -75,8 +75,8 @@ def find(source: object) -> Files:
             return _delta(folder)
     placed: dict[str, str | None] = {}  # a file that is named twice is read once
     for one in given:
-        root = _root(one)
-        placed |= {path: root for path in _expanded(one) if path not in placed}
+        paths = _expanded(one)
+        placed |= dict.fromkeys((path for path in paths if path not in placed), _root(one))
     found = list(placed)
     kinds = sorted({kind_of(path) for path in found})
     if len(kinds) > 1:
