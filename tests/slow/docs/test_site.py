@@ -294,6 +294,7 @@ def test_a_formula_becomes_mathml_and_an_unknown_command_is_an_error() -> None:
     assert 'display="block"' in shown
     assert "<mfrac>" in shown
     assert ">ln</mo>" in shown
+    assert r"<mo>\</mo>" in mathml.mathml(r"D\setminus D'")
     for unknown in (r"\nonsense{a}", r"\begin{nonsense} a &= b \end{nonsense}"):
         with pytest.raises(SphinxError, match="not known"):
             mathml.mathml(unknown)
