@@ -74,16 +74,27 @@ def test_curl_asks_the_same_question(served: Demonstration, analyst: Browser, tm
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
-def test_the_lines_of_the_reference_ask_wait_and_read(served: Demonstration) -> None:
+def test_the_lines_of_the_reference_ask_wait_and_read(
+    served: Demonstration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = (ROOT / "docs" / "gateway-api.md").read_text("utf-8")
-    token, *asking, waiting, reading = re.search(r"```sh\n(.*?)```", page, re.DOTALL)[1].strip().split("\n")
-    assert token.startswith("export DPSELECT_TOKEN=")
+    script = re.search(r"```sh\n(.*?)```", page, re.DOTALL)[1]
+    token, asking, waiting, reading = script.strip().replace("\\\n", "").split("\n")
+    for command in (asking, waiting, reading):
+        assert command.startswith("curl ")
+    made = json.dumps(dict(served.tokens))
+    (tmp_path / "dpselect-demo").mkdir()
+    (tmp_path / "dpselect-demo" / "tokens.json").write_text(made)
+    monkeypatch.chdir(tmp_path)
+    assert run(["sh"], served, f"{token}\necho $DPSELECT_TOKEN").strip() == served.tokens["analyst"]
 
-    def ask(line: str) -> dict[str, object]:
-        return json.loads(run(["sh"], served, line.replace("http://127.0.0.1:8080", served.url)))
+    def ask(command: str) -> dict[str, object]:
+        return json.loads(run(["sh"], served, command.replace("http://127.0.0.1:8080", served.url)))
 
-    asked = ask("\n".join(asking))
+    asked = ask(asking)
     done = ask(waiting.replace("ID", asked["id"]))
     assert done["state"] == "answered"
     assert done["answer"].endswith(f"/v1/answers/{asked['id']}")
-    assert ask(reading.replace("ID", asked["id"]))["items"]
+    answer = ask(reading.replace("ID", asked["id"]))
+    assert answer["question"]["verb"] == "top_k"
+    assert answer["accuracy"]["statement"]
