@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -21,7 +22,9 @@ def without_rows(printed: str) -> str:
     return masked(ROW.sub("", printed)).replace("no lower or missing item has over 0 users more", by_luck).strip()
 
 
-def test_the_code_prints_what_is_shown(tmp_path, monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "66")  # what fits beside the picture
     exec(compile(CODE, "index.md", "exec"), {})
