@@ -20,7 +20,8 @@ EXTRAS = {
     if extra != "all"
 }
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-NO_EXTRA = {"narwhals", "tzdata"}  # for what the user brings: a frame of another library, a system without time zones
+# For what the user brings: a frame of another library, a system without time zones, a spreadsheet.
+NO_EXTRA = {"narwhals", "tzdata", "openpyxl", "xlsxwriter"}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
