@@ -37,7 +37,7 @@ Noise is random, so your numbers will differ.
 
 A picture shows only what was released, so it costs nothing and may be published.
 
-For a PNG or PDF, pass Matplotlib's axes (`pip install 'dpselect[plots]'`), one for each panel:
+For a PNG or PDF, pass Matplotlib's axes (`pip install matplotlib`), one for each panel:
 
 ```py
 figure, ax = plt.subplots()

@@ -22,7 +22,7 @@ from dpselect._ground import methods
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.queries.top.method import best_unknown_method
-from dpselect.queries.union.plan import union_of
+from dpselect.queries.union.plan import draw_union
 from dpselect.queries.union.terms import best_method
 from dpselect.testing import SeededDraws
 
@@ -40,10 +40,10 @@ def union(data: Data, method: str, epsilon: str, most: int, runs: int, *, counts
     bound = None if methods.named("union", method).bound is methods.NeedsBound.NONE else most
     asked = dps.Union(method=method, counts=counts).at(epsilon=epsilon, delta=DELTA, max_items_per_user=bound)
     draws, found, wide = SeededDraws(seed=1), [], []
-    union_of(data.sets, asked, draws, None)  # curves are made once
+    draw_union(data.sets, asked, draws, None)  # curves are made once
     start = time.process_time()
     for _ in range(runs):
-        release = union_of(data.sets, asked, draws, None)
+        release = asked.answer(draw_union(data.sets, asked, draws, None))
         found.append(len(release))
         wide += [item.high - item.count for item in release.items if counts]
     seconds = (time.process_time() - start) / runs

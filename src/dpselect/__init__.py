@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.remote.remote import Remote, connect
-    from dpselect.rows import CSV, Split, Table, Time
+    from dpselect.rows import CSV, NumberText, Split, Table, Time, TimeText
     from dpselect.texts.text import Text
 
     __version__: str
@@ -43,8 +43,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "CSV": "dpselect.rows",
     "Split": "dpselect.rows",
+    "NumberText": "dpselect.rows",
     "Table": "dpselect.rows",
     "Time": "dpselect.rows",
+    "TimeText": "dpselect.rows",
     "By": "dpselect.questions.parts",
     "Choose": "dpselect.questions.questions",
     "Gain": "dpselect.questions.parts",
@@ -103,6 +105,7 @@ __all__ = [  # noqa: RUF022 - in the order of `dir`
     "LedgerError",
     "Mean",
     "Method",
+    "NumberText",
     "OutputError",
     "ParameterError",
     "Plan",
@@ -117,6 +120,7 @@ __all__ = [  # noqa: RUF022 - in the order of `dir`
     "Table",
     "Text",
     "Time",
+    "TimeText",
     "TopK",
     "Total",
     "Union",

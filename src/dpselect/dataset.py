@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -17,7 +18,8 @@ from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_path
-from dpselect.errors import ParameterError, came, naming
+from dpselect.engines.sources.text_lines import CsvForm
+from dpselect.errors import ParameterError, SourceError, came, naming
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
@@ -29,14 +31,15 @@ if TYPE_CHECKING:
     from dpselect.aggregates.totals import Totals
     from dpselect.engines.inspection import Inspection
     from dpselect.engines.preparation import Prepared
+    from dpselect.engines.sources.scans.declarations import Types
     from dpselect.ledger.budget import Budget, Where
     from dpselect.ledger.question import Fingerprint
-    from dpselect.queries.plan import Plan, Ready
+    from dpselect.queries.plan import BoundPlan, Plan
     from dpselect.questions.payment import Payment
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
     from dpselect.release.rows import OfRows
-    from dpselect.rows import Split, Time
+    from dpselect.rows import NumberText, Split, Time, TimeText
     from dpselect.texts.text import Text, Words
 
 
@@ -62,6 +65,8 @@ class Dataset(Verbs):
         where: Only rows for which this SQL condition holds; it looks at one row at a time (docs/filters.md).
         time: A `Time`: the column with the time of a row, and the kind of period. The guarantee is then for one user in
             one period, and `during` names the periods of a question (docs/periods.md).
+        types: The types of columns, such as `{"price": "DECIMAL(18,2)", "at": TimeText(zone="Europe/Berlin")}`. A
+            value that is not exactly one of the declared type is missing (docs/data.md#types).
         max_items_per_user: The most items that a user counts for, chosen at random for every question; for prepared
             data without `where`, once.
         budget: A `Budget`, or the path of a ledger, which means your quota for the data called "default". Questions
@@ -77,11 +82,12 @@ class Dataset(Verbs):
         item: str | Sequence[str] | Text | Split | None = None,
         where: str | None = None,
         time: Time | None = None,
+        types: Mapping[str, str | NumberText | TimeText] | None = None,
         max_items_per_user: int | None = None,
         budget: Budget | Where | None = None,
     ) -> None:
         self._given = source
-        self._source, self._table, self._newlines = _place(source)
+        self._source, self._table, self._csv = _place(source)
         if user is None or item is None:
             user, item = self._prepared_for(user, item)
         self.whose: Key = key_of("user", user)
@@ -92,6 +98,7 @@ class Dataset(Verbs):
         super().__init__(where)
         self._time = None if time is None else _time(time)
         self._meant: Periods | None = None
+        self._types, self._given_types = _types(types), types
         most = max_items_per_user
         self.max_items_per_user: int | None = None if most is None else whole("max_items_per_user", most, least=1)
         self.paying: Budget | None = _budget(budget)
@@ -161,7 +168,7 @@ class Dataset(Verbs):
         given = [shown(self._source) if self._given is self._source else repr(self._given)]
         first, *others = self._conditions or (None,)
         said: dict[str, object] = {"user": self.whose, "item": self._item or None, "where": first, "time": self._time}
-        said["max_items_per_user"] = self.max_items_per_user
+        said |= {"types": self._given_types or None, "max_items_per_user": self.max_items_per_user}
         given += [f"{name}={value!r}" for name, value in said.items() if value is not None]
         found = f"Dataset({', '.join(given)})" + "".join(f".where({one!r})" for one in others)
         if self._meant is not None:
@@ -183,8 +190,14 @@ class Dataset(Verbs):
         from dpselect.engines.inspection import inspect
 
         self.check_items()
-        with self.engine() as engine:
-            return inspect(self._source, engine, newlines_in_values=self._newlines)
+        try:
+            engine = self.engine()
+        except SourceError as error:
+            if error.parameter not in ("source", "types"):
+                raise
+            return inspect(self._source, csv=self._csv, refused=error)
+        with engine:
+            return inspect(self._source, engine, csv=self._csv)
 
     def prepare(
         self,
@@ -237,7 +250,7 @@ class Dataset(Verbs):
         time = {} if self._time is None else self._time.flat()
         with naming("weights", "weight"):
             rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
-            given |= {"table": self._table, "newlines_in_values": self._newlines}
+            given |= {"table": self._table, "csv": self._csv, "types": self._types}
             return prepare(self._source, rules, to, **given)
 
     def _refuse_prepared(self) -> None:
@@ -334,10 +347,12 @@ class Dataset(Verbs):
         before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._opened(plan))
-            answer = _then(_then(plan.ready(engine), rows.told), partial(asked_with, outline(plan, rows)))
+            rows = replace(rows, keys=engine.undeclared)
+            answer = _then(_then(plan.bind(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
             asked = {**plan.key, "secure": draws.secure}
+            engine.check_unchanged()
             what = self.question(plan.verb, asked, engine, budget.snapshot, before)
 
             def ask() -> Release:
@@ -376,7 +391,8 @@ class Dataset(Verbs):
             changed = pinned and before != (source, pinned)
         data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.whose}
         data |= {"split": self.split, "table": self._table, "max_items_per_user": self.max_items_per_user}
-        data |= {"newlines_in_values": True} if self._newlines else {}
+        data |= self._csv.said
+        data |= engine.declared
         if _is_text(self._item):
             data |= {"text": self._item.column} | {name: getattr(self._item, name) for name in ("tokenizer", "lower")}
             data["ngrams"] = [self._item.words.shortest, self._item.words.longest]
@@ -421,7 +437,8 @@ class Dataset(Verbs):
             max_items_per_user=self.max_items_per_user,
             split=self.split,
             table=self._table,
-            newlines_in_values=self._newlines,
+            csv=self._csv,
+            types=self._types,
             periods=self._periods,
             totals=totals,
             measures=measures,
@@ -430,7 +447,7 @@ class Dataset(Verbs):
         )
 
 
-def _then(answer: Ready, told: Callable[[Release], Release]) -> Ready:
+def _then(answer: BoundPlan, told: Callable[[Release], Release]) -> BoundPlan:
     return lambda draws, progress: told(answer(draws, progress))
 
 
@@ -467,18 +484,27 @@ def _time(given: object) -> Time:
     return given
 
 
-def _place(source: object) -> tuple[object, str | None, bool]:
-    """Where the rows are, as engines take it, the name of a table, and whether values run over lines."""
+def _types(given: Mapping[str, str | NumberText | TimeText] | None) -> Types:
+    """What is declared of columns; nothing is imported where nobody declares."""
+    if given is None:
+        return {}
+    from dpselect.rows import types_of
+
+    return types_of(given)
+
+
+def _place(source: object) -> tuple[object, str | None, CsvForm]:
+    """Where the rows are, as engines take it, the name of a table, and the form of CSV files."""
     if isinstance(source, (str, os.PathLike, list, tuple)):
-        return source, None, False
+        return source, None, CsvForm()
     from dpselect.rows import CSV, Table
 
     if isinstance(source, Table):
-        return source.database, source.name, False
+        return source.database, source.name, CsvForm()
     if isinstance(source, CSV):
         files = list(source.files) if isinstance(source.files, tuple) else source.files
-        return files, None, source.newlines_in_values
-    return source, None, False
+        return files, None, source.form
+    return source, None, CsvForm()
 
 
 def _budget(given: Budget | Where | None) -> Budget | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -63,6 +65,24 @@ def _fraction(value: Fraction) -> str:
 
 def _digits(value: int) -> int:
     return value.bit_length() * 30103 // 100000 + 1
+
+
+def requirements() -> list[tuple[str, str]]:
+    """Return each package that dpselect requires, without its bound, and the extra that it belongs to or ""."""
+    from importlib import metadata
+
+    pattern = re.compile(r'([\w.-]+(?:\[[\w,-]+\])?)[^;]*(?:;.*extra == "(\w+)")?')
+    lines = [line for line in metadata.requires("dpselect") or () if not line.startswith("dpselect[")]
+    return [(match[1], match[2] or "") for match in map(pattern.match, lines) if match]
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that installs the packages of an extra, wherever dpselect itself came from.
+
+    >>> install_hint("postgres")
+    "pip install 'psycopg[binary]'"
+    """
+    return shlex.join(["pip", "install", *(package for package, of_extra in requirements() if of_extra == extra)])
 
 
 class DpselectError(Exception):
@@ -135,7 +155,17 @@ def _said(what: object) -> str:
 
 
 class DataError(DpselectError):
-    """A source cannot be read as described. The message speaks of its schema only, never of its rows."""
+    """A source cannot be read as described, or is not there. The message speaks of its schema, never of its rows."""
+
+
+def absent(parameter: str, must: str, came: str, hint: str | None = None) -> DataError:
+    """Return the error of a file or a table that is not there: it may come later, so a scheduler may try again.
+
+    >>> raise absent("source", "be a file that exists", "'plays.parquet'")
+    Traceback (most recent call last):
+    dpselect.errors.DataError: source must be a file that exists, got 'plays.parquet'
+    """
+    return DataError(f"{parameter} must {must}, got {came}", hint)
 
 
 class OutputError(DpselectError):

@@ -56,7 +56,8 @@ def prepare(source: object, to: str | os.PathLike[str], *, add: bool = False, **
     given = {name: value for name, value in given.items() if value is not None}
     if add is True and prepared_path(path) is not None:
         before = state_of(path).rules
-        was = {"user": list(before.user), "item": list(before.item)}
+        was: dict[str, Any] = {"user": list(before.user), "item": list(before.item)}
         was |= {name: getattr(before, name) for name in ("time", "period", "timezone")}
+        was |= {"types": dict(before.declared)} if before.declared else {}
         given = {**was, **given}
     return dataset_of(source, **given)._prepare(path, add=add, **written)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dpselect.errors import install_hint
+
 try:
     import pandas
 except ImportError:
-    raise ImportError("dpselect.pandas needs pandas\nhint: pip install 'dpselect[pandas]'") from None
+    raise ImportError(f"dpselect.pandas needs pandas\nhint: {install_hint('pandas')}") from None
 
 from dpselect.frames import OfFrame
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dpselect.errors import install_hint
+
 try:
     import polars
 except ImportError:
-    raise ImportError("dpselect.polars needs polars\nhint: pip install 'dpselect[polars]'") from None
+    raise ImportError(f"dpselect.polars needs polars\nhint: {install_hint('polars')}") from None
 
 from dpselect.frames import OfFrame
 

@@ -5,13 +5,16 @@ They are parts of a Dataset, and declared as those of questions are (`questions/
 
 from __future__ import annotations
 
+import codecs
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from dpselect.engines.sources.scans.declarations import DeclaredType, number_type, parse_type, time_type
+from dpselect.engines.sources.text_lines import UTF_8, CsvForm
 from dpselect.errors import ParameterError, came
-from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of
+from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of, whole
 from dpselect.questions.value import Value, frozen, param
 
 if TYPE_CHECKING:
@@ -130,12 +133,40 @@ def _paths(files: str | tuple[str, ...]) -> str:
     return repr(files if isinstance(files, str) else list(files))
 
 
+def _columns(name: str, value: object) -> tuple[str, ...]:
+    listed = list(value) if isinstance(value, (list, tuple)) else []
+    if not listed or not all(isinstance(one, str) and one for one in listed) or len({*listed}) < len(listed):
+        raise ParameterError(name, "be a list of the names of all columns, each once", came(value))
+    return tuple(listed)
+
+
+def _delimiter(name: str, value: object) -> str:
+    if not isinstance(value, str) or value not in {",", ";", "\t", "|"}:
+        raise ParameterError(name, "be one of , ; | and a tab", came(value))
+    return value
+
+
+def _encoding(name: str, value: object) -> str:
+    """An encoding of one byte a letter in which ASCII is as it is everywhere, so that lines end where they end."""
+    try:
+        if isinstance(value, str) and codecs.lookup(value).name == UTF_8:
+            return UTF_8
+        plain, every = bytes(range(128)), bytes(range(256))
+        is_ascii = isinstance(value, str) and plain.decode(value) == plain.decode()
+        if is_ascii and isinstance(value, str) and len(every.decode(value, "replace")) == len(every):
+            return codecs.lookup(value).name
+    except (LookupError, UnicodeError):
+        pass
+    hint = "write files of other encodings again in UTF-8, for example with iconv"
+    raise ParameterError(name, "be utf-8, or an encoding of one byte a letter such as cp1252", came(value), hint)
+
+
 @frozen
 class CSV(Value):
     """As the source of a Dataset: CSV or TSV files, or a folder or glob of them, with options.
 
     With `newlines_in_values=True` a quoted value may contain line breaks. All quotes in the files must then match, or
-    one row may hide others (docs/data.md).
+    one row may hide others (docs/data.md). Files without a header need `columns`.
     """
 
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = param(
@@ -148,3 +179,98 @@ class CSV(Value):
         help="CSV: quoted values may contain line breaks; all quotes must match, or one row hides others",
         rare=True,
     )
+    header: bool = param(FLAG, default=True, help="does a line name the columns? If not, give `columns`")
+    columns: Sequence[str] | None = param(
+        Kind(_columns, "TEXTS", python=lambda names: repr(list(names))),
+        default=None,
+        help="the columns of files without a header, all of them",
+    )
+    delimiter: str | None = param(
+        Kind(_delimiter, "TEXT"), default=None, help="what separates columns; otherwise the header shows it"
+    )
+    skip: int = param(whole(least=0, most=1000), default=0, help="lines to skip at the start, such as a title")
+    encoding: str = param(Kind(_encoding, "TEXT"), default=UTF_8, help="the encoding, such as cp1252")
+
+    def check(self) -> None:
+        """Refuse files without a header whose columns nobody names."""
+        if not self.header and self.columns is None:
+            raise ParameterError("columns", "be given if header is False", "nothing", 'columns=["user", "item"]')
+        if self.newlines_in_values and self.encoding != UTF_8:
+            raise ParameterError("encoding", "be utf-8 if newlines_in_values is given", came(self.encoding))
+
+    @property
+    def form(self) -> CsvForm:
+        """What is said of the form of the files."""
+        names = None if self.columns is None else tuple(self.columns)
+        return CsvForm(self.newlines_in_values, names, self.delimiter, self.skip, self.encoding)
+
+
+def _declared_text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ParameterError(name, "be a text", came(value))
+    return value
+
+
+_TEXT = Kind(_declared_text, "TEXT")
+
+
+@frozen
+class NumberText(Value):
+    """As a type of a column in `types` of a Dataset: numbers in text, with their own marks.
+
+    Example:
+        >>> NumberText(decimal=",", thousands=".")
+        NumberText(decimal=',', thousands='.')
+    """
+
+    type: str = param(_TEXT, default="DOUBLE", help="the type of the numbers, such as DECIMAL(18,2)")
+    _: KW_ONLY
+    decimal: str = param(_TEXT, default=".", help="the mark before the decimals")
+    thousands: str = param(_TEXT, default="", help="the mark between thousands")
+
+    def check(self) -> None:
+        """Refuse marks that a number has otherwise."""
+        _ = self.declared
+
+    @property
+    def declared(self) -> DeclaredType:
+        """What it declares, as engines have it."""
+        return number_type(self.type, self.decimal, self.thousands)
+
+
+@frozen
+class TimeText(Value):
+    """As a type of a column in `types` of a Dataset: times in text, or numbers that count time from 1970 on.
+
+    A value that has no zone of its own is what the clocks of `zone` showed.
+
+    Example:
+        >>> TimeText(zone="Europe/Berlin")
+        TimeText(zone='Europe/Berlin')
+    """
+
+    _: KW_ONLY
+    zone: str | None = param(_TEXT, default=None, help="the time zone of values without one")
+    format: str | None = param(_TEXT, default=None, help="the form of the texts, such as %d.%m.%Y %H:%M")
+    unit: str | None = param(_TEXT, default=None, help="s, ms, us or ns: the unit of numbers that count from 1970 on")
+
+    def check(self) -> None:
+        """Refuse what says nothing, and unknown zones, formats and units."""
+        _ = self.declared
+
+    @property
+    def declared(self) -> DeclaredType:
+        """What it declares, as engines have it."""
+        return time_type(self.zone, self.format, self.unit)
+
+
+def types_of(given: object) -> dict[str, DeclaredType]:
+    """Return what `types` of a Dataset declares, by column."""
+    if not isinstance(given, Mapping):
+        raise ParameterError("types", "be a dict from columns to types", came(given))
+    found = {}
+    for name, one in given.items():
+        if not isinstance(name, str):
+            raise ParameterError("types", "name columns", came(name))
+        found[name] = one.declared if isinstance(one, (NumberText, TimeText)) else parse_type(name, one)
+    return found

@@ -180,9 +180,12 @@ def test_a_schema_is_looked_at_before_the_price(tmp_path: Path, ledger: dps.Ledg
     paying = {"budget": dps.Budget.open(ledger, analyst="ada")}
     missing = {"source": str(tmp_path / "none.csv"), "user": "user", "item": "item"}
     lacking = {"source": {key: ROWS[key] for key in ("user", "item")}, "user": "user", "item": "other"}
-    for given, message in ((missing, "^source must be a file that exists"), (lacking, "^item must be a column")):
+    for given, error, message in (
+        (missing, dps.DataError, "^source must be a file that exists"),
+        (lacking, dps.ParameterError, "^item must be a column"),
+    ):
         rows = dps.Dataset(**given, **paying)
-        with pytest.raises(dps.ParameterError, match=message):
+        with pytest.raises(error, match=message):
             by_names(rows).top_k(1, **PRICE)
     with pytest.raises(dps.ParameterError, match=r"^user must"):
         dps.Dataset(**(missing | {"user": 5}), **paying)

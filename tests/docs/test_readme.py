@@ -30,6 +30,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def test_it_starts_with_two_commands_of_the_checkout() -> None:
+    first = re.search(r"```\n(.*?)```", README, re.DOTALL)
+    assert first is not None
+    commands = [shlex.split(line, comments=True) for line in first[1].splitlines()]
+    assert commands[:3] == [["./dev", "demo"], ["./dev", "check"], ["pip", "install", "."]]
+    done = subprocess.run([sys.executable, ROOT / "dev", "help"], capture_output=True, text=True, check=True)
+    for _, name in commands[:2]:
+        assert re.search(rf"^  {name} ", done.stdout, re.MULTILINE)
+
+
 def masked(text: str) -> str:
     """A text in which no number, name or width of a column matters."""
     return re.sub(r"\s+", " ", re.sub(r"[\d,.]+", "0", text))

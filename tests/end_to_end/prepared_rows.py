@@ -14,7 +14,9 @@ from dpselect.flat import dataset_of
 
 PEOPLE = 40
 MONTHS = ("2026-01", "2026-02", "2026-03")
+TYPES = {"minutes": "INTEGER", "day": "DATE"}
 RULES = {"user": "user", "item": "item", "keep": ["country"], "weights": ["minutes"], "time": "day", "period": "month"}
+RULES |= {"types": TYPES}
 # What readers ask: of totals, of sets of kept values, of cells of one period, and of the rows themselves.
 QUESTIONS: dict[str, dict[str, str]] = {
     "all": {},

@@ -107,7 +107,7 @@ def test_without_shtab_the_command_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "shtab", None)  # as where it is not installed
     assert main(["completion", "bash"]) == 2
     told = capsys.readouterr()
-    assert (told.out, "pip install 'dpselect[completion]'" in told.err) == ("", True)
+    assert (told.out, "pip install shtab" in told.err) == ("", True)
 
 
 def test_an_unknown_shell_is_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:

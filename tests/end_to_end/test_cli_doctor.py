@@ -58,7 +58,7 @@ def test_an_extra_that_is_not_there(doctor: Doctor, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(metadata, "requires", lambda _: needed)
     status, found = doctor()
     assert status == 0
-    assert found["no-such-package"] == ("missing", "pip install 'dpselect[plots]'")
+    assert found["no-such-package"] == ("missing", "pip install 'no-such-package[x]'")
     assert set(found) == {"dpselect", "Python", "numpy", "no-such-package", "engine DuckDB"}
 
 

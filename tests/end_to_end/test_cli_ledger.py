@@ -135,8 +135,10 @@ def test_show_and_history_for_people(dpselect, events, book):
     assert table[4].split() == "ann default (70, 1e-05) 100 % 42.86 % 57.14 % 57.14 % 9.98e-06".split()
     lines = dpselect("ledger", "history", book).out.splitlines()
     assert [line.split()[5] for line in lines[2:]] == ["grant", "hold", "read", "settle"]
+    assert lines[2].split()[6] == getpass.getuser()  # who granted it
     assert lines[1].split()[3:] == ["default", "data", "70", "2e-05"]  # of no analyst
-    assert lines[3].endswith("top_k k=3 epsilon=30 delta=2e-08 from user=user item=animal where=weather = 'dry'")
+    said = "top 3 of animal by number of users, where weather = 'dry', at epsilon 30 and delta 2e-08"
+    assert f"{said}, from {events.name} with users in user" in lines[3]
     rows = json.loads(dpselect("ledger", "history", book, "--analyst", "ann", "--format", "json").out)["entries"]
     assert [row["left"] for row in rows] == [1, *[pytest.approx(4 / 7)] * 3]
 
@@ -356,7 +358,7 @@ def test_a_stated_price_is_paid_and_its_program_runs(dpselect, book, tmp_path):
     row = of_ann(dpselect, book)
     assert (row["spent_epsilon"], row["spent_delta"], row["reserved_epsilon"]) == (2, 2e-7, 0)
     told = dpselect("ledger", "history", book).out
-    assert told.count("price stated by ann: OpenDP mean, epsilon=1 delta=1e-07") == 6  # reserved, run, settled
+    assert told.count("price stated by ann: OpenDP mean, at epsilon 1 and delta 1e-07") == 6  # reserved, run, settled
     assert dpselect("ledger", "verify", book).status == 0
 
 

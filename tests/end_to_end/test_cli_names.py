@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
+from dpselect.audit.report import report
 from dpselect.command import options as options_of
 from dpselect.command.parser import ASKING, Parser, parser
 from dpselect.command.verbs import VERBS
@@ -20,7 +21,6 @@ from dpselect.gateway import demo
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import example, fresh_token
 from dpselect.gateway.settings.values import ServerSettings
-from dpselect.ledger.report import report
 from dpselect.queries.plan import kind
 from dpselect.questions.kinds import whole
 
@@ -35,6 +35,7 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "inspect": (dataset_of, dps.Dataset),
     "serve": (demo.make, ServerSettings),
     "gateway check": (read,),
+    "gateway apply": (read,),
     "gateway token": (fresh_token,),
     "gateway example": (example,),
     "ledger init": (dps.Ledger.create,),
@@ -54,6 +55,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--format": ({"check", "ledger show", "ledger history", "ledger pending"}, "methods of what comes back"),
     "--output": ({"ledger export", "ledger report", "prepare"}, "methods of what comes back, or to="),
     "--weight": ({"prepare"}, "weights="),
+    "--type": ({"prepare", "inspect", "top", "choose", "union", "quantile", "histogram", "users"}, "types="),
     "--plot": ({"ledger show", "ledger history"}, "Ledger.plot"),
     "--quiet": ({"demo", "prepare", "serve"}, "in Python nobody hears of progress without progress="),
     "--budget": ({"doctor"}, "it looks at a machine, for whoever sits at it"),
@@ -122,7 +124,7 @@ def test_every_command_has_its_call_in_python() -> None:
     assert len(OPTIONS) > 30
 
 
-DATA = "files user item where table newlines_in_values time period timezone during".split()
+DATA = "files user item where table newlines_in_values type time period timezone during".split()
 ASKED = "budget analyst data snapshot fresh gateway token_file format output explain quiet help".split()
 LISTS = {"domain": ("from", "range", "size"), "exclude": ("from",), "groups": ("from",)}
 MORE = {

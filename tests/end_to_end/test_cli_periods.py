@@ -28,13 +28,24 @@ def visits(tmp_path: Path) -> Path:
     return path
 
 
-AUTUMN = ("--time", "at", "--period", "month", "--during", "2026-09,2026-10..2026-10", "--timezone", "Asia/Tokyo")
+CLOCKS = ("--type", "at=TIMESTAMP")
+AUTUMN = (
+    *CLOCKS,
+    "--time",
+    "at",
+    "--period",
+    "month",
+    "--during",
+    "2026-09,2026-10..2026-10",
+    "--timezone",
+    "Asia/Tokyo",
+)
 
 
 def test_the_owner_sees_what_is_in_no_period(visits: Path, dpselect: Command) -> None:
     lines = dpselect("inspect", visits, "--user", "user", "--item", "item", *AUTUMN).out.splitlines()
     assert {"rows: 2,100", "rows in none of the periods: 1,200", "users: 600", "items: 3"} <= {*lines}
-    days = ("--time", "at", "--period", "day", "--during", "2026-09-01,2026-10-31")
+    days = (*CLOCKS, "--time", "at", "--period", "day", "--during", "2026-09-01,2026-10-31")
     lines = dpselect("inspect", visits, "--user", "user", "--item", "item", *days).out.splitlines()
     assert "rows in none of the periods: 1,500" in lines
     plain = dpselect("inspect", visits, "--user", "user", "--item", "item").out

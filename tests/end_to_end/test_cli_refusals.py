@@ -37,9 +37,9 @@ def two(folder: Path) -> Path:
 
 # name: the question (of the events and an empty folder), the status, what the message says
 REFUSED: dict[str, Refused] = {
-    "missing file": (lambda e, _: ask(e.with_name("evnts.csv")), 2, r"exists.*\n.*did you mean events.csv\?"),
-    "missing folder": (lambda _, t: ask(t / "no" / "data.csv"), 2, "there is no folder"),
-    "directory without data": (lambda _, t: ask(empty_folder(t)), 2, "be a folder that holds"),
+    "missing file": (lambda e, _: ask(e.with_name("evnts.csv")), 3, r"exists.*\n.*did you mean events.csv\?"),
+    "missing folder": (lambda _, t: ask(t / "no" / "data.csv"), 3, "there is no folder"),
+    "directory without data": (lambda _, t: ask(empty_folder(t)), 3, "be a folder that holds"),
     "unknown kind of file": (lambda _, __: ask(Path(__file__)), 2, "Parquet"),
     "broken Parquet": (lambda _, t: ask(broken_parquet(t)), 3, "broken.parquet|cannot be read|could not be read"),
     "missing user column": (lambda e, _: ask(e, "--user", "usr"), 2, r"usr(.|\n)*user"),
@@ -190,6 +190,6 @@ def test_who_forgets_a_column_is_told_which_there_are(
 
 def test_who_forgets_a_column_of_no_file_is_told_that_first(events: Path, dpselect: Command) -> None:
     ended = dpselect("top", events.with_name("evnts.csv"), "--epsilon", 1)
-    assert (ended.status, ended.out) == (2, "")
+    assert (ended.status, ended.out) == (3, "")
     assert ended.err.startswith("dpselect: source must be a file that exists")
     assert "\nhint: did you mean events." in ended.err

@@ -202,14 +202,18 @@ def test_what_rose_most(dpselect: Command, tmp_path: Path) -> None:
     lines = [f"{n},tea,2026-{month}-05\n" for n in range(400) for month in ("09", "10")]
     path.write_text("user,item,at\n" + "".join(lines + [f"{n},soup,2026-10-06\n" for n in range(300)]))
     asked = ["--epsilon", "8", "-k", "1", "--time", "at", "--period", "month", "--during", "2026-10", "--counts"]
-    asked += ["--compared-with", "2026-09", "--user", "user", "--item", "item"]
+    asked += ["--type", "at=DATE", "--compared-with", "2026-09", "--user", "user", "--item", "item"]
     found = dpselect("top", str(path), *asked, "--format", "csv").out.splitlines()
     assert found[0] == "rank,item,gain,low,high"
     assert found[1].startswith("1,soup,")
     said = " ".join(dpselect("top", str(path), *asked).out.split())  # lines end at the width of the terminal
     first = "1 item by gained users from 2026-09 to 2026-10; an item that gained nothing or lost users may be listed"
     assert said.startswith(first)
-    alone = [one for one in asked if one not in ("--time", "at", "--period", "month", "--during", "2026-10")]
+    alone = [
+        one
+        for one in asked
+        if one not in ("--type", "at=DATE", "--time", "at", "--period", "month", "--during", "2026-10")
+    ]
     refused = dpselect("top", str(path), *alone)
     assert refused.status == 2
     assert "compared_with must go with data that have a time" in refused.err

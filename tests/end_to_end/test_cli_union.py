@@ -236,7 +236,7 @@ def test_a_ledger_pays_once(events: Path, notes: Path, tmp_path: Path, dpselect:
     assert repeated["privacy"] == text["privacy"]
     assert repeated["charged"]["repeated"] is True
     history = dpselect("ledger", "history", book).out
-    assert "union epsilon=60 delta=1e-09 from user=user text=note" in history
+    assert "all of note that enough users share, at epsilon 60 and delta 1e-09, from " in history
 
 
 def test_a_public_list_says_what_people_give_to_first(tmp_path: Path, dpselect: Command) -> None:

@@ -67,6 +67,7 @@ def test_a_terminal_is_told(quiet: bool, tmp_path: Path) -> None:
 
     rows = write(tmp_path, 0)
     words = ["prepare", rows, "--user", "user", "--item", "item", "--keep", "country", "--weight", "minutes"]
+    words += ["--type", "minutes=INTEGER", "--type", "day=DATE"]
     words += ["--time", "day", "--period", "month", "-o", tmp_path / "data.prepared", *(["--quiet"] if quiet else [])]
     ours, theirs = pty.openpty()
     command = [sys.executable, "-c", SOON, *map(str, words)]

@@ -147,7 +147,7 @@ def test_types_whose_values_cannot_be_told_apart(role: str, sql: str, tmp_path: 
 def test_weights_are_numbers(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     duckdb.sql("SELECT 'u' AS \"user\", 'i' AS item, 'secret' AS w").write_parquet(str(path))
-    with pytest.raises(dps.DataError, match="holds no numbers") as found:
+    with pytest.raises(dps.ParameterError, match="types must declare column 'w'") as found:
         dps.Dataset(path, user="user", item="item").prepare(tmp_path / "new.prepared", weights="w")
     assert "secret" not in str(found.value)
 
@@ -198,7 +198,7 @@ def test_other_columns_and_types_are_refused(copy: Path, tmp_path: Path) -> None
     typed = tmp_path / "typed.parquet"
     columns = "'u' AS \"user\", 'i' AS item, 'DE' AS country, DATE '2026-01-01' AS \"day\", 3 AS minutes"
     duckdb.sql(f"SELECT {columns}").write_parquet(str(typed))
-    with pytest.raises(dps.ParameterError, match="weights must be a column of the source, got 'minutes'"):
+    with pytest.raises(dps.ParameterError, match="types must name columns of the source, got 'minutes'"):
         prepare(short, to=copy, add=True)
     with pytest.raises(dps.ParameterError, match="source must be text files, as before"):
         prepare(typed, to=copy, add=True)

@@ -23,7 +23,7 @@ def test_what_was_asked_for_the_end_is_done() -> None:
 
 def test_its_status_says_how_it_ended() -> None:
     done = ended("top", "no such file.csv", "--user", "u", "--item", "i", "--epsilon", "1")
-    assert (done.returncode, done.stdout) == (2, "the end\n")
+    assert (done.returncode, done.stdout) == (3, "the end\n")
     assert "must be a file that exists" in done.stderr
 
 

@@ -7,6 +7,21 @@ from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.filters.engines import DUCKDB
 from dpselect.engines.row_filter import parse
 
+# Moments as programs write them; the last has no later one in its own year.
+IN_UTC = [
+    "2024-01-31 10:00:00.5Z", "2024-01-31T10:00:00.500+00:00", "2024-01-31 10:00:00.5 UTC",
+    "2024-01-31 10:00:00.5+0000", "2024-01-31 10:00:00.5+00", "9999-12-31 23:59:59.9999999Z",
+]  # fmt: skip
+WITH_ZONES = [
+    "2024-01-31 10:00:00+02", "2024-01-31T11:00:00.5 +01:00", "2024-01-31 23:59:59.9999999-01",
+    "2024-01-31 05:00:00.5-0500",
+]  # fmt: skip
+TIMES = [
+    *IN_UTC, *WITH_ZONES, "2024-01-31 23:59:59.999999999", "2024-01-31Z", "2024-01-31-05", "2024-01-31 10:00:00 CET",
+    "2024-01-31 10:00:00+25", "9999-12-31 23:59:59-01:00", "0001-01-01 00:00:00+01", "2024-01-31 10:00:00Z+02",
+    "5.00", "5.0 ", "5.01",
+]  # fmt: skip
+
 # A column, its type in DuckDB, its values; lists of different lengths, so that pairs of columns meet in many ways.
 COLUMNS: dict[str, tuple[str, list[str | None]]] = {
     "text": ("VARCHAR", ["a", "A", "a ", " a", "", None, "b", "\u00e9", "e\u0301", "\U0001f600", "it's", "50%", "a_b",
@@ -36,7 +51,7 @@ COLUMNS: dict[str, tuple[str, list[str | None]]] = {
                             "2024-04-31", "2024-01-31 10:00", "2024-01-31T10:00:00.123456", "2024-01-31 24:00:00",
                             "10000-01-01", "2024-01-31 10:00:00+02", "2024-01-31 10:00:60", "infinity", "epoch",
                             "now", "true", "TRUE", "t", "F", "yes", "1", "0", None, " true", "0.10", "123.45",
-                            "1234.5", "20240131", "-.5", "1176465517376873352410755757436480689"]),
+                            "1234.5", "20240131", "-.5", "1176465517376873352410755757436480689", *TIMES]),
     "far day": ("DATE", ["infinity", "-infinity", "99999-01-01", None, "0001-01-01", "9999-12-31", "10000-01-01",
                          "2024-12-29", "2024-12-30", "2024-02-29"]),
     "far moment": ("TIMESTAMP", ["infinity", None, "-infinity", "99999-01-01 00:00:00", "0001-01-01 00:00:00",
@@ -295,7 +310,7 @@ _ORDERED = [
 ]
 
 
-_NUMBER = r" *[+-]?[0-9]{1,18} *"
+_NUMBER = r" *[+-]?[0-9]{1,18}(\.0*)? *"
 _RANGED = "(abs(wild) BETWEEN 1e-100 AND 1e100 OR wild = 0)"
 _FAR = "(\"far day\" BETWEEN '0001-01-01' AND '9999-12-31')"
 _THEN = "(\"far moment\" BETWEEN '0001-01-01' AND '9999-12-31 23:59:59.999999')"
@@ -311,18 +326,25 @@ OTHERS = {
     "written::DOUBLE < 1": f"{_IS_DOUBLE} AND TRY_CAST(written AS DOUBLE) < 1",
     "written::DOUBLE IS NOT NULL": f"{_IS_DOUBLE}",
     "written::DOUBLE * 2 > 9": f"{_IS_DOUBLE} AND TRY_CAST(written AS DOUBLE) * 2 > 9",
-    "written::DECIMAL(5,2) > 0": r"regexp_full_match(written, ' *[+-]?[0-9]{1,3}(\.[0-9]{1,2})? *') "
+    "written::DECIMAL(5,2) > 0": r"regexp_full_match(written, ' *[+-]?[0-9]{1,3}(\.[0-9]{0,2}0*)? *') "
     "AND TRY_CAST(written AS DECIMAL(5,2)) > 0",
-    "written::DECIMAL(38,0) IS NOT NULL": "regexp_full_match(written, ' *[+-]?[0-9]{1,38} *')",
+    "written::DECIMAL(38,0) IS NOT NULL": r"regexp_full_match(written, ' *[+-]?[0-9]{1,38}(\.0*)? *')",
     # The nearest double, which is not what DuckDB makes of the number.
     "written::DECIMAL(38,0)::DOUBLE = 1.1764655173768734e+36": "starts_with(written, '1176')",
-    "written::DECIMAL(2,2) IS NOT NULL": r"regexp_full_match(written, ' *[+-]?0(\.[0-9]{1,2})? *')",
+    "written::DECIMAL(2,2) IS NOT NULL": r"regexp_full_match(written, ' *[+-]?0(\.[0-9]{0,2}0*)? *')",
     "written::DATE >= '2000-01-01'": "regexp_full_match(written, '[0-9]{4}-[0-9]{2}-[0-9]{2}') "
     "AND TRY_CAST(written AS DATE) >= '2000-01-01'",
     "written::DATE IS NOT NULL": "regexp_full_match(written, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND written > '0001' "
     "AND TRY_CAST(written AS DATE) IS NOT NULL",
-    "written::TIMESTAMP > '2000-01-01'": "regexp_full_match(written, '[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]*)?') "
-    "AND written NOT LIKE '%24:00%' AND TRY_CAST(written AS TIMESTAMP) > '2000-01-01'",
+    "written::TIMESTAMP > '2000-01-01'": "(regexp_full_match(written, '[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]*)?') "
+    "AND written NOT LIKE '%24:00%' AND TRY_CAST(written AS TIMESTAMP) > '2000-01-01') "
+    f"OR written IN ({', '.join(map(repr, IN_UTC))})",
+    "written::TIMESTAMP = '2024-01-31 23:59:59.999999'": "written = '2024-01-31 23:59:59.999999999'",
+    "written::TIMESTAMPTZ = '2024-01-31 10:00:00.5'": "contains(written, ':00:00.5') AND length(written) > 21",
+    "written::TIMESTAMPTZ > '2024-02-01'": f"written IN ('2024-01-31 23:59:59.9999999-01', {IN_UTC[-1]!r})",
+    "written::TIMESTAMPTZ IS NOT NULL": f"written IN ({', '.join(map(repr, (*IN_UTC, *WITH_ZONES)))})",
+    "written::TIMESTAMPTZ < '2024-01-31 08:00:00.1'": "written = '2024-01-31 10:00:00+02'",
+    "year(written::TIMESTAMPTZ) = 9999": f"written = {IN_UTC[-1]!r}",
     "written::BOOLEAN": "lower(written) IN ('true', 't', '1')",
     "NOT written::BOOLEAN": "lower(written) IN ('false', 'f', '0')",
     "lower(long) LIKE 'abc%'": "long LIKE 'ABC%'",

@@ -15,6 +15,7 @@ import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.registry import open_engine
+from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import DpselectError
 from tests.covering import covering
 from tests.engines.test_conformance import pairs
@@ -34,7 +35,7 @@ def counts(path: Path, **more: bool) -> dict[object, int]:
 
 def test_values_over_lines_where_the_owner_says_so(tmp_path):
     (tmp_path / "x.csv").write_text('user,item\nu1,"two\nlines"\nu2,"two\nlines"\n')
-    assert counts(tmp_path / "x.csv", newlines_in_values=True) == {"two\nlines": 2}
+    assert counts(tmp_path / "x.csv", csv=CsvForm(newlines_in_values=True)) == {"two\nlines": 2}
     assert counts(tmp_path / "x.csv") == {}
 
 

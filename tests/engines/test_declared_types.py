@@ -16,7 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.arrow_columns import readable
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import ParameterError, SourceError
 from tests.engines.test_types import top
 
 DAY = datetime.datetime(2024, 1, 1)
@@ -118,7 +118,9 @@ REFUSED: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("make", REFUSED.values(), ids=list(REFUSED))
 def test_refused_from_the_schema(make):
-    with pytest.raises(DataError, match=r"cannot be read\nhint: cast it to text or to a number") as caught:
+    with pytest.raises(
+        SourceError, match=r"^source must have columns of types that can be .* 'item' of type"
+    ) as caught:
         dps.Dataset(make(), user="user", item="item").engine()
     assert "CANARY" not in str(caught.value)
     assert caught.value.__context__ is None
@@ -142,15 +144,18 @@ def test_what_looks_right_and_is_wrong_is_refused_from_the_schema(tmp_path):
     table = pa.table({"user": [1, 2], "item": ["7", "x"]})
     for source in (table, pl.DataFrame(table), table.to_pandas().astype("str")):
         data = dps.Dataset(source, user="user", item="item")
-        with pytest.raises(DataError, match=r"column '\w+', of type VARCHAR, holds no numbers"):
+        with pytest.raises(ParameterError, match="types must declare column 'item', which is text"):
             data.quantile(0.5, bounds=(0, 10), epsilon=1)
-        with pytest.raises(ParameterError, match=r"domain must hold text, like the item column, got .* values"):
+        with pytest.raises(ParameterError, match="types must declare column 'item'"):
             data.choose(domain=[7, 8], epsilon=1)
-    (tmp_path / "rows.csv").write_text("user,item\n1,7\n2,x\n")  # where nothing has a type, text may be a number
-    for source in (tmp_path / "rows.csv", {"user": ["1", "2"], "item": [7, "x"]}):
-        data = dps.Dataset(source, user="user", item="item")
+        declared = dps.Dataset(source, user="user", item="item", types={"item": "VARCHAR"})
+        with pytest.raises(ParameterError, match=r"domain must hold text, like the item column, got .* values"):
+            declared.choose(domain=[7, 8], epsilon=1)
+    (tmp_path / "rows.csv").write_text("user,item\n1,7\n2,x\n")
+    for source, types in ((tmp_path / "rows.csv", {"item": "BIGINT"}), ({"user": ["1", "2"], "item": [7, "x"]}, None)):
+        data = dps.Dataset(source, user="user", item="item", types=types)
         assert data.quantile(0.5, bounds=(0, 10), step=1, epsilon=50).labels == [7]
-        assert str(data.choose(domain=[7, 8], epsilon=50).labels[0]) == "7"
+        assert data.choose(domain=[7, 8], epsilon=50).labels == [7]
 
 
 DOMAINS = [[1, "1", 2.5, True, b"x", None], range(3), dps.Column({"d": [1, "1", 2.5]}, "d")]
@@ -198,9 +203,9 @@ def test_decimals_of_more_digits_than_their_type_are_missing(sort, width, digits
     for given in (some, some[2:]):
         read = readable(given, "x")
         read.validate(full=True)
-        assert read.type == given.type
+        assert read.type == (given.type if width < 32 else pa.decimal128(digits, scale))  # DuckDB reads no more bits
     assert [one is not None for one in readable(some, "x").to_pylist()] == [abs(one) < end for one in whole]
-    assert readable(some[:3], "x").equals(some[:3])
+    assert readable(some[:3], "x").to_pylist() == some[:3].to_pylist()
 
 
 def test_a_user_of_a_decimal_of_too_many_digits_changes_nobody():
@@ -215,19 +220,3 @@ def test_moments_of_the_first_and_the_last_second_are_read(unit, second):
     ticks = [(first - 1) * second, first * second, last * second, (last + 1) * second]
     read = readable(pa.array(ticks).cast(pa.timestamp(unit, "UTC")), "x")
     assert read.cast(pa.int64()).to_pylist() == [None, first * 10**6, last * 10**6, None]
-
-
-class Own(pa.ExtensionType):
-    """A type that nobody else knows."""
-
-    def __init__(self) -> None:
-        super().__init__(pa.int64(), "somebody.own")
-
-    def __arrow_ext_serialize__(self) -> bytes:
-        return b""
-
-
-def test_a_type_of_somebody_is_read_as_what_it_is_made_of():
-    own = pa.ExtensionArray.from_storage(Own(), pa.array([7, 7, None]))
-    assert readable(own, "x").equals(pa.array([7, 7, None]))
-    assert top(pa.table({"user": ["a", "b", "c"], "item": own})) == [(7, 2)]

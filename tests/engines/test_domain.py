@@ -17,6 +17,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN, Column, Listed, Size, Span, domain_of
 from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError
 from tests.engines.test_conformance import pairs
 
@@ -78,12 +79,14 @@ def test_a_large_number_of_128_bits_without_a_sign_is_outside_of_a_span(span):
     assert seen == [n for n in (0, 7) if span.start <= n < span.stop]
 
 
-def test_a_span_over_text_counts_what_is_written_as_a_number(tmp_path):
+def test_a_span_over_text_counts_what_is_a_whole_number_once_it_is_declared(tmp_path):
     (tmp_path / "rows.csv").write_text(
         "user,item\n1,5\n2,5\n3,05\n4,+5\n5,5.0\n6, 5\n7,-1\n8,x\n9,99999999999999999999\n10,7\n"
     )
-    found = grouped(Span(-1, 8), "item", tmp_path / "rows.csv")
-    assert found == [("5", 2), ("-1", 1), ("7", 1), *((str(n), 0) for n in (0, 1, 2, 3, 4, 6))]
+    with pytest.raises(ParameterError, match="types must declare column 'item'"):
+        grouped(Span(-1, 8), "item", tmp_path / "rows.csv")
+    found = grouped(Span(-1, 8), "item", tmp_path / "rows.csv", types={"item": parse_type("item", "BIGINT")})
+    assert found == [(5, 6), (-1, 1), (7, 1), *((n, 0) for n in (0, 1, 2, 3, 4, 6))]
 
 
 def test_only_a_size():

@@ -15,7 +15,7 @@ from dpselect.engines import memory
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 from dpselect.queries.union.bound import BOUNDS, bound_at, chosen_bound, placed
-from dpselect.queries.union.run import SAID
+from dpselect.release.answers.union_sentences import ADDED_IN_ENGINE
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
 from tests.reference.test_unions import MANY, SOME, dataset
@@ -33,7 +33,7 @@ def test_every_method_finds_what_many_share_and_nothing_of_one(method):
     assert release.secure
     assert method in (release.privacy.parameters["method"], "auto")
     assert release.privacy.parameters["in_engine"] is True
-    assert release.privacy.sentences[-2] == SAID
+    assert release.privacy.sentences[-2] == ADDED_IN_ENGINE
     assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**9))
 
 
@@ -44,7 +44,7 @@ def test_methods_are_those_whose_users_do_not_look():
 def test_the_statement_without_it_does_not_speak_of_engines():
     release = by_names(dataset()).union(**PRICE, max_items_per_user=3)
     assert "in_engine" not in release.privacy.parameters
-    assert SAID not in release.privacy.sentences
+    assert ADDED_IN_ENGINE not in release.privacy.sentences
 
 
 @pytest.mark.parametrize("most", [1, 2, None])
@@ -116,7 +116,7 @@ def test_the_best_of_what_was_found_in_the_engine(most):
     assert release.labels == ["much", "some"]
     assert [item.count for item in release.items] == pytest.approx([MANY, SOME], abs=12)  # all users, whatever `most`
     assert release.privacy.parameters["in_engine"] is True
-    assert release.privacy.sentences[-2] == SAID
+    assert release.privacy.sentences[-2] == ADDED_IN_ENGINE
     assert release.privacy.mechanism == "DiscoverThenPeel"
 
 

@@ -14,7 +14,17 @@ from dpselect.engines.port import Engine
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.test_conformance import named, pairs
-from tests.engines.typed_rows import AWKWARD, EMPTY, TEXTS, USERS, VALUES, counts, items_of_users, pairs_of
+from tests.engines.typed_rows import (
+    AWKWARD,
+    EMPTY,
+    TEXTS,
+    USERS,
+    VALUES,
+    counts,
+    is_infinite,
+    items_of_users,
+    pairs_of,
+)
 from tests.statistical.judge import FALSE_ALARM, interval
 
 TIE = range(9)
@@ -73,7 +83,7 @@ def test_no_rows_are_an_outcome(hold: Hold) -> None:
 
 # ---- domains ----------------------------------------------------------------------------------------------
 
-_SPANS = {f"{span} of {item}": (item, span) for item in ("whole", "small", "written") for span in (Span(-3, 13),)}
+_SPANS = {f"{span} of {item}": (item, span) for item in ("whole", "small") for span in (Span(-3, 13),)}
 DOMAINS: dict[str, tuple[str, Domain]] = {
     **{f"listed {item}": (item, Listed(tuple(values[::2]))) for item, (_, values) in VALUES.items()},
     "listed text that nobody has": ("text", Listed(("tie  a", "x", "TIE A", "popular ", None))),
@@ -91,7 +101,7 @@ def check_domain(held: Held, item: str, domain: Domain) -> None:
         assert ours == pairs(right.grouped(domain))
     if isinstance(domain, Listed):
         there = dict(counts(AWKWARD, "user", item))
-        members = {value for value in domain.items if value is not None and value == value}
+        members = {value for value in domain.items if value is not None and value == value and not is_infinite(value)}
         assert dict(ours) == {value: there.get(value, 0) for value in members}
 
 

@@ -132,8 +132,8 @@ PG_NAMES = {
 def type_of_postgres(sql_type: str) -> SqlType:
     """A type by DuckDB's name of it."""
     if found := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", sql_type):
-        return pg_type("numeric", "b", (int(found[1]) << 16) + int(found[2]) + 4)
-    return pg_type(PG_NAMES[sql_type], "b", -1)
+        return pg_type("c", "numeric", "b", (int(found[1]) << 16) + int(found[2]) + 4)
+    return pg_type("c", PG_NAMES[sql_type], "b", -1)
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,10 @@ PG_NAMES = {
 }  # fmt: skip
 PG_TYPES = {
     name: pg_type(
-        PG_NAMES[sql_type].partition("(")[0], "b", {"10": (10 << 16) + 6, "38": (38 << 16) + 8}.get(sql_type[8:10], -1)
+        "c",
+        PG_NAMES[sql_type].partition("(")[0],
+        "b",
+        {"10": (10 << 16) + 6, "38": (38 << 16) + 8}.get(sql_type[8:10], -1),
     )
     for name, (sql_type, _) in COLUMNS.items()
 }
@@ -126,8 +129,14 @@ def test_columns_are_those_of_the_table():
     assert found.needs(["big", "text", "small", "more"]) == ["text", "text", "small", "big"]
     with pytest.raises(ParameterError, match=r"where must use columns of the source, got 'big'"):
         found.needs(["text", "small"])
-    with pytest.raises(ParameterError, match=r"differ by more than case, got 'TEXT', which may be 'Text' or 'text'"):
+    with pytest.raises(ParameterError, match=r"exactly .* got 'TEXT', which may be 'Text' or 'text'"):
         found.needs(["Text", "text", "small", "big"])
+    assert parse("text = small AND Text = big").needs(["Text", "text", "SMALL", "big"]) == [
+        "text",
+        "SMALL",
+        "Text",
+        "big",
+    ]
     with pytest.raises(ParameterError, match="did you mean text"):
         parse("texd = 'a'").needs(["text"])
 

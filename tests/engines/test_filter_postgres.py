@@ -53,8 +53,8 @@ def test_numbers_and_moments_that_only_postgres_has(new_database):
         for place in range(len(NUMERIC)):
             row = [place, *(column[place] if place < len(column) else None for column in values.values())]
             connection.execute("INSERT INTO t VALUES (%s, %s, %s, %s)", row)
-    types = {"x": pg_type("numeric", "b", -1), "money": pg_type("numeric", "b", (10 << 16) + 6)}
-    types["at"] = pg_type("timestamptz", "b", -1)
+    types = {"x": pg_type("c", "numeric", "b", -1), "money": pg_type("c", "numeric", "b", (10 << 16) + 6)}
+    types["at"] = pg_type("c", "timestamptz", "b", -1)
     workspace = PostgresWorkspace(address)
     schema = next(one for one in workspace.path if not one.startswith("pg_"))
     for where, wanted in HERE.items():
@@ -121,7 +121,7 @@ def test_a_text_of_a_megabyte_is_not_fetched(new_database, compression):
     import psycopg
 
     kinds = {"x": "text", "y": "text", "j": "json", "c": "bpchar", "n": "numeric", "k": "numeric"}
-    types = {name: pg_type(kind, "b", -1) for name, kind in kinds.items()}
+    types = {name: pg_type("c", kind, "b", -1) for name, kind in kinds.items()}
     asked = {name: parse(where).sql(types, pg_quoted, POSTGRES) for name, where in DEAR.items()}
     asked["a number"] = f"{types['x'].number.replace('{}', 'x')} > 1"
     letters = random.Random(1).choices(string.ascii_letters + string.digits, k=700_000)

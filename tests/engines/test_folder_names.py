@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import dpselect as dps
 from dpselect.engines.registry import open_engine
+from dpselect.engines.sources.scans.declarations import parse_type
+from dpselect.engines.sources.text_lines import CsvForm
+from dpselect.errors import ParameterError
 
 PLACES = {"1": 5, "2": 3}
 
@@ -32,3 +37,109 @@ def test_a_folder_of_one_user_changes_the_items_of_nobody_and_stops_no_filter(tm
     assert counted(tmp_path, where) == {place: users for place, users in kept.items() if place != "x"}
     written(tmp_path, "x", [99])
     assert counted(tmp_path, where) == kept
+
+
+# ---- in every form of file, below the given root only --------------------------------------------------------
+
+
+def put(path: Path, users: list[str], **more: str) -> None:
+    """A file of these users, as its ending says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = {"user": users, "item": ["tea"] * len(users)} | {name: [one] * len(users) for name, one in more.items()}
+    if path.suffix == ".parquet":
+        pq.write_table(pa.table(rows), path)
+    elif path.suffix == ".csv":
+        path.write_text("\n".join([",".join(rows), *map(",".join, zip(*rows.values(), strict=True))]) + "\n")
+    else:
+        records = (dict(zip(rows, values, strict=True)) for values in zip(*rows.values(), strict=True))
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+ENDINGS = ("parquet", "csv", "jsonl")
+COUNTRIES = {"DE": ["a", "b", "c"], "caf%C3%A9": ["d"], "a=b": ["e"], "__HIVE_DEFAULT_PARTITION__": ["f"], "": ["g"]}
+NAMED = {"DE": 3, "caf\u00e9": 1, "a=b": 1}
+
+
+def labels(source: object, item: str = "country", **more: object) -> dict[object, int]:
+    with open_engine(source, user="user", item=item, key=bytes(16), **more) as engine:  # type: ignore[arg-type]
+        found = engine.top(9)
+        return {found.label(place, 0): count for place, count in enumerate(found.counts.tolist())}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_names_of_folders_are_texts_in_every_form_of_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    for country, users in COUNTRIES.items():
+        put(tmp_path / "above=1" / "rows" / f"country={country}" / "plain" / f"x.{ending}", users)
+    root = tmp_path / "above=1" / "rows"
+    assert labels(root) == labels([root]) == labels(f"{root}/**/*.{ending}") == NAMED
+    assert labels(root, where="country = 'DE'") == {"DE": 3}
+    assert labels(root, "user", where="country IS NULL") == {"f": 1, "g": 1}
+    monkeypatch.chdir(root)
+    assert labels(".") == labels(f"country=*/plain/*.{ending}") == NAMED
+    file = root / "country=DE" / "plain" / f"x.{ending}"
+    assert labels(file, "item") == {"tea": 3}
+    if ending != "jsonl":  # whose records have any name
+        with pytest.raises(ParameterError, match="names of folders are columns only below a folder or glob") as error:
+            labels([file])
+        assert str(root) in str(error.value)
+        with pytest.raises(ParameterError, match="must be a column of the source"):
+            labels(root, "above")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_names_of_folders_are_read_as_declared(tmp_path: Path, ending: str) -> None:
+    for day, users in {"1": ["a", "b"], "01": ["b"], "1.0": ["c"], "x": ["d"]}.items():
+        put(tmp_path / f"day={day}" / f"x.{ending}", users)
+    declared = {"day": parse_type("day", "BIGINT")}
+    assert labels(tmp_path, "day") == {"1": 2, "01": 1, "1.0": 1, "x": 1}
+    assert labels(tmp_path, "day", types=declared) == {1: 3}
+    with pytest.raises(ParameterError, match="types must declare column 'day'"):
+        dps.Dataset(tmp_path, user="user", item="day").histogram(domain=[1, 2], epsilon=1)
+    with dps.Dataset(tmp_path, user="user", item="item", where="day = '1'").engine() as engine:
+        assert engine.declared == {"folders": ["day"]}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize(
+    ("odd", "must"),
+    [
+        ("plain", "have the same columns in the folders of every file"),
+        ("country=DE/city=B", "have the same columns in the folders of every file"),
+        ("city=B", "have the same columns in the folders of every file"),
+        ("country=%E9", "have folders whose % codes are UTF-8"),
+        ("country=DE/country=FR", "have folders that name each column once"),
+    ],
+)
+def test_odd_folders_are_refused_with_their_path(tmp_path: Path, ending: str, odd: str, must: str) -> None:
+    put(tmp_path / "country=DE" / f"x.{ending}", ["a"])
+    put(tmp_path / odd / f"y.{ending}", ["b"])
+    with pytest.raises(ParameterError, match=must) as error:
+        labels(tmp_path)
+    assert f"y.{ending}" in str(error.value)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_name_of_files_and_of_folders_is_refused_where_it_is_used(tmp_path: Path, ending: str) -> None:
+    put(tmp_path / "country=DE" / f"x.{ending}", ["a", "b"], country="FR")
+    with pytest.raises(ParameterError, match="source must have 'country' in its files or in names of folders"):
+        labels(tmp_path)
+    assert labels(tmp_path, "item") == {"tea": 2}
+
+
+def test_values_over_lines_have_folders_too(tmp_path: Path) -> None:
+    for country in ("DE", "FR"):
+        put(tmp_path / f"country={country}" / "x.csv", [country])
+    assert labels(tmp_path, csv=CsvForm(newlines_in_values=True)) == {"DE": 1, "FR": 1}
+
+
+def test_a_file_without_the_column_of_users_is_refused(tmp_path: Path) -> None:
+    """Its people would be nobody, and their promise empty."""
+    put(tmp_path / "x.parquet", ["a"])
+    pq.write_table(pa.table({"user_id": ["b"], "item": ["tea"]}), tmp_path / "y.parquet")
+    with pytest.raises(ParameterError, match="user must be a column of every file") as error:
+        labels(tmp_path, "item")
+    assert "y.parquet" in str(error.value)
+    pq.write_table(pa.table({"user": ["b"]}), tmp_path / "y.parquet")
+    assert labels(tmp_path, "item") == {"tea": 1}

@@ -39,6 +39,54 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_keys_that_are_in_no_line():
+    """Whoever misspells a key, or asks for one inside of another, reads which keys there are."""
+    lines = [b'{"user":{"id":1},"Item":"a","n":null}', b'{"user":{"id":2},"Item":"b"}', b"[1]", b'{"user":3,"x"']
+    Path("x.jsonl").write_bytes(b"\n".join(lines))
+    found = said("x.jsonl", user="user.id", item="item", where="n = 'x'")
+    assert found[2:6] == [
+        "NO LINE has a value under the key 'user.id': questions that use it are charged for empty answers",
+        "NO LINE has a value under the key 'item': questions that use it are charged for empty answers",
+        "NO LINE has a value under the key 'n': questions that use it are charged for empty answers",
+        "keys that lines have: 'Item' (2), 'user' (2), 'n' (1); keys inside of others (a.b) are not read",
+    ]
+    assert said("x.jsonl", user="user", item="Item")[2:5] == [
+        "key 'user': a value in 2 of 4 lines",
+        "key 'Item': a value in 2 of 4 lines",
+        "rows: 4",
+    ]
+    Path("x.csv").write_text("user,item\n1,a\n")
+    assert not [line for line in said("x.csv", user="user", item="item") if "key" in line or "LINE" in line]
+
+
+def test_an_empty_answer_names_the_keys_of_json_lines():
+    """Whatever the lines hold: of a key that is in no line, and of one that is in all."""
+    Path("x.jsonl").write_text("".join(f'{{"user": {user}, "item": "a"}}\n' for user in range(300)))
+    Path("x.csv").write_text("user,item\n")
+    budget = dps.Budget(epsilon=3, delta="1e-3")
+
+    def asked(source: str, user: str, where: str) -> dps.Release:
+        data = dps.Dataset(source, user=user, item="item", where=where, budget=budget)
+        return data.top_k(3, epsilon="0.5", delta="1e-6")
+
+    def words(release: dps.Release) -> str:
+        return " ".join(str(release).split())
+
+    for user, where in (("user.id", "item = 'a'"), ("user", "item = 'b'"), ("user", "cuontry = 'x'")):
+        keys = ", ".join(dict.fromkeys([user, "item", where.split()[0]]))
+        said_of_it = f"things to check: the keys {keys} (`dpselect inspect` says in how many lines each is), what"
+        first, again = (asked("x.jsonl", user, where) for _ in range(2))
+        assert not first.items
+        assert said_of_it in words(first)
+        assert said_of_it in words(again)  # stored
+        assert again.charged.numbers["repeated"]
+        assert str(dps.check(first).verdict) == "follows"
+    full = asked("x.jsonl", "user", "item = 'a'")
+    assert full.items
+    assert "things to check" not in words(full)
+    assert "things to check: what `dpselect inspect`" in words(asked("x.csv", "user", "item = 'a'"))
+
+
 def test_lines_of_a_csv_file():
     Path("x.csv").write_bytes(b'user,item\nu1,a\nmallory,"x\nu2,a\nu3\n\xff,b\n\nu4,"q\nu5,\n')
     assert said("x.csv") == [

@@ -14,6 +14,7 @@ import pytest
 
 from dpselect._ground.domain import Listed
 from dpselect.engines.registry import open_engine
+from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import DataError
 from tests.engines.every_engine import KEY
 from tests.engines.test_conformance import pairs
@@ -54,7 +55,7 @@ def test_zeros_are_one_user_and_what_cannot_be_an_item_is_refused_in_a_key() -> 
 def test_newlines_in_values_of_a_key(tmp_path: Path) -> None:
     with (tmp_path / "rows.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["u", "a", "b"], *([n, "one\ntwo,", "x"] for n in range(3)), [9, "one", "\ntwo,x"]])
-    asked = {"user": "u", "item": ("a", "b"), "newlines_in_values": True, "key": KEY}
+    asked = {"user": "u", "item": ("a", "b"), "csv": CsvForm(newlines_in_values=True), "key": KEY}
     with open_engine(tmp_path / "rows.csv", **asked) as engine:
         assert pairs(engine.top(9)) == [(("one\ntwo,", "x"), 3), (("one", "\ntwo,x"), 1)]
 

@@ -83,7 +83,7 @@ def test_they_take_no_place_of_a_bound(hold) -> None:
 def test_what_does_not_fit_is_refused(hold) -> None:
     held = hold(pa.table(ROWS))
     for items, column, message in (
-        (Listed((1, 2)), "text", "exclude must hold text"),
+        (Listed((1, 2)), "text", "types must declare column 'text'"),
         (Listed(("one",)), "number", "exclude must hold values"),
         (Listed((("a", 1),)), "text", "exclude must list single values"),
         (Column({"t": ["a"]}, "u"), "text", "exclude must be a column"),

@@ -17,7 +17,7 @@ from dpselect._ground.domain import UNSEEN, Listed, Size, Span
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import Engine
-from dpselect.errors import DataError, ParameterError
+from dpselect.errors import ParameterError
 from tests.engines import typed_rows
 from tests.engines.every_engine import Hold
 from tests.engines.measured_rows import ALL, Row, judged, told
@@ -59,9 +59,9 @@ NUMBERS = table(NUMBERED, pa.float64())
 
 def test_domains_and_items_that_were_never_seen(hold: Hold) -> None:
     with hold(NUMBERS).engine(measures=ALL) as engine:
-        for domain, items in ((Span(1, 9), ["1", "3", "8"]), (Listed(("3", "x", "y")), ["y", "x", "3"])):
-            engine.check(domain)
-            assert told(engine.measured(items, domain)) == judged(ALL, NUMBERED, items)
+        domain, items = Listed(("3", "x", "y")), ["y", "x", "3"]
+        engine.check(domain)
+        assert told(engine.measured(items, domain)) == judged(ALL, NUMBERED, items)
         assert told(engine.measured(["1", UNSEEN], Size(50))) == [*judged(ALL, NUMBERED, ["1"]), [(0, 0)] * len(ALL)]
         assert told(engine.measured([UNSEEN], Size(50))) == [[(0, 0)] * len(ALL)]
 
@@ -93,7 +93,7 @@ def test_a_bound_keeps_the_items_that_were_counted(hold: Hold) -> None:
 
 def test_columns_that_hold_no_numbers_are_refused(hold: Hold) -> None:
     for column in ("user", "item"):
-        with pytest.raises(DataError, match="holds no numbers"):
+        with pytest.raises(ParameterError, match=f"types must declare column '{column}'"):
             hold(TABLES["double"]).engine(measures=[Mean(column, 0, 1)])
     with pytest.raises(ParameterError, match="measures must be a column of the source, got 'ww'"):
         hold(TABLES["double"]).engine(measures=[Mean("ww", 0, 1)])
@@ -163,7 +163,8 @@ def test_values_without_a_declared_type() -> None:
     rows = [(f"u{n}", "x", value) for n, value in enumerate(values)]
     columns = dict(zip(("user", "item", "w"), map(list, zip(*rows, strict=True)), strict=True))
     with DuckDBEngine(columns, user="user", item="item", measures=ALL, key=KEY) as engine:
-        assert told(engine.measured(["x"])) == judged(ALL, rows, ["x"])
+        numbers = [(*row[:2], None if isinstance(row[2], str) else row[2]) for row in rows]
+        assert told(engine.measured(["x"])) == judged(ALL, numbers, ["x"])
 
 
 TYPES = {
@@ -180,7 +181,7 @@ TYPES = {
     "TIME": ["00:00:00", "23:59:59.999999"],
     "ENUM('b', 'a', '')": ["b", "a", ""],
     "JSON": ['{"a": 1}', "1", '"1"'],
-    "FLOAT": ["0.1", "-0.0", "inf", "16777216"],
+    "FLOAT": ["0.1", "-0.0", "3.4e38", "16777216"],
     "BLOB": ["abc", "", "\\x00\\xFF"],
 }
 
@@ -204,7 +205,8 @@ def test_numbers_in_text_files_count_as_written(tmp_path: Path) -> None:
     written = ["5", " 2.5 ", "x", "", "1e400", "-3", "NaN", "0x10"]
     path.write_text("user,item,w\n" + "".join(f"u{n},x,{text}\n" for n, text in enumerate(written)))
     rows = [(f"u{n}", "x", text) for n, text in enumerate(written)]
-    data = dps.Dataset(path, user="user", item="item")
+    data = dps.Dataset(path, user="user", item="item", types={"w": "DOUBLE"})
+    rows = [(*row[:2], None if row[2] == "1e400" else row[2]) for row in rows]  # more than any double
     with data.engine(measures=ALL) as engine:
         assert told(engine.measured(["x"])) == judged(ALL, rows, ["x"])
 

@@ -260,3 +260,31 @@ def test_the_ledger_calls_nothing_that_others_planted(postgres_server, mallory):
         assert ledger.verify() == []
     with psycopg.connect(address, autocommit=True) as connection, pytest.raises(psycopg.Error, match="called"):
         connection.execute("SELECT current_setting('server_encoding')")  # what the store would have called
+
+
+def test_columns_that_differ_in_letter_case(new_database):
+    """PostgreSQL has both, and each is read for itself, in one question too; a filter names one exactly."""
+    address = new_database()
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            'CREATE TABLE t AS SELECT n AS "user", $$a$$ AS item, $$BIG$$ AS "Country", $$small$$ AS country, '
+            '$$x$$ AS "ONE" FROM generate_series(1, 300) AS n'
+        )
+    for item, where, expected in (
+        ("Country", None, [("BIG", 300)]),
+        ("country", "Country = 'BIG'", [("small", 300)]),
+        ("item", "Country = 'BIG' AND country = 'small' AND one = 'x'", [("a", 300)]),
+        ("item", "Country = 'small'", []),
+        ("item", "\"country\" = 'BIG'", []),
+    ):
+        with engine(address, table="t", item=item, where=where) as found:
+            assert pairs(found.top(5)) == expected
+    keys = set()
+    for where in ("Country = 'x'", "country = 'x'", "ONE = 'x'", "one = 'x'"):
+        with engine(address, table="t", where=where) as found:
+            keys.add(found.condition)
+    assert len(keys) == 3
+    with pytest.raises(ParameterError, match=r"exactly .* got 'COUNTRY', which may be 'Country' or 'country'"):
+        engine(address, table="t", where="COUNTRY = 'small'")
+    with pytest.raises(ParameterError, match="item must be a column of the source, got 'one'"):
+        engine(address, table="t", item="one")

@@ -76,9 +76,16 @@ def test_what_decides_about_the_rows_makes_another_question():
     ids=str,
 )
 def test_parameters_that_do_not_fit(awkward, more):
-    with pytest.raises(ParameterError, match=rf"^{next(iter(more))} must .*(\n.*)*hint: ") as error:
+    kind = DataError if more == {"table": "T"} else ParameterError  # a table that is not there may come
+    with pytest.raises(kind, match=rf"^{next(iter(more))} must .*(\n.*)*hint: ") as error:
         dataset(awkward, **more).engine()
     assert "popular" not in str(error.value)
+
+
+def test_a_table_with_its_schema_is_near_others_with_theirs(awkward):
+    schema = awkward.rpartition("%3D")[2]
+    with pytest.raises(ParameterError, match=rf"hint: did you mean .*{schema}\.t\b"):
+        dataset(awkward, table=f"{schema}.tt").engine()
 
 
 # ---- what goes wrong --------------------------------------------------------------------------------------
@@ -114,7 +121,7 @@ def test_the_repr_has_no_password(awkward):
 
 def test_psycopg_is_optional(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg", None)
-    with pytest.raises(DataError, match=r"needs psycopg\nhint: pip install 'dpselect\[postgres\]'"):
+    with pytest.raises(DataError, match=r"needs psycopg\nhint: pip install 'psycopg\[binary\]'"):
         dataset(NOWHERE).engine()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import uuid
 from collections.abc import Callable
@@ -64,13 +65,17 @@ def address(new_database: Callable[[], str]) -> str:
     address = new_database()
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("CREATE TYPE word AS ENUM ('b', 'a', 'c,d')")
-        connection.execute("CREATE TABLE t (who int, n numeric, f float8, e word, u uuid, c char(4), v varchar)")
+        connection.execute(
+            "CREATE TABLE t (who int, n numeric, f float8, e word, u uuid, c char(4), v varchar, same int DEFAULT 1)"
+        )
         for place in range(60):
             row = (
                 place, NUMERICS[place % len(NUMERICS)], REALS[place % len(REALS)], WORDS[place % 3],
                 uuid.UUID(int=place % 7), WORDS[place % 3], ["x ", "x", "X"][place % 3],
             )  # fmt: skip
-            connection.execute("INSERT INTO t VALUES (%s, %s::numeric, %s, %s::word, %s, %s, %s)", row)
+            connection.execute(
+                "INSERT INTO t (who, n, f, e, u, c, v) VALUES (%s, %s::numeric, %s, %s::word, %s, %s, %s)", row
+            )
     return address
 
 
@@ -80,7 +85,8 @@ def asked(address: str, item: tuple[str, ...], **more: object) -> list[tuple[obj
 
 
 def test_numerics_of_any_scale_and_floats_of_any_size(address: str) -> None:
-    for name, values in (("n", [Decimal(value) for value in NUMERICS]), ("f", [value + 0.0 for value in REALS])):
+    numerics = [Decimal(value) for value in NUMERICS if "Infinity" not in value]
+    for name, values in (("n", numerics), ("f", [value + 0.0 for value in REALS if math.isfinite(value)])):
         for item, place in (((name, "e"), 0), (("e", name), 1)):
             labels = [label for label, _ in asked(address, item)]
             assert {label[place] for label in labels} == set(values)
@@ -91,12 +97,21 @@ def test_numerics_of_any_scale_and_floats_of_any_size(address: str) -> None:
             assert tied == sorted(tied)
 
 
+def test_infinities_are_users_of_their_own(address: str) -> None:
+    """Beside another column of a user they are texts, each another; there is no label of it."""
+    for name, values in (("n", NUMERICS), ("f", REALS)):
+        right = {Decimal(value) for value in values}
+        with open_engine(address, user=(name, "who"), item="who", table="t", key=KEY) as engine:
+            assert sum(count for _, count in pairs(engine.top(1000))) == 60
+        with open_engine(address, user=(name, "same"), item="same", table="t", key=KEY) as engine:
+            assert [count for _, count in pairs(engine.top(1000))] == [len(right)]
+
+
 def test_the_same_number_in_a_domain_of_another_scale(address: str) -> None:
     with open_engine(address, user="who", item=("n", "v"), table="t", key=KEY) as engine:
         there = dict(pairs(engine.top(1000)))
-        finite = {label: count for label, count in there.items() if label[0].is_finite()}
-        longer = [(f"{number}0" if "." in str(number) else str(number), text) for number, text in finite]
-        assert dict(pairs(engine.grouped(Listed(tuple(longer))))) == finite
+        longer = [(f"{number}0" if "." in str(number) else str(number), text) for number, text in there]
+        assert dict(pairs(engine.grouped(Listed(tuple(longer))))) == there
     assert any(text.endswith(".50") for text, _ in longer)
 
 

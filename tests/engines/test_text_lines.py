@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dpselect as dps
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.duckdb.lines import _ONCE, csv_rows, json_values
+from dpselect.engines.duckdb.lines import csv_rows, json_values
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.sources.arrow_lines import _kept, streamed
+from dpselect.engines.sources.scans.reading import ONCE
 from dpselect.engines.sources.text_lines import LONGEST, Header, blocks, first_line
 from tests.engines.test_conformance import pairs
 
@@ -76,8 +79,8 @@ def workspace():
 def records(workspace: Workspace, parts: list[bytes], delimiter: str, width: int) -> list[list[str | None]]:
     """The fields of all lines that have so many."""
     header = Header(delimiter, tuple(f"c{place}" for place in range(width)))
-    with streamed(iter(parts), delimiter) as stream, workspace.registered(stream) as name:
-        return [list(row) for row in workspace.rows(f"SELECT * FROM {csv_rows(name, header, header.names)}")]
+    with streamed(((0, part) for part in parts), delimiter) as stream, workspace.registered(stream) as name:
+        return [list(row) for row in workspace.rows(f"SELECT * FROM {csv_rows(name, header, header.names, {})}")]
 
 
 @given(CONTENT, st.integers(1, 40), st.integers(1, 40), st.booleans(), st.booleans())
@@ -152,12 +155,12 @@ def test_nobody_else_s_rows_move(tmp_path_factory, between, kind, packed, ended)
 
 def test_a_line_is_taken_apart_once_whatever_is_asked_of_it(workspace):
     """The plan names what a filter computes: columns that are there, unless the engine moved it below them."""
-    with streamed(iter([b"a,b,c\n"])) as stream, workspace.registered(stream) as name:
+    with streamed(iter([(0, b"a,b,c\n")])) as stream, workspace.registered(stream) as name:
         for rows, cut in (
-            (csv_rows(name, Header(",", ("a", "b", "c")), ["a", "b"]), "string_split"),
+            (csv_rows(name, Header(",", ("a", "b", "c")), ["a", "b"], {}), "string_split"),
             (f"(SELECT v[1] AS a, v[2] AS b FROM {json_values(name, ['a', 'b'])})", "json_extract_string"),
         ):
-            for source, moved in ((rows, False), (rows.replace(_ONCE, "true"), True)):
+            for source, moved in ((rows, False), (rows.replace(ONCE, "true"), True)):
                 sql = f"SELECT b, count(DISTINCT a) FROM {source} WHERE a IS NOT NULL AND b <> 'x' GROUP BY b"
                 ((_, plan),) = workspace.rows(f"EXPLAIN (FORMAT json) {sql}")
                 assert (cut in plan) == moved
@@ -191,3 +194,65 @@ def test_nothing_is_kept_when_a_question_is_over(name, tmp_path):
         with engine._database.reading(f"SELECT u FROM {engine._rows}"):
             pass  # a stream that nobody reads
     assert set(_kept) == before
+
+
+# ---- the form of a file, as its owner says it ---------------------------------------------------------------
+
+
+def asked(path: Path, **said: object) -> list[tuple[object, int]]:
+    """Items and their numbers of users."""
+    with dps.Dataset(dps.CSV(path, **said), user="user", item="item").engine() as engine:  # type: ignore[arg-type]
+        return sorted(pairs(engine.top(9)))
+
+
+def test_files_without_a_header_and_with_a_title(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"\xef\xbb\xbf1;tea\r\n2;tea\r\n3;milk\r\n4;a;b\r\n")
+    for newlines in (False, True):
+        said = {"columns": ["user", "item"], "delimiter": ";", "newlines_in_values": newlines}
+        assert asked(path, **said)[-2:] == [("milk", 1), ("tea", 2)]
+    assert asked(path, header=False, columns=["user", "item"], delimiter=";", skip=1) == [("milk", 1), ("tea", 1)]
+    path.write_text("exported, by somebody\n\nuser,item\n1,tea\n2,tea\n")
+    for newlines in (False, True):
+        assert asked(path, skip=2, newlines_in_values=newlines) == [("tea", 2)]
+    assert "of them read" in str(dps.Dataset(dps.CSV(path, skip=2), user="user", item="item").inspect())
+
+
+def test_other_encodings_are_read_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes("user,item\n1,café\n2,caf".encode("cp1252") + b"\x81\n3," + "café\n".encode("cp1252"))
+    assert asked(path, encoding="cp1252") == [("café", 2)]
+    assert asked(path) == []
+    assert asked(path, encoding="latin-1") == [("caf\x81", 1), ("café", 2)]
+    found = str(dps.Dataset(dps.CSV(path, encoding="cp1252"), user="user", item="item").inspect())
+    assert "left out: 1 not in cp1252 (line 3)" in found
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"encoding": "utf-16"}, {"encoding": "shift_jis"}, {"encoding": "rot13"}, {"encoding": "cp037"}, {"skip": -1},
+     {"header": False}, {"columns": "user"}, {"columns": ["a", "a"]}, {"delimiter": ":"},
+     {"encoding": "cp1252", "newlines_in_values": True}],
+)  # fmt: skip
+def test_a_form_that_cannot_be_is_refused(said: dict[str, object]) -> None:
+    with pytest.raises(dps.ParameterError):
+        dps.CSV("x.csv", **said)  # type: ignore[arg-type]
+
+
+def test_a_header_that_names_a_column_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("user,item,user\n1,tea,2\n")
+    with pytest.raises(dps.DataError, match="names column 3 as another column too") as error:
+        asked(tmp_path / "x.csv")
+    assert "user," not in str(error.value)
+    assert asked(tmp_path / "x.csv", columns=["user", "item", "other"], skip=1) == [("tea", 1)]
+
+
+def test_a_form_makes_another_question(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("user,item\n1,tea\n")
+    forms = [{}, {"encoding": "latin-1"}, {"skip": 1, "columns": ["user", "item"]}, {"delimiter": ","}]
+    found = set()
+    for form in forms:
+        data = dps.Dataset(dps.CSV(tmp_path / "x.csv", **form), user="user", item="item")  # type: ignore[arg-type]
+        with data.engine() as engine:
+            found.add(data.question("top_k", {}, engine, None).text)
+    assert len(found) == len(forms)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.errors import DataError
+from dpselect.errors import DataError, SourceError
 from tests.engines.test_conformance import pairs
 
 TOKYO = datetime.timezone(datetime.timedelta(hours=9))
@@ -48,7 +48,7 @@ COLUMNS = {
     "int64": ([2**63 - 1, -(2**63)], pa.int64()),
     "uint64": ([2**64 - 1, 0], pa.uint64()),
     "float32": ([1.5, 0.25], pa.float32()),
-    "float64": ([0.1, float("inf"), -1e300], pa.float64()),
+    "float64": ([0.1, 1.7e308, -1e300], pa.float64()),
     "decimal": ([decimal.Decimal("1.10"), decimal.Decimal("-2.00")], pa.decimal128(10, 2)),
     "bool": ([True, False], pa.bool_()),
     "date": ([datetime.date(2024, 2, 29), datetime.date(1, 1, 1)], pa.date32()),
@@ -103,6 +103,21 @@ def test_nan_is_null_and_zero_has_no_sign():
     assert str(top({"user": [1], "item": [-0.0]})[0][0]) == "0"
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_infinity_names_no_item(sign):
+    infinite = sign * float("inf")
+    users = [1, 2, 3, 4]
+    for item in (
+        np.array([infinite, 1.5, 1.5, 2]),
+        np.array([infinite, 1.5, 1.5, 2], np.float32),
+        [infinite, 1.5, 1.5, 2],
+        [decimal.Decimal(infinite), 1.5, decimal.Decimal("1.5"), 2.0],
+    ):
+        assert top({"user": users, "item": item}) == [(1.5, 2), (2, 1)]
+        with DuckDBEngine({"user": users, "item": item}, user="item", item="user", key=b"k") as engine:
+            assert len(pairs(engine.top(9))) == 4  # who is never named may be anything
+
+
 def test_users_who_are_floats_are_told_apart_by_value():
     assert top({"user": np.array([1.0, 1.0, -0.0, 0.0, np.nan]), "item": list("aaaaa")}) == [("a", 2)]
 
@@ -140,7 +155,7 @@ REFUSED = {
 @pytest.mark.parametrize(("name", "value"), REFUSED.items(), ids=list(REFUSED))
 def test_types_that_cannot_name_an_item(name, value):
     relation = duckdb.connect().sql(f"SELECT 1 AS user, {value} AS item")
-    with pytest.raises(DataError, match=f"a column of type {name} cannot name items\nhint: cast it"):
+    with pytest.raises(DataError, match=rf"a column of type {name} cannot name items\nhint: (cast it|make .*SELECT)"):
         top(relation)
 
 
@@ -177,7 +192,7 @@ def test_a_dict_must_be_a_table():
 def test_columns_that_are_not_needed_are_not_touched():
     frame = pl.DataFrame({"user": [1], "item": ["a"], "other": pl.Series([[1]], dtype=pl.List(pl.Int8))})
     assert top(frame) == [("a", 1)]
-    with pytest.raises(DataError, match="of type large_list, which cannot be read"):
+    with pytest.raises(SourceError, match=r"column 'item' of type large_list\nhint: .*frame.explode\('item'\)"):
         top(frame.rename({"other": "item", "item": "was"}))
 
 
@@ -215,5 +230,5 @@ def test_names_that_differ_in_case_only():
         frame = pd.DataFrame({"User": [1, 2], "user": [3, 3], "item": ["a", "a"]})
     with DuckDBEngine(frame, user="User", item="item", key=b"k") as engine:
         assert pairs(engine.top(1)) == [("a", 2)]
-    with DuckDBEngine(frame, user="user_1", item="item", where="user_1 = 3", key=b"k") as engine:
+    with DuckDBEngine(frame, user="user", item="item", where="user = 3", key=b"k") as engine:
         assert pairs(engine.top(1)) == [("a", 1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -98,16 +99,17 @@ def test_users_of_every_source(source: str, tmp_path: Path) -> None:
 
 def test_groups_that_do_not_fit_are_refused_before_a_budget_pays(hold: Hold) -> None:
     budget = dps.Budget(epsilon=1)
-    with pytest.raises(ParameterError, match="groups must"):
+    with pytest.raises(ParameterError, match="types must declare column 'text'"):
         asked(hold(AWKWARD), budget=budget).users(by=dps.By("text", groups=[1, 2]), epsilon=1)
     assert budget.left == 1
 
 
+DAYS = ["2026-09-03", "2026-10-03", "2026-10-09", "2026-10-09", "2026-10-10", "2026-10-10", "2026-12-01", None]
 TIMED = pa.table(
     {
         "user": ["a", "a", "a", "b", "b", None, "c", "d"],
         "item": ["x", None, "y", None, None, "x", "x", "x"],
-        "at": ["2026-09-03", "2026-10-03", "2026-10-09", "2026-10-09", "2026-10-10", "2026-10-10", "2026-12-01", None],
+        "at": [day and datetime.date.fromisoformat(day) for day in DAYS],
     }
 )
 

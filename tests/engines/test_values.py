@@ -74,6 +74,8 @@ def test_one_value_of_every_user(kind: str, name: str, column: int, tmp_path: Pa
     source, table = KINDS[kind](ROWS, tmp_path)
     places = places_of(ROWS, column)
     assert len(places) == len({user for user, *_ in ROWS}) - (2 if column == 1 else 1)
+    if column == 1 and kind in ("pandas objects", "dict of lists"):  # where only numbers are numbers
+        places = {}
     for which, rule in RULES.items():
         assert asked(source, which, item=name, table=table) == Counter(rule(found) for found in places.values())
     some = asked(source, PerUser.RANDOM, item=name, table=table)

@@ -161,17 +161,14 @@ def test_items_of_any_type_have_the_same_name_with_users_and_without(hold, item)
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("text", [False, True])
-def test_counts_of_a_span(hold, text):
-    items = [3, 3, 5, 99, 4]
-    rows = {"user": [1, 2, 3, 4, 5], "item": list(map(str, items)) if text else items, "group": list("ppqqq")}
+def test_counts_of_a_span(hold):
+    rows = {"user": [1, 2, 3, 4, 5], "item": [3, 3, 5, 99, 4], "group": list("ppqqq")}
     held = hold(pa.table(rows))
     with held.engine(by=("group",)) as engine:
         found = told(engine.counts_by(Span(0, 6), 1, Listed(("p", "q", "r"))))
         names = list(engine.item_names(Span(0, 6)))
-    named = str if text else int
-    assert names == [named(n) for n in range(6)]
-    assert found == {"p": [(named(3), 2)], "q": [(named(4), 1), (named(5), 1)], "r": []}
+    assert names == [*range(6)]
+    assert found == {"p": [(3, 2)], "q": [(4, 1), (5, 1)], "r": []}
 
 
 def test_one_list_of_items_and_of_groups(hold):

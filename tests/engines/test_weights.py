@@ -14,8 +14,8 @@ from dpselect.engines import memory
 from dpselect.engines.duckdb.dialect import DUCKDB, secret
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sql import weights
+from dpselect.mechanisms import CountLaplace
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
-from dpselect.papers import WeightedLaplace
 from tests.engines.every_engine import judge
 from tests.engines.typed_rows import AWKWARD, VALUES, counts, in_order
 
@@ -225,13 +225,13 @@ def test_what_does_not_fit_into_memory_is_answered(monkeypatch):
     """40 MB do not hold the rows of 600,000 pairs: they spill."""
     monkeypatch.setenv(memory.VARIABLE, "40MB")
     rows = pa.table({"user": np.arange(600_000) // 3, "item": np.arange(600_000) % 1000})
-    union = WeightedLaplace(epsilon=1, delta="1e-6", max_items_per_user=2)
+    union = CountLaplace(epsilon=1, delta="1e-6", max_items_per_user=2)
     with opened(rows) as engine:
         assert engine.contributions().pairs == 600_000
     with opened(rows) as engine:
         pairs = engine.pairs()
         (one,) = rounds_of(union)
         groups = pairs.weigh(one.shares, fresh_key())
-        assert Fraction(int((groups.weights * groups.sizes).sum()), one.unit) == 200_000
+        assert Fraction(int((groups.weights * groups.sizes).sum()), one.unit) == 400_000
         release_elsewhere(union, pairs)
         assert pairs.names() == list(range(1000))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -83,8 +84,15 @@ def keys_of(rows: pa.Table, key: str | Sequence[str]) -> list[object]:
 
 
 def pairs_of(rows: pa.Table, user: str | Sequence[str], item: str | Sequence[str]) -> set[tuple[object, object]]:
-    """Who has what, each once."""
-    return {pair for pair in zip(keys_of(rows, user), keys_of(rows, item), strict=True) if None not in pair}
+    """Who has what, each once. An infinity names no item, though it may be a user."""
+    every = zip(keys_of(rows, user), keys_of(rows, item), strict=True)
+    return {pair for pair in every if None not in pair and not is_infinite(pair[1])}
+
+
+def is_infinite(key: object) -> bool:
+    """Is a value, or one of several, an infinity?"""
+    values = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(value, float) and math.isinf(value) for value in values)
 
 
 def in_order(value: object) -> object:

@@ -49,8 +49,8 @@ def told(groups: int, crowd: tuple[int, ...], *extra: tuple[int, ...], delta: Fr
     made = plan(groups, delta)
 
     def run(draws):
-        found = made._select(sets(crowd, *extra), [], draws, None)
-        return tuple((item.group, item.item) for item in found.items)
+        outcome = made.draw_by_group(sets(crowd, *extra), [], draws, None)
+        return tuple((item.group, item.label) for item in outcome.items)
 
     return law(run)
 

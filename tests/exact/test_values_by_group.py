@@ -198,7 +198,7 @@ def found_laws(query: ChoosePlan):
 
     def run(users):
         return law(
-            lambda draws: tuple((i.group, i.item) for i in query.ready(Held(users, query.domain.items))(draws, None))
+            lambda draws: tuple((i.group, i.item) for i in query.bind(Held(users, query.domain.items))(draws, None))
         )
 
     return cache(run)

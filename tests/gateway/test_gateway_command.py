@@ -58,7 +58,7 @@ def test_check_says_what_must_be_installed(path: Path, capsys: Captured, monkeyp
     assert main(["gateway", "check", str(path)]) == 2
     assert capsys.readouterr().err == (
         "dpselect: gateway check must have pydantic installed, got an installation without\n"
-        "hint: pip install 'dpselect[gateway]'\n"
+        "hint: pip install starlette uvicorn jinja2 pydantic typing-extensions\n"
     )
 
 

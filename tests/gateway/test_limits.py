@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from dpselect.gateway.jobs import Job, JobState
+from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.reading import read
+from dpselect.gateway.store import Jobs
 from tests.gateway.served import Served, running, settings_in
 
 LIMITS = 'max_share = "10%"\nmax_a_day = 4\napprove_above = "5%"\n'
@@ -70,3 +74,38 @@ def test_what_is_stored_is_no_new_question_of_a_day(served: Served) -> None:
     for key in "abcdef":  # a client of HTTP gives each request one
         assert served.ann.ask(body, **{"Idempotency-Key": key})["cost"]["share"] == 0
     assert served.ann.ask(top(2, "1%"))["state"] == "answered"
+
+
+def test_many_questions_at_once_are_no_more_than_the_day_has(served: Served) -> None:
+    """Each is counted in the transaction that adds it."""
+    bodies = [{**top(3, "1%"), "k_bar": 100 + one} for one in range(24)]
+    with ThreadPoolExecutor(12) as pool:
+        replies = list(pool.map(lambda body: served.ann.post("/v1/questions", body).status_code, bodies))
+    assert sorted(replies) == [202] * 4 + [429] * 20
+
+
+def test_processes_that_share_a_table_admit_no_more_than_the_limit(tmp_path: Path) -> None:
+    tables = [Jobs(tmp_path / "questions.sqlite") for _ in range(4)]
+
+    def add(number: int) -> bool:
+        table, job = tables[number % 4], Job(
+            id=f"{number:032}", analyst="ann", data="plays", key=f"k{number}", body={}, state=JobState.QUEUED,
+            asked_at=float(number), tick=1.0,
+        )  # fmt: skip
+
+        def admit() -> None:
+            if table.of_day("ann", -1.0)[2] >= 3:
+                raise Refused("too-many", "three are the most")
+
+        try:
+            table.add(job, admit)
+        except Refused:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        added = sum(pool.map(add, range(40)))
+    assert added == 3
+    assert tables[0].of_day("ann", -1.0)[0] == 3
+    for table in tables:
+        table.close()

@@ -32,7 +32,7 @@ def test_how_many_users_there_are(served: Served) -> None:
         assert max(off) < 100, off
         assert (found["privacy"]["epsilon"], found["privacy"]["delta"]) == (0.5, 0)
     recorded = [one["question"] for one in served.cleo.get("/v1/record/plays").json()["questions"]]
-    assert sum(said.startswith("users ") for said in recorded) == 3, recorded
+    assert sum(said.startswith("number of users, ") for said in recorded) == 3, recorded
 
 
 def test_bounds_that_are_left_out_are_those_of_the_owner(served: Served) -> None:
@@ -272,3 +272,11 @@ def test_a_ledger_that_gave_its_numbers_anew_shows_no_other_answer(tmp_path: Pat
             table.execute("UPDATE job SET settle = ? WHERE id = ?", (entry, mine["id"]))
         assert served.ann.get(mine["answer"]).status_code == 404
         assert served.ann.get(served.ann.ask({**TOP, "k": 4})["answer"]).status_code == 200
+
+
+def test_a_number_without_a_fraction_is_an_integer(roomy: Served) -> None:
+    body = {"verb": "top_k", "data": "plays", "k": 3, "epsilon": "1/8", "max_items_per_user": 2}
+    first = roomy.ann.ask(body)
+    again = roomy.ann.ask({**body, "k": 3.0, "max_items_per_user": 2.0})
+    assert again["id"] == first["id"]
+    assert roomy.ann.post("/v1/price", {**body, "k": 2.5}).status_code == 422

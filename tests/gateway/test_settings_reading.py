@@ -66,7 +66,7 @@ folder = "../state"
 jobs = "postgres://gate@db/jobs"
 host = "::1"
 port = 0
-url = "https://ask.example.org:8443/dp/"
+url = "https://ask.example.org:8443/"
 workers = 3
 waiting = 7
 waiting_each = 7
@@ -111,6 +111,9 @@ minutes = {{ at_most = 60.5, unit = "1/2" }}
 minutes = {{ low = -0.5, high = 600, step = 0.1 }}
 [data."Listening events".domains]
 country = ["Germany"]
+[data."Listening events".types]
+minutes = " number( decimal = ',' )"
+at = "TIME(zone='Europe/Berlin')"
 [data."Listening events".sizes]
 users = 1_000
 items = 7
@@ -143,7 +146,7 @@ def test_everything() -> None:
         jobs="postgres://gate@db/jobs",
         host="::1",
         port=0,
-        url="https://ask.example.org:8443/dp",
+        url="https://ask.example.org:8443",
         workers=3,
         waiting=7,
         waiting_each=7,
@@ -178,6 +181,7 @@ def test_everything() -> None:
         weights={"minutes": WeightColumn(at_most=Fraction(121, 2), unit=Fraction(1, 2))},
         values={"minutes": Bounds(low=Fraction(-1, 2), high=Fraction(600), step=Fraction(1, 10))},
         domains={"country": ("Germany",)},
+        types={"minutes": "NUMBER(decimal=',')", "at": "TIME(zone='Europe/Berlin')"},
         sizes=Sizes(users=1000, items=7, items_per_user=Fraction(7, 2)),
         time="at",
         period="month",

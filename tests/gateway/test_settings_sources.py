@@ -135,3 +135,19 @@ def test_prepared_data_and_databases(base: Path) -> None:
         assert "plam" in found
     (found,) = check_sources(read_text(TEXT.replace('"plays.parquet"', '"rows.duckdb"\ntable = "playz"'), base))
     assert found.startswith("[data.plays] table must be")
+
+
+def test_columns_of_text_are_declared(tmp_path: Path) -> None:
+    """By the owner alone, for every question: whole numbers, decimal commas and clocks of a zone."""
+    rows = polars.DataFrame(ROWS)
+    rows.with_columns(polars.col("minutes").cast(polars.String).str.replace(".", ",", literal=True)).write_csv(
+        tmp_path / "plays.csv"
+    )
+    text = re.sub(r"(?m)^filters.*\n", "", TEXT).replace("plays.parquet", "plays.csv")
+    declared = 'types = { minutes = "NUMBER(decimal=\',\')", born = "BIGINT", at = "DATE" }\n'
+    assert check_sources(read_text(text.replace("[people.ann]", declared + "[people.ann]"), tmp_path)) == []
+    found = check_sources(read_text(text, tmp_path))
+    assert any("declare column 'at', which is text, to be used as times" in one for one in found)
+    wrong = declared.replace("born", "borne")
+    found = check_sources(read_text(text.replace("[people.ann]", wrong + "[people.ann]"), tmp_path))
+    assert any("types must name columns of the source, got 'borne'" in one for one in found)

@@ -10,6 +10,9 @@ import pytest
 
 from dpselect.gateway.jobs import FINAL, NEXT, Job, JobState
 from dpselect.gateway.store import Jobs
+from dpselect.ledger import Account
+from dpselect.ledger.charge import ZERO
+from dpselect.ledger.entry import Draft, Entry, EntryKind, chained
 
 NUMBERS = count()
 
@@ -19,6 +22,11 @@ def store(tmp_path: Path) -> Iterator[Jobs]:
     found = Jobs(tmp_path / "questions.sqlite")
     yield found
     found.close()
+
+
+def settle(number: int) -> Entry:
+    draft = Draft(EntryKind.SETTLE, Account("plays", "ann"), ZERO, release="{}")
+    return chained(draft, number, "the digest of the entry before")
 
 
 def added(store: Jobs, state: JobState, server: str | None = None) -> Job:
@@ -58,8 +66,9 @@ def test_what_has_moved_on_is_not_changed(store: Jobs) -> None:
 
 def test_an_entry_of_the_ledger_answers_under_one_address(store: Jobs) -> None:
     first, second, other = (added(store, JobState.RUNNING) for _ in range(3))
-    assert [store.settled(first, 7), store.settled(second, 7), store.settled(first, 7)] == [first.id] * 3
-    assert store.settled(other, 8) == other.id
+    seventh, eighth = settle(7), settle(8)
+    assert [store.settled(one, seventh) for one in (first, second, first)] == [first.id] * 3
+    assert store.settled(other, eighth) == other.id
     assert [job.id for job in store.answers(["plays"], 10)] == [other.id, first.id]
     assert store.answer(second.id) is None
     found = store.answer_to(first.key)

@@ -39,6 +39,10 @@ OF_SERVER = {  # lines put below [server]
     ),
     "port too large": ("port = 70000", "port must be less than or equal to 65535, got 70000"),
     "url with a password": ('url = "https://u:canary@x"', "url must be an address"),
+    "url with a path": (
+        'url = "https://tools.example.org/dp/"',
+        "url must be an address without a path, got '/dp/'|a host name or a port of its own",
+    ),
     "url with a broken host": ('url = "https://[x"', "url must be an address"),
     "no workers": ("workers = 0", "workers must be greater than or equal to 1, got 0"),
     "one waits more than all": ("waiting = 5\nwaiting_each = 6", "waiting_each must be at most waiting = 5"),
@@ -58,6 +62,7 @@ OF_SERVER = {  # lines put below [server]
 OF_DATA = {  # lines put into [data.plays]
     "unknown key in a table in braces": ("sizes = { users = 3, item = 2 }", "sizes.item is not known"),
     "unknown quoted key": ('"a b" = 1', "'a b' is not known here"),
+    "a type that is none": ('types.m = "INTS"', "types.m must declare 'value' as one of the known types, got 'INTS'"),
     "keep": ('keep = "100%"', "keep must be less than 1, got '100%'"),
     "groups twice": ('groups = ["a", "a"]', "groups must have each once"),
     "groups of users": ('groups = [\n"a",\n"user"]', "groups must not hold 'user'"),

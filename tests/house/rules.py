@@ -18,8 +18,8 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 # from it stands after that. `testing` stands beside this row, see `may_import`.
 ROOMS = (
     "errors", "_ground", "draws", "accounting", "aggregates", "texts", "mechanisms", "papers", "engines", "release",
-    "ledger", "questions", "rows", "queries", "checking", "verbs", "dataset", "flat", "forecast", "remote", "frames",
-    "pandas", "polars", "dpselect", "demo", "mcp", "gateway", "command", "__main__",
+    "ledger", "audit", "questions", "rows", "queries", "checking", "verbs", "dataset", "flat", "forecast", "remote",
+    "frames", "pandas", "polars", "dpselect", "demo", "mcp", "gateway", "command", "__main__",
 )  # fmt: skip
 # Rooms that never import some earlier ones.
 APART = {
@@ -30,8 +30,18 @@ WHY_APART = {
 }
 # What no other room imports: systems of papers, for tests and comparisons.
 ALONE = {"papers"}
-# What a value has done by a later room, which reads the value: imported when it is called, or for its type.
-DONE_LATER = {"questions/questions.py": ("dpselect.forecast", "dpselect.queries")}
+# Methods that hand their work to a later room, which reads the value: by file and method the module that does it.
+DOORS = {
+    "ledger/ledger.py": {"plot": "dpselect.audit.spending", "verify": "dpselect.audit.verification"},
+    "questions/questions.py": {"at": "dpselect.queries.plan", "forecast": "dpselect.forecast.guide"},
+}
+# The types of what these methods take and return, which are imported for type checkers alone.
+TYPES_AT_DOORS = {
+    "questions/questions.py": {
+        "dpselect.forecast.Forecast", "dpselect.forecast.Population", "dpselect.queries.plan.Plan",
+    },
+}  # fmt: skip
+LONGEST_DOOR = 4  # statements of a method that is one: docstring, a parsed argument, the call, what it returned
 TESTING_SEES_UP_TO = "mechanisms"
 
 AT_RUN_TIME = "(a name computed at run time)"
@@ -43,7 +53,9 @@ ASKED_FOR = {"pandas.py": "pandas", "polars.py": "polars"}
 # Of engines' parameters those that a question or a call says, and no source: all that they say was said by the caller.
 WORDS_OF_A_QUESTION = {"domain", "tokenizer", "run", "types", "name"}
 # What only an owner of data calls, of a source of their own: no analyst reads its errors.
-CALLED_BY_OWNERS = {"engines/inspection.py", "engines/preparation.py"}
+CALLED_BY_OWNERS = {
+    "engines/inspection.py", "engines/preparation.py", "engines/sources/scans/declarations.py",
+}  # fmt: skip
 RANDOMNESS = {
     "random", "secrets", "uuid", "numpy.random", "os.urandom", "os.getrandom", "ssl.RAND_bytes",
 }  # fmt: skip
@@ -57,6 +69,7 @@ class Import:
     name: str
     line: int
     lazy: bool
+    door: bool = False
 
     def within(self, module: str) -> bool:
         """Is this `module` itself or something inside it?"""
@@ -80,6 +93,8 @@ def imports(tree: ast.Module, package: str) -> Iterator[Import]:
                 base = ".".join([*above, *([base] if base else [])])
             for alias in node.names:
                 yield Import(f"{base}.{alias.name}", node.lineno, node in lazy)
+        elif isinstance(node, ast.Call) and called(node) == "door" and node.args:
+            yield Import(f"dpselect.{ast.literal_eval(node.args[0])}", node.lineno, node in lazy, door=True)
         elif isinstance(node, ast.Call) and called(node) in {"import_module", "__import__"} and node.args:
             first = node.args[0]
             name = first.value if isinstance(first, ast.Constant) else AT_RUN_TIME
@@ -168,7 +183,7 @@ def violations(source: str, path: str) -> list[str]:
 def wrong_rooms(found: list[Import], room: str, path: str) -> Iterator[tuple[int, str]]:
     """Imports against the order of the rooms. The package root re-exports, so it may name any room but those ALONE."""
     for one in found:
-        if not one.within("dpselect") or done_later(one, path):
+        if not one.within("dpselect") or is_at_a_door(one, path):
             continue
         parts = [*one.name.split("."), ""]
         other = parts[1] if parts[1] in (*ROOMS, "testing") else "dpselect"
@@ -178,9 +193,22 @@ def wrong_rooms(found: list[Import], room: str, path: str) -> Iterator[tuple[int
             yield one.line, f"{room} must not import {one.name}: {reason(room, other)}"
 
 
-def done_later(one: Import, path: str) -> bool:
-    """Is it the later room by which a value has something done? While modules load no arrow leads there."""
-    return one.lazy and any(one.within(room) for room in DONE_LATER.get(path, ()))
+def is_at_a_door(one: Import, path: str) -> bool:
+    """Return whether it is the import of a door, or of a type at one. While modules load no arrow leads up there."""
+    named = one.name in TYPES_AT_DOORS.get(path, ()) or (one.door and one.name in DOORS.get(path, {}).values())
+    return one.lazy and named
+
+
+def doors(source: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield of each door its function, the module behind it, and whether the function only passes through it."""
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and called(node) == "door":
+                    (module, _), body = (ast.literal_eval(argument) for argument in node.args), function.body
+                    last = body[-1]
+                    passed = isinstance(last, ast.Return) and isinstance(last.value, ast.Name)
+                    yield function.name, f"dpselect.{module}", passed and len(body) <= LONGEST_DOOR
 
 
 def reason(room: str, other: str) -> str:
@@ -265,11 +293,11 @@ def sources() -> dict[str, str]:
 def package_imports(sources: Mapping[str, str]) -> Iterator[tuple[str, Import]]:
     """Every import of something of the package, at the top, in functions and for types alike: (file, import).
 
-    What a value has done by a later room is left out.
+    Doors to later rooms are left out.
     """
     for path, source in sources.items():
         for one in imports_of(source, package_of(path)):
-            if one.within("dpselect") and not done_later(one, path):
+            if one.within("dpselect") and not is_at_a_door(one, path):
                 yield path, one
 
 

@@ -67,7 +67,7 @@ FETCHING = sorted(path for path, source in sources().items() if "= fetched(__nam
 
 
 def test_all_that_fetch_at_first_use_are_found() -> None:
-    using = {path for path, one in of_package() if one.within("dpselect._ground.first_use")}
+    using = {path for path, one in of_package() if one.within("dpselect._ground.first_use.fetched")}
     assert {"draws/__init__.py", "mechanisms/__init__.py"} <= set(FETCHING) == using
 
 

@@ -10,7 +10,21 @@ import pytest
 
 import dpselect
 from dpselect._ground.methods import METHODS
-from tests.house.rules import ALONE, APART, DONE_LATER, FILES, PACKAGE, ROOMS, ROOT, imports, may_import, violations
+from tests.house.rules import (
+    ALONE,
+    APART,
+    DOORS,
+    FILES,
+    PACKAGE,
+    ROOMS,
+    ROOT,
+    TYPES_AT_DOORS,
+    doors,
+    imports,
+    may_import,
+    package_of,
+    violations,
+)
 
 # ---- the project ------------------------------------------------------------------------------------------
 
@@ -119,6 +133,26 @@ REFUSED = {
         "q = f'FROM {t} USING SAMPLE 10'",
         "SQL says 'using sample'",
     ),
+    "a later room without a door": (
+        "questions/questions.py",
+        "def f():\n    from dpselect.forecast.guide import forecast",
+        "forecast stands after questions",
+    ),
+    "a door that is not listed": (
+        "questions/questions.py",
+        "def f():\n    return door('queries.outline', 'outline')()",
+        "queries stands after questions",
+    ),
+    "a door of another file": (
+        "questions/parts.py",
+        "def f():\n    return door('forecast.guide', 'forecast')()",
+        "forecast stands after questions",
+    ),
+    "a door that is open while modules load": (
+        "questions/questions.py",
+        "forecast = door('forecast.guide', 'forecast')",
+        "forecast stands after questions",
+    ),
 }
 
 ALLOWED = {
@@ -126,7 +160,11 @@ ALLOWED = {
     "earlier room": ("mechanisms/top_k/peeling.py", "from dpselect.draws import Draws"),
     "papers import what is before them": ("papers/gamma.py", "from dpselect.mechanisms import gaps"),
     "own room": ("draws/secure.py", "from dpselect.draws.port import Draws\nfrom .weights import Weights"),
-    "a later room does it": ("questions/questions.py", "def f():\n    from dpselect.forecast.guide import forecast"),
+    "a door": ("questions/questions.py", "def f():\n    return door('forecast.guide', 'forecast')()"),
+    "the type of what comes through a door": (
+        "questions/questions.py",
+        "if TYPE_CHECKING:\n    from dpselect.queries.plan import Plan",
+    ),
     "root re-exports": ("__init__.py", "def __getattr__(name):\n    from dpselect.command.main import main"),
     "command uses the root": ("command/main.py", "from dpselect import Budget"),
     "duckdb at home": ("engines/duckdb/engine.py", "import duckdb"),
@@ -160,15 +198,33 @@ def test_names_computed_at_run_time_lead_to_no_papers() -> None:
     assert not [home for home in homes if any(home.startswith(f"dpselect.{room}") for room in ALONE)]
 
 
-@pytest.mark.parametrize("path", DONE_LATER)
-def test_what_is_done_later_is_imported_there_and_not_before(path: str) -> None:
-    found = list(imports(ast.parse((PACKAGE / path).read_text("utf-8")), "dpselect." + path.partition("/")[0]))
-    for room in DONE_LATER[path]:
-        assert any(one.within(room) for one in found), f"{path} has no need of {room}: take it out of DONE_LATER"
-    module = f"dpselect.{path.removesuffix('.py').replace('/', '.')}"
-    code = f"import sys, {module}; print([name for name in sys.modules if name.startswith({DONE_LATER[path]!r})])"
+def test_doors_are_listed_and_only_pass_on() -> None:
+    for path in FILES:
+        source = (PACKAGE / path).read_text("utf-8")
+        there = list(doors(source))
+        assert {function: module for function, module, _ in there} == DOORS.get(path, {}), path
+        assert all(passes_on for _, _, passes_on in there), f"a door of {path} does work of its own"
+        named = {one.name for one in imports(ast.parse(source), package_of(path))}
+        assert TYPES_AT_DOORS.get(path, set()) <= named, f"{path} needs fewer of TYPES_AT_DOORS"
+
+
+@pytest.mark.parametrize("path", DOORS)
+def test_nothing_behind_a_door_loads_before_it_is_opened(path: str) -> None:
+    module, rooms = f"dpselect.{path.removesuffix('.py').replace('/', '.')}", tuple(DOORS[path].values())
+    code = f"import sys, {module}; print([name for name in sys.modules if name.startswith({rooms!r})])"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = 1\n    y = 2\n    z = 3\n    found = door('a', 'b')(self)\n    return found",
+        "return len(door('a', 'b')(self))",
+    ],
+)
+def test_a_door_that_does_work_of_its_own_is_seen(body: str) -> None:
+    assert list(doors(f"def f(self):\n    {body}")) == [("f", "dpselect.a", False)]
 
 
 def test_order_is_total() -> None:

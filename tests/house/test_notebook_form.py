@@ -22,7 +22,7 @@ from dpselect.release.table import Bars, TextTable, remark
 from tests.house.test_release import STATEMENT, release
 from tests.house.test_release_files import KINDS, kinds
 
-VOID = {"rect", "path", "meta", "br"}
+VOID = {"rect", "path", "meta", "br", "wbr"}
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'; </style><b>", "&lt;script&gt;", "\u202egnp.exe",
     "\u2066\u2067\u2069", "\x1b[2J", "a\nb", "]]>", "<!--", "</td></tr></table>", "x" * 100_000, "\ud800",

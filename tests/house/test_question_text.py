@@ -6,6 +6,8 @@ import json
 import os
 from fractions import Fraction
 
+import pytest
+
 from dpselect._ground.domain import Column, Size
 from dpselect.engines.identity import source_of
 from dpselect.ledger.question import question, summary
@@ -44,12 +46,43 @@ def test_what_cannot_be_known_again_is_not_repeatable(tmp_path):
     assert not question("top_k", ASKED | {"domain": frame}, DATA, pinned=True).repeatable
 
 
-def test_a_question_for_a_person():
-    assert summary(text()) == "top_k k=3 epsilon=0.5 delta=1e-06 from user=user item=item"
-    long = text(ASKED | {"counts": True, "domain": Size(3)}, DATA | {"where": "a" * 60})
+PRICE = "at epsilon 0.5 and delta 1e-06, from dict with users in user as of one"
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked", "data", "said"),
+    [
+        ("top_k", {}, {}, "top 3 of item by number of users"),
+        ("top_k", {"by_weight": "minutes"}, {}, "top 3 of item by minutes"),
+        ("top_k", {"compared_with": ["2026-10"]}, {}, "top 3 of item by users gained, since 2026-10"),
+        ("top_k", {"by": ["country", "age"]}, {}, "top 3 of item by number of users, in every country,age"),
+        ("union", {"k": None}, {"item": None, "text": "note"}, "all of note that enough users share"),
+        ("choose", {"k": None, "domain": Size(3)}, {}, "the item with most users, of a known domain"),
+        ("histogram", {"k": None, "counts": True}, {}, "number of users of each item, with counts"),
+        ("users", {"k": None}, {"item": None}, "number of users"),
+        ("quantile", {"q": [Fraction(1, 2), Fraction(9, 10)]}, {}, "quantile 0.5, 0.9 of item"),
+        ("top_k", {"k": 1}, {"item": ["a", "b"]}, "top 1 of a,b by number of users"),
+        ("top_k", {}, {"where": "a" * 60}, f"top 3 of item by number of users, where {'a' * 39}…"),
+    ],
+)
+def test_a_question_in_words(verb, asked, data, said):
+    assert summary(text(ASKED | asked, DATA | data, verb)) == f"{said}, {PRICE}"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"source": [["/data/2026/plays.parquet", 1, 2, 3]]}, "plays.parquet with users in user as of one"),
+        ({"source": [[f"/data/{n}.csv", 1] for n in range(4)]}, "0.csv, 1.csv and 2 more with users in user as of one"),
+        ({"source": "postgresql://h/d", "table": "plays"}, "postgresql://h/d table plays with users in user as of one"),
+        ({"source": "dict", "snapshot": None, "user": ["a", "b"]}, "dict with users in a,b"),
+    ],
+)
+def test_a_question_names_its_source(data, said):
+    assert summary(text(data=DATA | data)).partition(", from ")[2] == said
+
+
+def test_words_of_a_caller_s_own_stay_as_they_are():
     for own in ("free words", "1e999999999", '"{}"', "[]", "{}", '{"asked":1,"data":{},"verb":"top_k"}'):
         assert summary(own) == own
     assert summary("5" * 10_000) == "5" * 39 + "…"
-    grouped = text(ASKED | {"by": ["country", "age"], "by_weight": "minutes"})
-    assert summary(grouped).startswith("top_k k=3 epsilon=0.5 delta=1e-06 by_weight=minutes by=country,age from ")
-    assert summary(long).endswith(f"counts of a known domain from user=user item=item where={'a' * 39}…")

@@ -18,7 +18,10 @@ WORDS = (
     "engines.postgres.address",
     "engines.spark.source",
     "engines.sources.files",
+    "engines.sources.scans.declarations",
     "engines.sources.tables",
+    "engines.sources.text_lines.CsvForm",
+    "engines.sources.text_lines.UTF_8",
 )
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")

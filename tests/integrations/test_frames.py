@@ -87,5 +87,5 @@ def test_only_its_own_import_registers_it() -> None:
 def test_what_is_not_installed_is_said(package: str) -> None:
     code = f"import sys; sys.modules['{package}'] = None\ntry:\n    import dpselect.{package}\n"
     code += "except ImportError as error:\n    print(error)"
-    needs = f"dpselect.{package} needs {package}\nhint: pip install 'dpselect[{package}]'"
+    needs = f"dpselect.{package} needs {package}\nhint: pip install {package} pyarrow"
     assert in_a_new_process(code) == needs

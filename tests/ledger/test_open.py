@@ -208,7 +208,7 @@ def test_no_server() -> None:
 
 def test_psycopg_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(LedgerError, match=r"needs psycopg\nhint: pip install 'dpselect\[postgres\]'"):
+    with pytest.raises(LedgerError, match=r"needs psycopg\nhint: pip install 'psycopg\[binary\]'"):
         Ledger("postgresql://host/db")
 
 

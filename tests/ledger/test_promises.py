@@ -17,10 +17,10 @@ import dpselect as dps
 from dpselect._ground.periods import Periods, periods_of
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, how_many
+from dpselect.audit.verification import Sums
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Charge, DataAccount, EntryKind, Ledger, Reservation
-from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Draft, chained, parts_text
 from dpselect.ledger.standing import Standing, Used, data_from, data_text

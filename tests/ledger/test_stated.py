@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import pytest
 
 import dpselect as dps
+from dpselect.audit.report import report
 from dpselect.command.report_page import page
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger
 from dpselect.ledger.ledger import Ledger as WholeLedger
-from dpselect.ledger.report import report
 from tests.ledger.test_forks import in_a_child
 
 USER = {"unit": "one user", "neighbors": "add-remove", "note": "OpenDP mean"}
@@ -258,7 +259,7 @@ def test_an_account_that_is_about_others_meanwhile_is_not_charged(
 def test_the_record_says_that_it_was_stated_and_by_whom(ledger: Ledger, ann: Account, budget: dps.Budget) -> None:
     with budget.spend(**{**PRICE, "note": "a <b>mean</b>"}):
         pass
-    said = "price stated by ann: a <b>mean</b>, epsilon=0.01 delta=1e-09"
+    said = "price stated by ann: a <b>mean</b>, at epsilon 0.01 and delta 1e-09"
     found = report(ledger, ann.dataset)
     (asked,) = found["questions"]
     assert (asked["analyst"], asked["question"], asked["state"]) == ("ann", said, "answered")
@@ -289,3 +290,28 @@ def test_a_child_settles_nothing(tmp_path: object, ann: Account) -> None:
     with Ledger(where) as ledger:
         assert ledger.balance(ann).reserved.epsilon == Fraction(1, 100)
         assert ledger.verify() == []
+
+
+def test_what_an_old_ledger_spent_is_carried_into_a_new_one(tmp_path: Path) -> None:
+    """As docs/budgets.md has it: sums of charges and of open reservations, which never cost less than before."""
+    rows = {"user": [*range(300)], "item": ["a"] * 300}
+    used: dict[str, Fraction] = {}
+    for name in ("old", "new"):
+        with dps.Ledger.create(tmp_path / name) as ledger:
+            ledger.data("plays", epsilon=3, delta="1e-5")
+            ledger.grant(dps.Account("plays", "ann"), epsilon=2, delta="5e-6")
+            budget = dps.Budget.open(ledger, data="plays", analyst="ann")
+            if name == "old":
+                for epsilon in ("0.1", "0.2", "0.3"):
+                    dps.Dataset(rows, user="user", item="item", budget=budget).top_k(2, epsilon=epsilon)
+                (balance,) = ledger.balances()
+                spent = balance.spent + balance.reserved
+            else:
+                with budget.spend(
+                    epsilon=spent.epsilon, delta=spent.delta, unit="one user", neighbors="add-remove", note="old"
+                ):
+                    pass
+            standing = ledger.standing(dps.Account("plays", "ann"))
+            used[name] = standing.data.promise.limits.part(standing.all.total.sums)
+    assert 0 < used["old"] < used["new"] < 1
+    assert spent.epsilon < Fraction("0.6")

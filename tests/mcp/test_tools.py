@@ -111,6 +111,14 @@ def test_nothing_is_an_answer(tools: AgentTools) -> None:
         ("answer", {"id": "x", "start": -1}, "fix: start must be"),
         ("answer", {"id": "none"}, "refused: There is no answer with that id."),
         ("answer", {"id": [1]}, "fix: id must be one that answers has"),
+        ("top_k", {"by": '["country"]'}, "fix: by must be a list rather than a text with one"),
+        ("top_k", {"item": ' ["country", "artist"]'}, "fix: item must be a list rather than a text with one"),
+        ("histogram", {"domain": '["Germany"]'}, "fix: domain must be a list rather than a text with one"),
+        ("histogram", {"domain": '{"start": 1, "stop": 3}'}, "fix: domain must be an object rather than"),
+        ("price", {"tool": "top_k", "arguments": {"by": '["country"]'}}, "fix: by must be a list rather than"),
+        ("top_k", {"k": True}, "fix: k must be a whole number of at least 1, got true"),
+        ("top_k", {"counts": 1}, "fix: counts must be true or false, got 1"),
+        ("top_k", {"k": 2.5}, "fix: k must be a whole number of at least 1, got 2.5"),
         ("budget", {"of": "all"}, "fix: of must be left out: budget takes nothing"),
     ],
 )
@@ -205,3 +213,19 @@ def test_the_tools_are_told_also_where_the_data_cannot_be_reached() -> None:
     tools = AgentTools(afar(dps.connect("http://127.0.0.1:9", token="a" * 40, patience=0)))
     assert len(tools.listed()) == 11
     assert called(tools, "top_k").startswith("refused: the data cannot be reached now")
+
+
+def test_a_hint_is_on_a_line_of_its_own(tools: AgentTools) -> None:
+    said = called(tools, "top_k", by='["country"]')
+    assert said.splitlines()[1:] == ["hint: send the list itself, without quotes around it"]
+    assert "\\n" not in said
+    assert len(called(tools, "top_k", kk=3).splitlines()) == 2
+
+
+def test_a_number_without_a_fraction_is_an_integer(tools: AgentTools) -> None:
+    asked = called(tools, "top_k", k=3, share="2%")
+    again = called(tools, "top_k", k=3.0, share="2%")
+    assert (again["id"], again["question"]["k"]) == (asked["id"], 3)
+    assert called(tools, "answer", id=asked["id"], start=1.0)["rows"] == asked["rows"][1:]
+    price = called(tools, "price", tool="top_k", arguments={"k": 3.0, "share": "2%"})
+    assert asked["id"] in [one["id"] for one in price["paid_already_and_near_by"]]

@@ -49,7 +49,7 @@ TRIPLES: dict[tuple[str, str, str], str] = {
         "form: words",
     ): "gains that passed a threshold were called counts",
     (
-        "question: top k, noised",
+        "question: union",
         "bound: bound",
         "surface: gateway",
     ): "a bound that a remote data set had was not given to the question, which was refused for lack of it",

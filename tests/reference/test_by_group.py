@@ -128,7 +128,7 @@ def test_the_method_is_taken_by_public_facts(asked, method):
 def test_groups_that_do_not_fit_are_refused_before_a_budget_pays(method, most):
     budget = dps.Budget(epsilon=1, delta="1e-6")
     paid = dps.Dataset(pa.table(rows(300)), user="user", item="item", budget=budget)
-    with pytest.raises(ParameterError, match="groups must"):
+    with pytest.raises(ParameterError, match="types must declare column 'country'"):
         by_names(paid).top_k(
             2, epsilon=1, delta="1e-6", by="country", groups=[1, 2], max_groups_per_user=most, method=method
         )
@@ -288,7 +288,7 @@ BAD = {
     "max_groups_per_user must be a whole number from": {"by": "country", "max_groups_per_user": 10**9},
     "groups must hold at least one item": {"by": "country", "groups": []},
     "groups must be a list": {"by": "country", "groups": 4},
-    "groups must hold text": {"by": "country", "groups": [1, 2]},
+    "types must declare column 'country'": {"by": "country", "groups": [1, 2]},
     "groups must list single values": {"by": "country", "groups": [("DE", 1)]},
     "domain must be left out if by is given": {"by": "country", "domain": ["a"]},
     "method must be auto, limited-domain or discover": {"by": "country", "method": "limited-domain-sparse"},

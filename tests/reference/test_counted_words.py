@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ ROWS = {
     "user": [user for user in range(300) for _ in range(4)],
     "group": ["DE", "FR"] * 600,
     "item": [f"i{place % 3}" for place in range(1200)],
-    "day": [f"2026-0{1 + place % 2}-03" for place in range(1200)],
+    "day": [datetime.date(2026, 1 + place % 2, 3) for place in range(1200)],
 }
 ASKED: dict[str, Any] = {"k": 2, "epsilon": 50, "delta": "1e-6", "counts": True}
 BY = {**ASKED, "by": "group", "groups": ["DE", "FR"]}

@@ -72,7 +72,7 @@ def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
         ({"exclude": "bot"}, "exclude must be a list"),
         ({"exclude": 5}, "exclude must be a list"),
         ({"exclude": []}, "exclude must hold at least one item"),
-        ({"exclude": [1]}, "exclude must hold text"),
+        ({"exclude": [1]}, "types must declare column"),
         ({"exclude": [("a", "b")]}, "exclude must list single values"),
         ({"exclude": [object()]}, "exclude must hold plain values"),
         ({"exclude": ["bot"], "domain": ["bot", "page0"]}, "exclude must be left out if a domain is given"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dpselect as dps
@@ -456,7 +457,7 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
         months | {"during": "2026-10..2026-11"},
         months | {"timezone": "Asia/Tokyo"},
     ]
-    others += [months | {"period": "year", "during": "2026"}]
+    others += [months | {"period": "year", "during": "2026"}, {"types": {"item": "VARCHAR"}}]
     named = {name for one in others for name in one}
     taken = {*inspect.signature(dps.Dataset).parameters, *inspect.signature(dataset_of).parameters} - {"given"}
     assert named | {"source", "budget"} == taken
@@ -467,7 +468,8 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     ) == len(lists)
     keys = []
     for one in [{}, *others]:
-        with dps.Dataset(ROWS, user="user", item="item", where=one.get("where")).engine() as engine:
+        opened = {"where": one.get("where"), "types": one.get("types")}
+        with dps.Dataset(pa.table(ROWS), user="user", item="item", **opened).engine() as engine:  # type: ignore[arg-type]
             keys.append(dataset_of("a.csv", **usual | one).question("union", {}, engine, None).text)
     assert len(set(keys)) == len(keys)
     two, other = (
@@ -503,7 +505,7 @@ def test_a_plan_is_written_as_it_is_asked(question: Any) -> None:
 
 
 def test_a_plan_says_before_what_its_answer_says_after() -> None:
-    days = {**ROWS, "at": ["2026-10-01", "2026-11-01"] * 900, "g": ["x", "y"] * 900}
+    days = {**ROWS, "at": [datetime.date(2026, 10, 1), datetime.date(2026, 11, 1)] * 900, "g": ["x", "y"] * 900}
     data = dps.Dataset(days, user="user", item="item", time=dps.Time("at", period="month"), max_items_per_user=3)
     numbers = dps.Dataset({"user": range(900), "item": range(900)}, user="user", item="item")
     over = data.during("2026-10..2026-11")

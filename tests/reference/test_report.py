@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from dpselect._ground.periods import periods_of
+from dpselect.audit.report import only_data, report
 from dpselect.command.main import main
 from dpselect.command.report_page import page
 from dpselect.errors import LedgerError
 from dpselect.ledger import Account, Ledger
-from dpselect.ledger.report import only_data, report
 from tests.ledger.amounts import charge
 
 EVIL = "<script>alert('ann')</script> & co"
@@ -107,7 +107,7 @@ def test_the_page_has_all_of_it_and_needs_nothing_else(path: Path) -> None:
     for heading in HEADINGS:
         assert f"<h2>{heading}</h2>" in text
     assert EVIL in read.text
-    assert "top_k k=2 epsilon=0.1 from user=user item=artist where=country = '<DE>'" in read.text
+    assert "top 2 of artist by number of users, where country = '<DE>', at epsilon 0.1, from " in read.text
     assert "40 % of the promise is used. 1 of 4 questions were answered, 1 answer was repeated for free" in read.text
     assert "clean." in read.text
     assert "svg" in read.tags

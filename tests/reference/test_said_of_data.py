@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
@@ -140,7 +141,7 @@ ROWS = pa.table(
         "user": [*range(40)],
         "item": ["a", "b"] * 20,
         "n": [n % 4 for n in range(40)],
-        "at": [f"2026-{9 + n % 3:02}-05" for n in range(40)],
+        "at": [datetime.date(2026, 9 + n % 3, 5) for n in range(40)],
     }
 )
 
@@ -259,7 +260,7 @@ def test_prepared_data_come_back_and_answer_as_their_source(tmp_path: Path) -> N
     with pytest.raises(dps.ParameterError, match="during must be left out of data without a time"):
         plain.during("2026-09")
     more = dps.Dataset(
-        pa.table({"user": [99], "item": ["c"], "n": [0], "at": ["2026-09-01"]}), user="user", item="item"
+        pa.table({"user": [99], "item": ["c"], "n": [0], "at": [datetime.date(2026, 9, 1)]}), user="user", item="item"
     )
     assert counted(more.prepare(tmp_path / "rows.prepared", add=True)) == {"a": 20, "b": 20, "c": 1}
 

@@ -14,10 +14,10 @@ from dpselect._ground.methods import WeightRule, methods, named
 from dpselect._ground.privacy import ApproxDP
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
-from dpselect.queries.union import run as union_run
+from dpselect.queries.union import bounded_union
 from dpselect.queries.union.accuracy import users_for
 from dpselect.queries.union.bound import chosen_bound
-from dpselect.queries.union.run import plainly
+from dpselect.queries.union.bounded_union import plainly
 from dpselect.queries.union.terms import best_method
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws
@@ -116,7 +116,7 @@ def test_a_user_counts_for_at_most_the_bound():
 
 def test_counting_without_the_bound_would_be_noticed(monkeypatch):
     """The broken twin of the test above: whoever counts all items of a user moves more than the noise is for."""
-    monkeypatch.setattr(union_run, "bounded", lambda sets, most, draws: sets)  # noqa: ARG005
+    monkeypatch.setattr(bounded_union, "bounded", lambda sets, most, draws: sets)  # noqa: ARG005
     with pytest.raises(AssertionError):
         test_a_user_counts_for_at_most_the_bound()
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.queries.price import BOTTOM, TOP, best, number_at, place, price_for
+from dpselect.queries.price import BOTTOM, TOP, number_at, place, price_for
 from dpselect.questions.questions import OneEach
+from dpselect.release.answers.target_accuracy import nth_best
 from tests.by_names import by_names, of_values, plan_of
 
 ROWS = {
@@ -100,7 +101,7 @@ def test_how_the_kth_best_is_called() -> None:
     words = {1: "the best", 2: "the 2nd best", 3: "the 3rd best", 4: "the 4th best", 10: "the 10th best"}
     words |= {11: "the 11th best", 12: "the 12th best", 13: "the 13th best", 21: "the 21st best"}
     words |= {111: "the 111th best", 122: "the 122nd best", 1003: "the 1,003rd best"}
-    assert {k: best(k) for k in words} == words
+    assert {k: nth_best(k) for k in words} == words
 
 
 def test_a_release_says_what_was_asked_for_and_what_it_cost(votes: dps.Dataset) -> None:

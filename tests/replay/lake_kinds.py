@@ -85,12 +85,16 @@ def _s3(rows: Rows, folder: Path) -> object:
     return stored(path)
 
 
-@kind("SQLite", ("text", *ANY), cannot="surrogate, object")
+_DECLARED = {"text": "TEXT", "whole": "INTEGER", "real": "REAL"}
+
+
+@kind("SQLite", (*_DECLARED, *ANY), cannot="surrogate, object")
 def _sqlite(rows: Rows, folder: Path) -> object:
     """A column of no type holds anything; a text that is no UTF-8 is one of its values."""
     path = folder / "rows.sqlite"
     with sqlite3.connect(path) as connection:
-        connection.execute(f"CREATE TABLE events ({', '.join(rows)})")
+        columns = [f"{name} {_DECLARED.get(column.sort, '')}" for name, column in rows.items()]
+        connection.execute(f"CREATE TABLE events ({', '.join(columns)})")
         values = zip(*(map(_value, column.values) for column in rows.values()), strict=True)
         forms = ", ".join("CAST(? AS TEXT)" if column.sort == "text" else "?" for column in rows.values())
         connection.executemany(f"INSERT INTO events VALUES ({forms})", values)

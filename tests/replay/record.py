@@ -42,7 +42,7 @@ PACKAGE = str(Path(dpselect.__file__).parent) + "/"
 READERS = (
     "engines/sources/arrow_lines.py", "engines/sources/text_", "engines/duckdb/lines.py", "engines/sources/frames.py",
     "engines/sources/arrow_columns.py", "engines/sources/array_columns.py", "engines/sources/objects.py",
-    "engines/sources/lake.py",
+    "engines/sources/lake.py", "engines/sources/iceberg_tables.py", "engines/sources/sqlite_tables.py",
 )  # fmt: skip
 BY_COUNTS = (
     "draws/", "mechanisms/", "testing/", "_ground/reals.py", "_ground/privacy.py",

@@ -181,7 +181,8 @@ def refuse_width(domain: Domain, columns: int) -> None:
         must = f"list tuples of {columns} values, one for each column of item, or give the number of items"
         raise ParameterError("domain", must, "something else")
     if isinstance(domain, Listed):
-        raise ParameterError("domain", "list single values, as item is one column", "tuples")
+        hint = "make ranges a column of a view or frame, CASE WHEN age < 30 THEN '18-29' ... END, and list its values"
+        raise ParameterError("domain", "list single values, as item is one column", "tuples", hint)
 
 
 def _whole(item: object) -> object:

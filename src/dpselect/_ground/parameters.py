@@ -263,10 +263,20 @@ def near(name: object, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     names = [one if len(one) <= LONGEST_NAME else one[:LONGEST_NAME] + "..." for one in known]
+    names = [name if name == name.strip() else repr(name) for name in names]  # a blank at its end
     meant = name.lower() if isinstance(name, str) else ""
     close = get_close_matches(meant, [n.lower() for n in names], n=3, cutoff=0.5)
     found = [n for n in names if n.lower() in close]
     return f"did you mean {' or '.join(found)}?" if found else f"there is {', '.join(names[:20]) or 'nothing'}"
+
+
+def near_column(name: str, known: Iterable[str]) -> str:
+    """Return a hint with the nearest columns; for what looks like an expression, where such a column is made."""
+    hint = near(name, known)
+    if re.search(r"[()*/+<>]|\bCASE\b", name, re.IGNORECASE):
+        made = f"SELECT *, {name[:LONGEST_NAME]} AS made FROM rows"
+        hint += f'; an expression is a column of a view or frame: duckdb.sql("{made}")'
+    return hint
 
 
 def refuse_others(given: Iterable[str], known: Collection[str], must: str) -> None:

@@ -15,6 +15,7 @@ from dpselect.release import formatting
 from dpselect.release.rows import not_ended
 
 if TYPE_CHECKING:
+    from dpselect.release.answers.outcome import Outcome
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
     from dpselect.release.rows import OfRows
@@ -38,8 +39,10 @@ def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
         asked = question_of(release)
         if asked is None:
             return *findings, stated("it does not contain its question, so it cannot be planned again")
-        planned, alike = _planned(release, *asked), _told_apart_there(release.question or {})
-        if alike:  # how many items a column tells apart, on which the accuracy rests, is not in it
+        outcome, alike = asked[0].outcome_of(release), _told_apart_there(release.question or {})
+        planned = _planned(release, outcome, *asked)
+        if alike or (asked[0].needs_candidates and outcome.candidates is None):
+            # how many items there are to choose from, on which the accuracy rests, is not in it
             planned = replace(planned, accuracy=release.accuracy)
         findings += _shape(release, asked[0], alike=alike)
         places = list(differences(found, planned.to_dict()))
@@ -63,9 +66,9 @@ def _told_apart_there(question: Mapping[str, Json]) -> bool:
     return isinstance(question.get("groups" if question.get("verb") == "users" else "domain"), str)
 
 
-def _planned(release: Release, plan: Plan, rows: OfRows | None) -> Release:
-    """The release with all that the plan says. Which periods had not ended then is the clock's."""
-    planned = plan.like(release)
+def _planned(release: Release, outcome: Outcome, plan: Plan, rows: OfRows | None) -> Release:
+    """Write the release of an outcome anew, by its plan. Which periods had not ended then is the clock's."""
+    planned = replace(plan.answer(outcome), question=release.question, charged=release.charged)
     if rows is None:
         return planned
     planned, last = rows.told(planned, now=END_OF_TIME), release.privacy.sentences[-1:]

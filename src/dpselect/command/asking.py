@@ -42,6 +42,7 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
     from dpselect.flat import dataset_of
 
     said = {name: getattr(args, name) for name in options.given(args, (*ROWS, "max_items_per_user"))}
+    said |= shared.types_of(args)
     text = text_of(args)
     if text is not None:
         if args.item is not None:
@@ -61,10 +62,11 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
 def _columns(args: argparse.Namespace) -> str | None:
     """The columns that there are, as opening the source says it to whoever names one that is not."""
     from dpselect.engines.registry import open_engine
+    from dpselect.engines.sources.text_lines import CsvForm
 
-    source = {name: getattr(args, name) for name in shared.OF_SOURCES}
+    csv = CsvForm(newlines_in_values=args.newlines_in_values)
     try:
-        open_engine(source_of(args), user=NO_COLUMN, item=NO_COLUMN, key=b"", **source).close()
+        open_engine(source_of(args), user=NO_COLUMN, item=NO_COLUMN, key=b"", table=args.table, csv=csv).close()
     except ParameterError as error:
         if error.parameter not in ("user", "item"):
             raise  # there is no such source
@@ -146,7 +148,7 @@ def put(args: argparse.Namespace, verb: str, given: dict[str, Any], doing: str, 
 
             tell(args, f"dpselect: {from_gateway.price_of(data, question, price)}")
         else:
-            tell(args, f"dpselect: {data.plan(question, **price).asked.before}")
+            tell(args, f"dpselect: {data.plan(question, **price).asked.price_sentence}")
 
     near = options.given(args, ("within", "threshold"))
     answer(args, ask, doing, of_a_set=of_a_set, before=before if near else None)

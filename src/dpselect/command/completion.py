@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpselect.command.parser import Parser, parser
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, install_hint
 
 EXAMPLES = """
 examples:
@@ -26,7 +26,7 @@ examples:
 
 Create the folder first if it does not exist: mkdir -p ~/.local/share/bash-completion/completions
 Completion starts no Python and reads no data. Create the script again after an update.
-`pip install 'dpselect[completion]'` brings shtab, which writes it.
+shtab writes it: `pip install shtab`.
 exit status: 0 done, 2 a parameter is wrong or shtab is not installed, 4 the output cannot be written, 1 anything else.
 """
 SHELLS = ("bash", "zsh", "fish")
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> None:
     try:
         import shtab
     except ImportError:
-        hint = "pip install 'dpselect[completion]'"
+        hint = install_hint("completion")
         raise ParameterError("completion", "have shtab installed", "an installation without", hint) from None
     root = parser()
     for action in _all(root):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import platform
-import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -12,7 +12,7 @@ from functools import partial
 from importlib import metadata
 from typing import Any
 
-from dpselect.errors import DpselectError, LedgerError, ParameterError
+from dpselect.errors import DpselectError, LedgerError, ParameterError, requirements
 
 EXAMPLES = """
 examples:
@@ -73,15 +73,12 @@ def _versions() -> Iterator[tuple[str, str]]:
     """Of the program, of Python, and of every package that is always needed or that an extra asks for."""
     yield "dpselect", metadata.version("dpselect")
     yield "Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}"
-    for name, extra in re.findall(r'^([\w.-]+)[^;\n]*(?:;.*extra == "(\w+)")?', "\n".join(_needed()), re.MULTILINE):
+    for package in dict.fromkeys(package for package, _ in requirements()):
+        name = package.partition("[")[0]
         try:
             yield name, metadata.version(name)
         except metadata.PackageNotFoundError:
-            yield name, f"pip install 'dpselect[{extra}]'"
-
-
-def _needed() -> list[str]:
-    return [one for one in metadata.requires("dpselect") or () if not one.startswith("dpselect[")]
+            yield name, f"pip install {shlex.quote(package)}"
 
 
 # ---- engines and ledgers --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ examples:
       The ten artists that most users played; no list of artists is needed.
   dpselect top logs/*.csv --user uid --item page --where "country = 'DE'" --epsilon 0.5 --counts -o top.csv
       German visitors only, with noisy numbers of users, into a file.
-  dpselect top films.csv --user user --item film -k 5 --epsilon 1 --domain-from a.csv:film --measures "mean(stars,1,5)"
+  dpselect top films.parquet --user u --item film -k 5 --epsilon 1 --domain-from a.csv:film --measures "mean(stars,1,5)"
       Exactly five of the films listed in another, public file, without any delta; and the mean of each one's stars.
   dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --by country --counts
       The ten artists of every country, at the price of one: a user counts in one country.
@@ -55,18 +55,18 @@ examples:
 """,
     "quantile": """
 examples:
-  dpselect quantile people.csv --user id --item age --bounds 0 120 --step 1 --epsilon 1
+  dpselect quantile people.csv --user id --item age --type age=BIGINT --bounds 0 120 --step 1 --epsilon 1
       The median age, in whole years.
-  dpselect quantile people.csv --user id --item income --q 0.1,0.5,0.9 --bounds 0 1e6 --epsilon 1 --delta 1e-6
+  dpselect quantile people.parquet --user id --item income --q 0.1,0.5,0.9 --bounds 0 1e6 --epsilon 1 --delta 1e-6
       Three quantiles for one price; a delta makes several of them more accurate.
-  dpselect quantile people.csv --user id --item age --bounds 0 120 --step 1 --within 100
+  dpselect quantile people.csv --user id --item age --type age=BIGINT --bounds 0 120 --step 1 --within 100
       The median again: with 95 % confidence at most 100 people off, by counted values; the epsilon that this takes is
       printed first.
   dpselect quantile visits.parquet --user id --item seconds --per-user max --bounds 0 3600 --epsilon 0.5
       The median of everybody's longest visit.
   dpselect quantile visits.parquet --user id --item bytes --step 1 --epsilon 1
       The median without known bounds; the answer has six digits.
-  dpselect quantile people.csv --user id --item age --bounds 0 120 --step 1 --epsilon 1 --by country --groups DE,FR
+  dpselect quantile people.parquet --user id --item age --bounds 0 120 --step 1 --epsilon 1 --by country --groups DE,FR
       The median of each of these countries, at the price of one: a user counts in one country.
 
 Choose the bounds without looking at the data: values beyond count as the bound.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dpselect.command.parser import subcommand
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, install_hint
 
 if TYPE_CHECKING:
     from dpselect.gateway.settings.values import Settings
@@ -21,6 +22,9 @@ examples:
       Every mistake with its place; if there is none, warnings.
   dpselect gateway check gateway.toml --sources
       Also check that the sources have these columns, by their schemas; no row is read.
+  dpselect gateway apply gateway.toml
+      Change promises and quotas in the ledger to what the settings say; never done by a start, so that no edit of a
+      file raises a promise.
   dpselect gateway token --name ann
       A new token for ann, shown once, and the line for the settings, from which the token cannot be recovered.
 
@@ -34,6 +38,8 @@ def options(command: argparse.ArgumentParser) -> None:
     check = subcommand(actions, "check", "show every mistake in a settings file, or summarise what it declares")
     check.add_argument("file", metavar="FILE", help="the settings, in TOML")
     check.add_argument("--sources", action="store_true", help="check the schemas of the sources too; no row is read")
+    apply_ = subcommand(actions, "apply", "change promises and quotas in the ledger to what the settings say")
+    apply_.add_argument("file", metavar="FILE", help="the settings, in TOML")
     token = subcommand(actions, "token", "make a token, and its line for the settings")
     token.add_argument("--name", metavar="NAME", help="who it is for")
     subcommand(actions, "example", "print a complete settings file with a comment for every key")
@@ -41,7 +47,12 @@ def options(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """One action."""
-    actions: dict[str, Callable[[argparse.Namespace], None]] = {"check": check, "token": token, "example": example}
+    actions: dict[str, Callable[[argparse.Namespace], None]] = {
+        "check": check,
+        "apply": apply,
+        "token": token,
+        "example": example,
+    }
     actions[args.action](args)
 
 
@@ -51,18 +62,20 @@ def check_parts(what: str, *packages: str) -> None:
 
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        hint = "pip install 'dpselect[gateway]'"
-        raise ParameterError(what, f"have {', '.join(missing)} installed", "an installation without", hint)
+        must, hint = f"have {', '.join(missing)} installed", install_hint("gateway")
+        raise ParameterError(what, must, "an installation without", hint)
 
 
 def check(args: argparse.Namespace) -> None:
     """What is declared; SettingsError where something is wrong with it."""
     check_parts("gateway check", "pydantic")
+    from dpselect.gateway import declared
     from dpselect.gateway.settings.cautions import warnings
     from dpselect.gateway.settings.reading import read
 
     settings = read(args.file)
-    found = [f"{args.file} has no mistakes", *(f"mind: {one}" for one in warnings(settings, args.file))]
+    minded = [*warnings(settings, args.file), *declared.compare(settings)]
+    found = [f"{args.file} has no mistakes", *(f"mind: {one}" for one in minded)]
     sys.stdout.write("\n".join(found) + "\n")
     if args.sources:
         _check_sources(args.file, settings)
@@ -76,6 +89,29 @@ def _check_sources(file: str, settings: Settings) -> None:
     if wrong:
         raise SettingsError(file, [Mistake(one) for one in wrong])
     sys.stdout.write("every source has the columns that are declared\n")
+
+
+def apply(args: argparse.Namespace) -> None:
+    """Promises and quotas in the ledger as the settings have them; SettingsError where that is not allowed."""
+    check_parts("gateway apply", "pydantic")
+    from dpselect.gateway import declared
+    from dpselect.gateway.books import Books
+    from dpselect.gateway.log import Log
+    from dpselect.gateway.settings.reading import SettingsError, read
+
+    settings = read(args.file)
+    books = Books(settings.server.ledger, Log(io.StringIO()))
+    try:
+        begun = books.begin(settings)
+        changed, refused = declared.apply(settings, books.ledger)
+    finally:
+        books.close()
+    lines = [*begun, *changed]
+    sys.stdout.write(
+        "".join(f"{line}\n" for line in lines or ["the ledger is as the settings say"] if lines or not refused)
+    )
+    if refused:
+        raise SettingsError(args.file, refused)
 
 
 def token(args: argparse.Namespace) -> None:

@@ -31,11 +31,12 @@ def run(args: argparse.Namespace) -> None:
     """Look, and print what was found after the warning that it is not private."""
     from dpselect.engines.inspection import inspect
     from dpselect.engines.sources.files import prepared_path
+    from dpselect.engines.sources.text_lines import CsvForm
 
     source = asking.source_of(args)
     said = given(args, [name for name in asking.ROWS if name not in shared.OF_SOURCES])
-    if said or prepared_path(source) is not None:
+    if said or args.type or prepared_path(source) is not None:
         found = asking.dataset_here(args).inspect()
     else:
-        found = inspect(source, newlines_in_values=args.newlines_in_values)
+        found = inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values))
     sys.stdout.write(f"{found}\n")

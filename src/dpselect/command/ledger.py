@@ -195,9 +195,20 @@ def grant(args: argparse.Namespace) -> None:
     """A quota, or more of it."""
     account = account_of(args)
     with _opened(args) as ledger:
-        balance = ledger.grant(account, args.epsilon, args.delta, total=args.total, every=args.every)
+        balance = ledger.grant(account, args.epsilon, args.delta, total=args.total, every=args.every, by=_user())
         data = ledger.data_account(account.dataset)
     print(ledger_rows.granted(balance, data))
+
+
+def _user() -> str | None:
+    """Return who types this, by this computer's name for them, if it has one that the record can hold."""
+    from dpselect.ledger.account import clean_name
+    from dpselect.ledger.budget import user
+
+    try:
+        return clean_name("by", user())
+    except ParameterError:
+        return None
 
 
 def pay(args: argparse.Namespace) -> None:
@@ -305,7 +316,7 @@ def verify(args: argparse.Namespace) -> None:
 
 def report(args: argparse.Namespace) -> None:
     """One file that holds all an officer needs of the data of one name."""
-    from dpselect.ledger.report import only_data, report
+    from dpselect.audit.report import only_data, report
     from dpselect.release import files
 
     if not args.output.endswith((".html", ".json")):

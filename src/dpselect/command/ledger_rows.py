@@ -107,7 +107,7 @@ def in_words(row: Mapping[str, Json]) -> dict[str, object]:
 
 def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     """Every entry for a person, with the part of the budget that was left after it."""
-    from dpselect.ledger.audit import Sums
+    from dpselect.audit.verification import Sums
     from dpselect.ledger.question import summary
 
     sums = Sums()
@@ -123,6 +123,7 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
             "when": entry.at[:19].replace("T", " "),
             **_named(entry.account),
             "what": str(entry.kind),
+            "by": entry.by,
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
             "left": float(min(lefts)) if lefts else None,

@@ -42,7 +42,7 @@ examples:
       The best of some candidates by a private score.
   dpselect histogram visits.parquet --user visitor --item month --domain-range 1..12 --epsilon 1
       The visitors of each month.
-  dpselect quantile people.csv --user id --item age --q 0.5 --bounds 0 120 --epsilon 1
+  dpselect quantile people.csv --user id --item age --type age=BIGINT --q 0.5 --bounds 0 120 --epsilon 1
       The median of one value per user.
   dpselect union plays.parquet --user user --item artist --epsilon 1
       All artists that enough users played.

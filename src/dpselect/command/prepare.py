@@ -40,6 +40,7 @@ def options(command: argparse.ArgumentParser) -> None:
     added = "add the rows to those in the file, by its own rules"
     option(command, "--add", action="store_true", help=added)
     shared.users_and_items(command)
+    shared.types(command)
     kept = "other columns that questions may use: in --where, --by, or as items"
     several(command, "--keep", shown="COLUMN,...", help=kept)
     several(command, "--weight", shown="COLUMN,...", help="columns of numbers, for sums and means")
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> None:
 
     columns = ("user", "item", "time", "period", "timezone", "table", "newlines_in_values", "add", "memory")
     given = {name: getattr(args, name) for name in (*columns, "max_rows_per_user")}
+    given |= shared.types_of(args)
     given |= {"keep": args.keep or (), "weights": args.weight or ()}
     with Progress("preparing", quiet=args.quiet, estimate=True) as progress:
         found = prepare(asking.source_of(args), args.output, progress=progress, **given)

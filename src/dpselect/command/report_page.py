@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import percent
-from dpselect.ledger.spending import SpentSoFar, picture
+from dpselect.audit.spending import SpentSoFar, picture
 from dpselect.release.formatting import text
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ SIDE_CHANNELS = (
 
 
 def page(found: Mapping[str, Any]) -> str:
-    """The HTML of what `dpselect.ledger.report.report` found."""
+    """The HTML of what `dpselect.audit.report.report` found."""
     body = [
         f"<h1>The privacy record of {escape(found['dataset'])}</h1>",
         _summary(found),
@@ -129,7 +129,19 @@ def _questions(asked: Sequence[Mapping[str, Any]]) -> str:
     if not asked:
         return "<p>No questions yet.</p>"
     rows = [dict(one) | {"question": one["question"] or "", "periods": ", ".join(one["periods"])} for one in asked]
-    columns = ("number", "when", "analyst", "question", "periods", "state", "epsilon", "delta", "share", "repeats")
+    columns = (
+        "number",
+        "when",
+        "analyst",
+        "question",
+        "approved_by",
+        "periods",
+        "state",
+        "epsilon",
+        "delta",
+        "share",
+        "repeats",
+    )
     return _table("", rows, columns)
 
 

@@ -25,7 +25,6 @@ examples:
   dpselect serve gateway.toml
       Serve what the file declares; `dpselect gateway example` prints one to start from.
 
-`pip install 'dpselect[gateway]'` brings what a server needs.
 exit status: 0 stopped, 2 the settings are wrong, 3 the data cannot be read, 4 the address is taken, 6 the ledger cannot
 be used.
 """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from dataclasses import Field
 from typing import Any
 
 from dpselect.command.options import Group, add, option, several
+from dpselect.errors import ParameterError, came
 from dpselect.rows import CSV, Split, Table, Time
 
 SOURCE = "CSV, JSON, Parquet, prepared data, a folder of files, a database with --table; - is CSV from a pipe"
@@ -42,7 +44,27 @@ def rows(
         )
     option(group, "--where", metavar="SQL", help="only rows for which this condition holds")
     add(group, {**facts, **OF_SOURCES, **(SPLIT if split else {}), **TIMES})
+    types(group)
     several(group, "--during", shown="PERIOD,...", help="the periods of this question: 2026-10, or 2026-09..2026-11")
+
+
+def types(group: Group) -> None:
+    """What columns of text hold."""
+    said = (
+        "the type of a column, such as price=DECIMAL(18,2) or \"at=TIME(zone='Europe/Berlin')\"; once for each column"
+    )
+    option(group, "--type", action="append", metavar="NAME=TYPE", help=said, rare=True)
+
+
+def types_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The types that --type declares, where it does."""
+    found: dict[str, str] = {}
+    for one in args.type or ():
+        name, mark, text = one.partition("=")
+        if not (name and mark) or name in found:
+            raise ParameterError("--type", "be NAME=TYPE, once for each column", came(one), "--type age=BIGINT")
+        found[name] = text
+    return {"types": found} if found else {}
 
 
 def result(command: Group, *, lines: bool = False) -> None:

@@ -26,7 +26,7 @@ from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, is_remote, 
 from dpselect.engines.sources.tables import place as place_of_table
 from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark, place
-from dpselect.errors import ParameterError
+from dpselect.errors import DataError, ParameterError
 
 Json = Any
 _known: dict[int, tuple[weakref.ref[object], str]] = {}  # by id, which may be another object's later: the ref tells
@@ -124,7 +124,7 @@ def _files(source: object) -> Files | None:
         return None
     try:
         return find(source)
-    except (ParameterError, OSError):
+    except (ParameterError, DataError, OSError):
         return None
 
 

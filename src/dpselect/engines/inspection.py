@@ -11,7 +11,8 @@ from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.port import Engine
 from dpselect.engines.sources.files import find
 from dpselect.engines.sources.tables import is_lake
-from dpselect.errors import DataError, ParameterError
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
+from dpselect.errors import DataError, ParameterError, SourceError
 
 WARNING = "NOT PRIVATE: this reads every row, and its output is for the owner of the data only"
 
@@ -26,28 +27,37 @@ class Inspection:
         return "\n".join([WARNING, *self.findings])
 
 
-def inspect(source: object, engine: Engine | None = None, *, newlines_in_values: bool = False) -> Inspection:
-    """What there is to say of a source that is files, and of its rows, where an engine is open for them."""
-    found = [*_files(source, newlines_in_values)]
+def inspect(
+    source: object, engine: Engine | None = None, *, csv: CsvForm = USUAL_CSV, refused: SourceError | None = None
+) -> Inspection:
+    """What there is to say of a source that is files, and of its rows, where an engine is open for them.
+
+    `refused` is why none could be opened.
+    """
+    found = [*_files(source, csv)]
     if engine is not None:
         found += _rows(engine)
+    elif refused is not None:
+        if not found:
+            raise refused
+        found.append(f"FAILS: a question with these columns is refused: {refused}")
     elif not found:
         raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
     return Inspection(tuple(found))
 
 
-def _files(source: object, newlines_in_values: bool) -> Iterator[str]:
+def _files(source: object, csv: CsvForm) -> Iterator[str]:
     """Nothing where the source is no file, or where its lines are no records."""
     if isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source) and not is_lake(source):
         files = find(source)
-        if newlines_in_values and files.kind in ("csv", "tsv"):
+        if csv.newlines_in_values and files.kind in ("csv", "tsv"):
             yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
         elif files.kind == "prepared":
             from dpselect.engines.preparation import findings
 
             yield from findings(files.paths[0])
         elif files.kind != "duckdb":
-            yield from file_findings(files)
+            yield from file_findings(files, csv)
 
 
 def _rows(engine: Engine) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -69,8 +69,22 @@ class Engine(Protocol):
         ...
 
     @property
+    def undeclared(self) -> tuple[str, ...]:
+        """The columns that were asked of a source that declares none: keys of JSON lines, which may be in no line."""
+        ...
+
+    @property
     def condition(self) -> str | None:
         """The canonical text of the filter, with the declared types of its columns; None where all rows count."""
+        ...
+
+    @property
+    def declared(self) -> Mapping[str, object]:
+        """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
+        ...
+
+    def check_unchanged(self) -> None:
+        """Refuse a source whose schema may have changed since it was read."""
         ...
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from importlib.metadata import version
@@ -14,7 +14,7 @@ from typing import Any
 from dpselect._ground.keys import key_of, names
 from dpselect._ground.parameters import Progress, called, flag
 from dpselect.draws import fresh_key
-from dpselect.engines.duckdb.dialect import counted_type
+from dpselect.engines.duckdb.database import counted
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, item_form, kind
@@ -25,6 +25,9 @@ from dpselect.engines.prepared.file import PreparedFile, State, draft, state_of
 from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.prepared.rules import Rules, said
 from dpselect.engines.sources.files import ENDING, find, prepared_path
+from dpselect.engines.sources.scans.declarations import Types, parse_type
+from dpselect.engines.sources.tables import is_lake
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.sql.totals import refuse_no_numbers
@@ -69,7 +72,8 @@ def prepare(
     *,
     add: bool = False,
     table: str | None = None,
-    newlines_in_values: bool = False,
+    csv: CsvForm = USUAL_CSV,
+    types: Types | None = None,
     memory: str | None = None,
     progress: Progress | None = None,
 ) -> Prepared:
@@ -86,12 +90,14 @@ def prepare(
     if is_spark(source):
         hint = "save the rows as Parquet files and prepare these"
         raise ParameterError("source", "be files, a frame or a table in DuckDB", "one of Spark", hint)
+    if add:
+        types = _declared(state_of(path).rules, types or {})
     workspace = Workspace()
     try:
         if most is not None:
             workspace.fetch(f"SET memory_limit = '{most} B'")
         workspace.fetch("SET preserve_insertion_order = false")
-        scan = open_scan(workspace, source, table, newlines_in_values=newlines_in_values)
+        scan = open_scan(workspace, source, table, csv=csv, types=types)
         if scan.state is not None:
             hint = "use the source that they were prepared from"
             raise ParameterError("source", "be a source of rows", "prepared data", hint)
@@ -172,8 +178,9 @@ def rules_of(user: object, item: object, keep: object, weight: object, **more: A
                 raise ParameterError(parameter, must, came(name))
             seen[name.lower()] = parameter
     time = more.get("time")
-    if time is not None and seen.get(time.lower(), "keep") != "keep":
-        raise ParameterError("time", f"be another column than {seen[time.lower()]}", came(time))
+    role = None if time is None else seen.get(time.lower())
+    if role is not None and not (role == "keep" and time in given["keep"]):
+        raise ParameterError("time", f"be another column than {role}", came(time))
     return Rules(**given, **more)
 
 
@@ -193,7 +200,8 @@ def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
     for parameter, name in [*asked, *([] if rules.time is None else [("time", rules.time)])]:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
-    types = dict(scan.types(workspace, rules.names))
+    schema = scan.schema(workspace, rules.names)
+    types = {name: one.type for name, one in schema.items()}
     for parameter, name in asked:
         try:
             item_form(name, types[name])
@@ -201,8 +209,11 @@ def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
             must, got = "be columns whose values can be distinguished", f"{name!r} of type {kind(types[name])}"
             raise ParameterError(parameter, must, got, error.hint) from None
     for name in rules.weight:
-        refuse_no_numbers(counted_type(types[name], untyped=scan.untyped), name)
-    found = replace(rules, types=types, untyped=scan.untyped)
+        refuse_no_numbers(counted(schema[name]), name)
+    if rules.time is not None and (text := counted(schema[rules.time]).undeclared) is not None:
+        text.refuse("times")
+    declared = {name: one.text for name, one in scan.declared.items() if name in rules.names}
+    found = replace(rules, types=types, declared=declared)
     if rules.time is not None:
         found.times()
     return found
@@ -212,20 +223,26 @@ def _kept(sql_type: str) -> str:
     return OBJECT if sql_type == OBJECT else stored_type(sql_type)
 
 
+def _declared(before: Rules, given: Types) -> Types:
+    """The types of the data to which rows are added; what a caller declares of them must be the same."""
+    for name, one in given.items():
+        if before.declared.get(name) != one.text:
+            must = f"be left out if rows are added, or declare {name!r} as before"
+            raise ParameterError("types", must, one.text)
+    return {name: parse_type(name, text) for name, text in before.declared.items()}
+
+
 def _told(before: Rules, rules: Rules) -> Rules:
     """The rules of the data to which rows are added; what a caller says of them must be the same."""
     for one in fields(Rules):
         given, was = getattr(rules, one.name), getattr(before, one.name)
-        if one.name not in ("types", "untyped") and given not in (one.default, was):
+        if one.name not in ("types", "declared") and given not in (one.default, was):
             must = "be left out if rows are added" + (f", or be {said(was)} as before" if was else "")
             raise ParameterError(one.name, must, came(said(given)))
     return before
 
 
 def _refuse_other_types(rules: Rules, before: Rules) -> None:
-    if rules.untyped != before.untyped:
-        must = "have columns with types, as before" if rules.untyped else "be text files, as before"
-        raise ParameterError("source", must, "another kind of source")
     for name in rules.stored:
         was, now = before.types[name], _kept(rules.types[name])
         if was != now:
@@ -236,7 +253,7 @@ def _refuse_other_types(rules: Rules, before: Rules) -> None:
 def _sources(source: object, table: str | None, before: State | None) -> tuple[Any, ...]:
     """What rows were read from, by the contents of files. A table in memory is not known again."""
     found, pinned = source_of(source, named=True)
-    digests = [] if not pinned else [(path, _digest(path, table)) for path in find(source).paths]
+    digests = [(path, _digest(path, table)) for path in _files(source)] if pinned else []
     known = {digest for one in ([] if before is None else before.sources) for digest in one["digests"]}
     for path, digest in digests:
         if digest in known:
@@ -245,6 +262,15 @@ def _sources(source: object, table: str | None, before: State | None) -> tuple[A
         known.add(digest)
     one = {"source": found, "table": table, "digests": [digest for _, digest in digests]}
     return (*([] if before is None else before.sources), one)
+
+
+def _files(source: object) -> Sequence[str]:
+    """Return the files that hold the rows of a source."""
+    if not is_lake(source):
+        return find(source).paths
+    from dpselect.engines.sources.lake import files_of
+
+    return files_of(source)
 
 
 def _digest(path: str, table: str | None) -> str:

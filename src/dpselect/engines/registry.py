@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.keys import Key
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import at_home
 from dpselect.engines.spark.source import is_spark
+from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
+    from dpselect.engines.sources.scans.declarations import Types
 
 __all__ = ["Engine", "open_engine"]
 
@@ -29,7 +32,8 @@ def open_engine(
     max_items_per_user: int | None = None,
     split: str | None = None,
     table: str | None = None,
-    newlines_in_values: bool = False,
+    csv: CsvForm = USUAL_CSV,
+    types: Types | None = None,
     periods: Periods | None = None,
     totals: Totals | None = None,
     measures: Sequence[Measure] = (),
@@ -59,7 +63,10 @@ def open_engine(
     if database is None:
         from dpselect.engines.duckdb.engine import DuckDBEngine
 
-        return DuckDBEngine(source, newlines_in_values=newlines_in_values, **given)
+        return DuckDBEngine(source, csv=csv, types=types, **given)
+    if types:
+        hint = "cast the column in a view"
+        raise SourceError("types", "be left out for tables of PostgreSQL and Spark", came(next(iter(types))), hint)
     from dpselect.engines.sql.engine import SqlEngine
 
     return SqlEngine(database, source, **given)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from dpselect._ground.parameters import near
 from dpselect.engines.filters import cost, grammar
 from dpselect.engines.filters.canonical import canonical
+from dpselect.engines.filters.column_names import EXACTLY, LONGEST, ambiguous, match_columns
 from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.filters.tree import LONGEST, VIEW, Node, names, quotes, unquoted
+from dpselect.engines.filters.tree import Node, names, quotes, unquoted
 from dpselect.engines.filters.values import column
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError
@@ -36,7 +37,7 @@ class RowFilter:
         return cost.of(self.tree)
 
     def needs(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
-        """The columns of the source that it reads, in which letter case is not seen."""
+        """The columns of the source that it reads, in the spelling of the source."""
         return list(_meant(self.tree, known, hint).values())
 
     def sql(self, types: Mapping[str, SqlType], quote: Callable[[str], str], spelling: Spelling) -> str:
@@ -59,18 +60,16 @@ def parse(text: str) -> RowFilter:
 
 def _meant(tree: Node, known: Sequence[str], hint: Hint | None) -> dict[str, str]:
     """For each column as written, the one of the source that is meant."""
-    by_lower: dict[str, list[str]] = {}
-    for name in known:
-        by_lower.setdefault(name.lower(), []).append(name)
-    found = {}
-    for written, quoted in names(tree).items():
-        real = by_lower.get(written.lower(), [])
-        if not real:
+    quoted_names = names(tree)
+    matches = match_columns(quoted_names, known)
+    meant = {}
+    for written, quoted in quoted_names.items():
+        columns = matches[written]
+        if not columns:
             help_ = near(written, tuple(known)) if hint is None else hint(written)
             help_ = quotes(written, help_) if quoted else unquoted(written, help_)
             raise SourceError("where", "use columns of the source", repr(written[:LONGEST]), help_)
-        if len(real) > 1:
-            came = f"{written[:LONGEST]!r}, which may be {' or '.join(map(repr, real))}"
-            raise SourceError("where", "use columns that differ by more than case", came, VIEW)
-        found[written] = real[0]
-    return found
+        if len(columns) > 1:
+            raise SourceError("where", EXACTLY, ambiguous(written, columns))
+        meant[written] = columns[0]
+    return meant

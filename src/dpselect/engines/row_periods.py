@@ -136,8 +136,8 @@ def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spellin
     """
     value = column(periods.column, sql, sql_type, spelling)
     if value.kind not in ("date", "timestamp", "text"):
-        must = "be a column of dates or timestamps, or of text"
-        hint = "use a view or a frame in which it is one"
+        must = "be a column of dates or timestamps"
+        hint = "use a view or a frame in which it is one; dps.TimeText(unit=...) declares numbers that count from 1970"
         raise SourceError("time", must, f"a column of {sql_type.name}", hint)
     zoned = "ZONE" in (sql_type.duckdb or "")
     if zoned and not sql_type.name.endswith("_NS"):  # as it is: who reads may leave parts of a file out

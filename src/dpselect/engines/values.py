@@ -25,3 +25,20 @@ TEXT, TRUTH, BYTES, DATE, MOMENT, ZONED, TIME = "sbxdmzt"
 MIDDLE = 0xEC00  # of the letters of numbers, which nothing else has: a private area of Unicode
 INFINITY = f"{MARK}{chr(MIDDLE + LETTERS)}Infinity"
 LESS_INFINITY = f"{MARK}{chr(MIDDLE - LETTERS)}-Infinity"
+
+CAST = "cast it to text or to a number in the source"
+"""What makes a column that is read of most types that are not."""
+
+
+def sql_cast_hint(type_name: str) -> str:
+    """Return how to make a column that is read of one of a type that is not; `rows` is a frame or a quoted path."""
+    name = type_name.lower()
+    if "list" in name or name == "array":
+        way = "make a row of each element", "unnest(COLUMN) AS element"
+    elif name == "interval" or name.startswith(("duration", "timedelta", "month_day_nano")):
+        way = "make it a number", "epoch_us(COLUMN) AS microseconds"
+    elif name in ("struct", "map"):
+        way = "make a column of what is inside", "COLUMN['field'] AS field"
+    else:
+        return CAST
+    return f'{way[0]}, in a view or frame: duckdb.sql("SELECT *, {way[1]} FROM rows")'

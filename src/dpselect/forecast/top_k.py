@@ -82,7 +82,7 @@ def top_k_rows(
                     raise
                 said.append(f"{method} is left out: within must {error.must}.")
                 continue
-            said += [] if plan.asked is None else [f"By {method}: {plan.asked.before}."]
+            said += [] if plan.asked is None else [f"By {method}: {plan.asked.price_sentence}."]
             candidates = crowd.items if terms.known else None
             yield tried(method, plan.selection, counts, candidates, histogram, draws)
 

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
+from dpselect._ground.domain import Span
 from dpselect._ground.keys import columns_of, said
 from dpselect._ground.parameters import near
 from dpselect.engines import row_filter
@@ -21,6 +22,8 @@ from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings, Key
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import Paying, Plan, kind, parts_of, planned
+from dpselect.questions import schemas
+from dpselect.questions.kinds import items_read
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, Question
 from dpselect.release.formatting import Json
@@ -76,11 +79,12 @@ class AskedQuestion:
     def key(self) -> str:
         """By what two askings are the same, of data in one state: what was asked, and what the settings add to it."""
         data = self.settings
-        rows = [data.user, data.table, data.split, data.time, data.period, data.timezone]
+        rows: list[Any] = [data.user, data.table, data.split, data.time, data.period, data.timezone]
+        rows += [data.types] if data.types else []
         body = self.body
-        if self.where is not None:  # what it means, however it is spelt
+        if self.where is not None:  # what it means, however it is written; its columns have one spelling each
             parsed = row_filter.parse(self.where)
-            body["where"] = canonical(parsed.tree, {name: (name.lower(), "") for name in parsed.columns})
+            body["where"] = canonical(parsed.tree, {name: (name, "") for name in parsed.columns})
         text = json.dumps([body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -101,6 +105,7 @@ class AskedQuestion:
             max_items_per_user=most,
             split=data.split,
             table=None if prepared else data.table,
+            types=data.types or None,
             budget=budget,
             **when,
         )
@@ -132,13 +137,18 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     if unknown is not None:
         known = [*kind(verb).fields(), *BESIDE]
         raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
+    for name, field in kind(verb).fields().items():
+        if name in given:
+            given[name] = schemas.as_integer(
+                given[name], schemas.types_of(getattr(schemas, field.metadata["kind"].shape))
+            )
     for name in OF_TEXTS:
         if given.get(name) is not None:
             raise ParameterError(name, "be left out if items are no words of texts", came(given[name]))
     if where is not None:
         if not isinstance(where, str):
             raise ParameterError("where", "be a text, a condition on one row", came(where))
-        filters.check(where, settings.filters)
+        where = filters.resolve(where, settings.filters)
     _fill(verb, given, item, settings)
     _check_sizes(given, settings)
     during = _during(when, settings)
@@ -238,8 +248,8 @@ def _check_sizes(given: Mapping[str, Any], settings: DataSettings) -> None:
     domain = given.get("domain")
     size = len(domain) if isinstance(domain, list) else 0
     if isinstance(domain, Mapping):
-        ends = domain.get("start"), domain.get("stop")
-        size = ends[1] - ends[0] if isinstance(ends[0], int) and isinstance(ends[1], int) else 0
+        span = items_read("domain", dict(domain))
+        size = span.stop - span.start if isinstance(span, Span) else 0
     for name, found, most, where in (
         ("k", given.get("k"), settings.max_k, " for these data"),
         ("k_bar", given.get("k_bar"), MOST_ITEMS, ""),

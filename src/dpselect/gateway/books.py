@@ -13,6 +13,7 @@ from fractions import Fraction
 from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Sharing
 from dpselect.errors import LedgerError, ParameterError
+from dpselect.gateway import declared
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
@@ -100,7 +101,7 @@ class Books:
                 account = Account(dataset=name, analyst=person.name)
                 if person.quota is not None and account not in granted:
                     # As a total: another process that begins in this moment grants the same, and not once more.
-                    ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True)
+                    ledger.grant(account, person.quota.epsilon, person.quota.delta, total=True, by=declared.SETTINGS)
                     said.append(f"granted {person.name} a quota of {name}")
         for sentence in said:
             self._log("begun", said=sentence)
@@ -126,17 +127,7 @@ class Books:
         return True
 
     def _promise(self, data: DataSettings) -> str:
-        self.ledger.data(
-            data.name,
-            data.promise.epsilon,
-            data.promise.delta,
-            keep=data.keep,
-            unit=data.unit,
-            user=data.user,
-            period=data.period,
-            time=data.time,
-            timezone=data.timezone if data.period is not None else None,
-        )
+        declared.promise(data, self.ledger)
         return f"promised {data.name} to its users"
 
     def _same(self, data: DataSettings) -> None:

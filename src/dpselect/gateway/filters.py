@@ -13,30 +13,52 @@ from decimal import Decimal
 
 from dpselect._ground.parameters import near
 from dpselect.engines.filters import grammar
-from dpselect.engines.filters.tree import LONGEST, Constant, Name, Node, Operation, names, quotes
+from dpselect.engines.filters.column_names import EXACTLY, LONGEST, ambiguous, match_columns
+from dpselect.engines.filters.tree import Constant, Name, Node, Operation, name_nodes, names, quotes
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings.values import Scalar
 
 PLAIN = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 RESERVED = frozenset(
     "and or not in between like ilike is case when then else end escape collate select from exists with any all over "
-    "filter true false null date timestamp cast try_cast extract interval".split()
+    "filter true false null date timestamp cast try_cast extract interval distinct".split()
 )
 _LOGIC = ("AND", "OR", "NOT")
 _EQUAL = ("=", "<>", "IN")
 Lists = Mapping[str, tuple[Scalar, ...] | None]
 
 
-def check(text: str, lists: Lists) -> None:
-    """ParameterError unless every condition is one that the lists allow. It names columns and no listed value."""
+def resolve(text: str, lists: Lists) -> str:
+    """Return the filter with its columns as the owner spelt them, which is how a source is asked for them.
+
+    Raises ParameterError unless every condition is one that the lists allow. It names columns and no listed value.
+    """
     tree = grammar.parse(text)
-    by_lower = {name.lower(): values for name, values in lists.items()}
-    for name, quoted in names(tree).items():
-        if name.lower() not in by_lower:
+    quoted_names = names(tree)
+    spellings = {}
+    for name, columns in match_columns(quoted_names, list(lists)).items():
+        if not columns:
             hint = near(name, list(lists)) if lists else "these data take no filter"
-            hint = quotes(name, hint) if quoted else hint
+            hint = quotes(name, hint) if quoted_names[name] else hint
             raise ParameterError("where", "use columns that the owner opened to filters", repr(name[:LONGEST]), hint)
-    _check(tree, by_lower)
+        if len(columns) > 1:
+            raise ParameterError("where", EXACTLY, ambiguous(name, columns))
+        spellings[name] = columns[0]
+    if any(name != spelling for name, spelling in spellings.items()):
+        text = _respell(text, tree, spellings)
+        tree = grammar.parse(text)
+    _check(tree, lists)
+    return text
+
+
+def _respell(text: str, tree: Node, spellings: Mapping[str, str]) -> str:
+    """Return the text with each column in its one spelling."""
+    pieces, last = [], 0
+    for (start, end), name in sorted({node.span: node.name for node in name_nodes(tree)}.items()):
+        spelling = spellings[name]
+        pieces += [text[last:start], text[start:end] if name == spelling else column(spelling)]
+        last = end
+    return "".join([*pieces, text[last:]])
 
 
 def _check(node: Node, lists: Lists) -> None:
@@ -44,13 +66,13 @@ def _check(node: Node, lists: Lists) -> None:
         for part in node.parts:
             _check(part, lists)
         return
-    listed = [name for name in names(node) if lists[name.lower()] is not None]
+    listed = [name for name in names(node) if lists[name] is not None]
     if not listed:
         return
     must = f"compare {listed[0]} with the values that the owner listed, by =, <>, IN or IS NULL"
     if not isinstance(node, Operation) or not isinstance(node.parts[0], Name):
         raise ParameterError("where", must, "another condition", "GET /v1/data has the lists")
-    allowed = lists[listed[0].lower()] or ()
+    allowed = lists[listed[0]] or ()
     if node.sort == "IS NULL":
         return
     if node.sort not in _EQUAL:

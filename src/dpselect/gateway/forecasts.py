@@ -27,6 +27,7 @@ from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release.formatting import Json
 
+NO_FORECAST = "There is no forecast for this kind of question, but it costs at most its price."
 HARDLY, HALF = 0.005, 0.5
 BESIDE = (Fraction(1, 2), Fraction(1), Fraction(2))
 """The prices that are compared, as parts of that of the question."""
@@ -101,7 +102,7 @@ def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str,
 def _said(asked: AskedQuestion, row: Any, *, known: bool) -> list[str]:
     sizes = asked.settings.sizes
     if not known:
-        return ["There is no forecast for this kind of question, but it costs at most its price."]
+        return [*asked.plan.accuracy.sentences] or [NO_FORECAST]
     said = [f"This assumes {sizes.users:,} users with {float(sizes.items_per_user):g} items each: no row was read."]
     if row is not None:
         wanted = asked.plan.key.get("k")

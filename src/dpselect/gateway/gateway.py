@@ -13,27 +13,27 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.gateway import forecasts, limits, work
+from dpselect.gateway import declared, forecasts, limits, work
 from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.books import Books
-from dpselect.gateway.jobs import FINAL, Job, JobState, moment
+from dpselect.gateway.jobs import FINAL, Job, JobState, cost, moment
 from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.people import People, Renewal
-from dpselect.gateway.problems import CLOSED, REJECTED, Refused, problem
+from dpselect.gateway.problems import CLOSED, PUT_BACK_DETAIL, REJECTED, Refused, problem
 from dpselect.gateway.recent import PLANNED, Recent
-from dpselect.gateway.runner import NOTHING, Runner, cost
+from dpselect.gateway.runner import NOTHING, Runner
 from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Role, Settings
 from dpselect.gateway.sources import Sources, unpinned
-from dpselect.gateway.store import Jobs, only_one
+from dpselect.gateway.store import PUT_BACK, Jobs, only_one
 from dpselect.ledger import Account
 from dpselect.ledger.charge import Ceiling
-from dpselect.ledger.entry import hash_of
+from dpselect.ledger.entry import Entry
 from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
@@ -75,7 +75,7 @@ class Gateway:
         server.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._alone = only_one(server.folder) if server.jobs is None else None
         self.books: Books = Books(server.ledger, self.log)
-        self.books.begin(settings)
+        self._begin_books()
         self.jobs: Jobs = Jobs(server.jobs if server.jobs is not None else server.folder / "questions.sqlite")
         for data in settings.data.values():
             self.jobs.declare(data.name, data.tick)
@@ -92,7 +92,9 @@ class Gateway:
             self._changed,
             server.workers,
         )
-        self._known, self._answers = Recent[tuple[AskedQuestion, Job]](PLANNED), Recent[Answer]()
+        self._known: Recent[tuple[AskedQuestion, Job]]
+        self._answers: Recent[Answer]
+        self._forget_known()
         self._renewal = None if file is None else Renewal(file, self._renewed, self.log)
 
     def start(self) -> None:
@@ -100,6 +102,7 @@ class Gateway:
         import dpselect.engines.duckdb.engine  # noqa: F401 # a third of a second, in no question's window
 
         sys.setswitchinterval(SWITCH)
+        self._lose_answers()
         self.runner.recover()
         self.runner.start()
         self.books.start()
@@ -116,9 +119,17 @@ class Gateway:
 
     def _renewed(self, settings: Settings) -> None:
         """Other people, about the same data."""
+        if settings.data != self.settings.data:
+            self.log("unread", said="settings of data have changed, and are read at the next start")
         self.settings = self.settings.model_copy(update={"people": settings.people})
         self.people.replace(settings.people)
+        self._begin_books()
+
+    def _begin_books(self) -> None:
+        """Make accounts and quotas that the ledger lacks, and log what it has otherwise than the settings."""
         self.books.begin(self.settings)
+        for difference in declared.differences(self.settings, self.books.ledger):
+            self.log("differs", said=str(difference), hint=declared.APPLY)
 
     def watch(self, changed: Callable[[str], None]) -> None:
         """From now on `changed` is told the id of every question that changes; from another thread."""
@@ -157,7 +168,7 @@ class Gateway:
         return self._price(person, self.question(person, body))
 
     def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
-        free = not question.fresh and self.jobs.answer_to(self._key(question)) is not None
+        free = not question.fresh and self._answer_to(self._key(question)) is not None
         standings = self.books.standings(question.settings, person, question.periods)
         return limits.priced(person, forecasts.price(question, standings, free=free))
 
@@ -204,6 +215,7 @@ class Gateway:
         sent = self._sent(person, idempotency_key, question)
         if sent is not None:
             return sent
+        paid = None if question.fresh else self._answer_to(key)
         same = None if question.fresh else self.jobs.same(person.name, key)
         if same is not None and same.state is JobState.ANSWERED and idempotency_key is None:
             self.metrics.count("dpselect_repeats_total")
@@ -222,9 +234,9 @@ class Gateway:
             idempotency_key=idempotency_key,
             fresh=question.fresh,
         )
-        job = self._admitted(person, question, job)
+        job, admit = self._admitted(person, question, job, paid)
         try:
-            self.jobs.add(job)
+            self.jobs.add(job, admit)
         except LedgerError:
             sent = self._sent(person, idempotency_key, question)  # the same request came twice at once
             if sent is None:
@@ -252,36 +264,53 @@ class Gateway:
                 raise
             return sent
 
-    def _admitted(self, person: Person, question: AskedQuestion, job: Job) -> Job:
-        """The job, answered where somebody paid for that before; else if there is room for it, and the budget suffices.
+    def _admitted(
+        self, person: Person, question: AskedQuestion, job: Job, paid: Job | None
+    ) -> tuple[Job, Callable[[], None]]:
+        """Return the job, answered where somebody paid for that before, and the check whether there is room for it.
 
-        Only the reservation itself is certain; what would be refused later is said at once.
+        The check runs in the transaction that adds the job. Of the budget only the reservation itself is certain; what
+        would be refused later is refused at once.
         """
-        questions, characters, new = self.jobs.of_day(person.name, job.asked_at - DAY)
-        if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
-            raise Refused("too-many", "You have asked as many questions today as the gateway stores.", after=3600)
-        account, server = Account(dataset=job.data, analyst=person.name), self.settings.server
-        paid = None if job.fresh else self.jobs.answer_to(job.key)
+        account = Account(dataset=job.data, analyst=person.name)
         if paid is not None and paid.settle is not None:
-            self.books.repeated(account, paid.settle)
-            self.metrics.count("dpselect_repeats_total")
-            self.metrics.count("dpselect_questions_total", 'state="answered"')
-            return replace(job, state=JobState.ANSWERED, answer=paid.id, cost=cost(0.0, REPEATED, repeated=True))
+            free = replace(job, state=JobState.ANSWERED, answer=paid.id, cost=cost(0.0, REPEATED, repeated=True))
+            return free, partial(self._admit_free, person, job, paid.settle)
         if job.tick * 2.0 ** self.jobs.slips_of(job.data) > LATEST:
             raise Refused("unavailable", CLOSED)
-        of_all, own = self.jobs.waiting(person.name)
-        if own >= server.waiting_each:
-            raise Refused("too-many", f"{own} of your questions are waiting, the most allowed.", after=5)
-        if of_all >= server.waiting:
-            raise Refused("busy", "The gateway's queue is full. Try again soon.", after=5)
         share = Fraction()
         for period, one in self.books.ledger.standings(account, question.periods).items():
             ceiling = one.ceiling(Ceiling.of(question.plan.price_at(one.order)))
             if not one.admits(ceiling):
                 raise one.refusal(ceiling, period)
             share = max(share, one.part(ceiling))
-        limits.check(person, share, new)
-        return replace(job, state=JobState.APPROVAL) if limits.must_wait(person, share) else job
+        limits.check_share(person, share)
+        job = replace(job, state=JobState.APPROVAL) if limits.must_wait(person, share) else job
+        return job, partial(self._check_room, person, job)
+
+    def _admit_free(self, person: Person, job: Job, settle: int) -> None:
+        """Refuse what the gateway does not store any more today, and record who is given a stored answer."""
+        self._check_day(person, job)
+        self.books.repeated(Account(dataset=job.data, analyst=person.name), settle)
+        self.metrics.count("dpselect_repeats_total")
+        self.metrics.count("dpselect_questions_total", 'state="answered"')
+
+    def _check_day(self, person: Person, job: Job) -> int:
+        """Refuse what the gateway does not store any more today; return the number of new questions of the day."""
+        questions, characters, new = self.jobs.of_day(person.name, job.asked_at - DAY)
+        if questions >= A_DAY or characters >= CHARACTERS_A_DAY:
+            raise Refused("too-many", "You have asked as many questions today as the gateway stores.", after=3600)
+        return new
+
+    def _check_room(self, person: Person, job: Job) -> None:
+        """Refuse a new question if too many wait, or one too many in a day."""
+        new, server = self._check_day(person, job), self.settings.server
+        of_all, own = self.jobs.waiting(person.name)
+        if own >= server.waiting_each:
+            raise Refused("too-many", f"{own} of your questions are waiting, the most allowed.", after=5)
+        if of_all >= server.waiting:
+            raise Refused("busy", "The gateway's queue is full. Try again soon.", after=5)
+        limits.check_day(person, new)
 
     def _tick(self, question: AskedQuestion) -> float:
         """How long after its beginning it ends, by its parameters and by what the owner declared."""
@@ -320,7 +349,7 @@ class Gateway:
     def decide(self, person: Person, number: str, approve: bool) -> dict[str, Json]:
         """Agree to a question that waits for it, or not."""
         job = self.job_of(person, number)
-        changes: dict[str, Any] = {"state": JobState.QUEUED}
+        changes: dict[str, Any] = {"state": JobState.QUEUED, "approved_by": person.name}
         if not approve:
             changes = {"state": JobState.REJECTED, "problem": problem("rejected", REJECTED), "cost": NOTHING}
         after = self.jobs.change(job, **changes) if job.state is JobState.APPROVAL else None
@@ -336,23 +365,54 @@ class Gateway:
         found = self._answers.get(number)
         if found is None:
             paid = self.jobs.answer(number)
-            release = None if paid is None else self._release_of(paid)
+            settle = None if paid is None else self._settle_of(paid)
+            release = None if settle is None else settle.release
             if paid is None or release is None:
-                raise Refused("not-found", "There is no answer with that id.")
+                raise self._not_found(person, number)
             found = Answer(number, restored(release), paid.data, paid.body, moment(paid.asked_at), paid.analyst)
             self._answers.put(number, found, len(release))
         if found.data not in self.open_to(person):
             raise Refused("not-found", "There is no answer with that id.")
         return found
 
-    def _release_of(self, paid: Job) -> str | None:
-        """What the ledger holds of a question; None where an older copy of it has given the number to another one."""
-        ledger = self.books.ledger
-        entry = None if paid.settle is None else ledger.entry(paid.settle)
-        held = None if entry is None or entry.refers_to is None else ledger.entry(entry.refers_to)
-        if entry is None or held is None or held.account.dataset != paid.data:
-            return None
-        return entry.release if hash_of(held.question or "") == paid.question else None
+    def _not_found(self, person: Person, number: str) -> Refused:
+        """Return why there is no such answer: to those who may use the data also that it was lost."""
+        job = self.jobs.find(number)
+        if job is None or job.problem != PUT_BACK or job.data not in self.open_to(person):
+            return Refused("not-found", "There is no answer with that id.")
+        self._forget_known()  # another process may have noticed it
+        return Refused("not-found", PUT_BACK_DETAIL)
+
+    # ---- answers that an older copy of the ledger lacks ------------------------------------------------------
+
+    def _settle_of(self, paid: Job) -> Entry | None:
+        """Return the entry of the ledger with the answer that this question paid for.
+
+        Where there is none, an older copy of the ledger was put in its place, and whoever was given the answer lost it.
+        """
+        entry = None if paid.settle is None else self.books.ledger.entry(paid.settle)
+        if entry is not None and entry.digest == paid.settle_digest:
+            return entry
+        self.jobs.lose_answer(paid)
+        self._forget_known()
+        self.log("lost", job=paid.id, data=paid.data, said="the ledger has no record of this answer")
+        return None
+
+    def _answer_to(self, key: str) -> Job | None:
+        """Return the question that paid for the latest answer to a question about data in one state."""
+        paid = self.jobs.answer_to(key)
+        while paid is not None and self._settle_of(paid) is None:
+            paid = self.jobs.answer_to(key)
+        return paid
+
+    def _lose_answers(self) -> None:
+        """Find all answers that the ledger lacks: entries are chained, so those before the last that is there are."""
+        paid = self.jobs.latest_answer()
+        while paid is not None and self._settle_of(paid) is None:
+            paid = self.jobs.latest_answer()
+
+    def _forget_known(self) -> None:
+        self._known, self._answers = Recent[tuple[AskedQuestion, Job]](PLANNED), Recent[Answer]()
 
     def answer_at_hand(self, person: Person, number: str) -> Answer | None:
         """The same, where nothing must be waited for."""

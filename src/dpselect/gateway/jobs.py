@@ -35,7 +35,8 @@ NEXT = {
 }
 """What may follow on what. A question begins in one of the first two, or is answered at once by what is stored.
 
-From running it is queued again only where its server died and certainly no row was read.
+From running it is queued again only where its server died and certainly no row was read. An answer that an older copy
+of the ledger lacks is lost, which is no step of a question (`Jobs.lose_answer`).
 """
 FINAL = tuple(state for state in JobState if state not in NEXT)
 
@@ -58,10 +59,12 @@ class Job:
     started_at: float | None = None
     hold: int | None = None  # the reservation in the ledger
     settle: int | None = None  # the entry of the ledger that holds the answer, where this question paid for it
+    settle_digest: str | None = None  # its digest: a ledger that is put back gives the number to another entry
     answer: str | None = None  # the id of the question that did
     cost: dict[str, Json] | None = None
     problem: dict[str, Json] | None = None
     server: str | None = None
+    approved_by: str | None = None
     question: str | None = None  # the digest of the question as the ledger has it
 
     @property
@@ -90,6 +93,11 @@ class Job:
             "cost": self.cost,
             "problem": self.problem,
         }
+
+
+def cost(share: float, sentence: str, *, repeated: bool = False) -> dict[str, Json]:
+    """Return what a question cost, where more is not known."""
+    return {"share": share, "left": None, "questions_left": None, "repeated": repeated, "sentence": sentence}
 
 
 def moment(at: float) -> str:

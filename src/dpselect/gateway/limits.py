@@ -21,11 +21,15 @@ def too_much(person: Person, share: Fraction) -> str | None:
     return f"costs up to {percent(share, up=True)} of the budget, and one question may cost at most {most}"
 
 
-def check(person: Person, share: Fraction, today: int) -> None:
-    """Refuse a new question that is too large, or one too many in a day."""
+def check_share(person: Person, share: Fraction) -> None:
+    """Refuse a new question that costs too large a part of the quota."""
     said = too_much(person, share)
     if said is not None:
         raise Refused("budget", f"The question {said}.", "ask with a smaller share")
+
+
+def check_day(person: Person, today: int) -> None:
+    """Refuse a new question after so many in a day."""
     if person.max_a_day is not None and today >= person.max_a_day:
         said = f"You asked {today} new questions in 24 hours, and {person.max_a_day} are the most."
         raise Refused("too-many", said, "answers that are paid for already are free", after=3600)

@@ -23,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from dpselect.draws.entropy import fresh_key
-from dpselect.errors import DpselectError, ParameterError
+from dpselect.errors import DpselectError, ParameterError, install_hint
 from dpselect.gateway.log import Log
 from dpselect.gateway.settings.reading import read
 from dpselect.gateway.settings.tokens import digest
@@ -185,7 +185,7 @@ def check_installed() -> None:
     try:
         import joserfc  # noqa: F401 - is it there?
     except ImportError:
-        hint = "pip install 'dpselect[oidc]'"
+        hint = install_hint("oidc")
         raise ParameterError("oidc", "have joserfc installed", "an installation without", hint) from None
 
 

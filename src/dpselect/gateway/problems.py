@@ -61,6 +61,9 @@ FAILED = "The gateway could not answer. The cause is not the question; the owner
 LATE = "The question took longer than its parameters and the owner's declarations allow. Its price stays charged."
 CLOSED = "Answers about these data were late too often. The owner must correct their sizes and change their tick."
 LOST = "The server stopped while the question was being answered. Rows may have been read, so its price stays charged."
+PUT_BACK_DETAIL = (
+    "The ledger was replaced by a copy from before this answer. Ask the question again: it is a new question."
+)
 REJECTED = "The question was not approved. Nothing was charged."
 UNAVAILABLE = "The record of budgets cannot be used right now. Nothing was asked; try again."
 

@@ -16,7 +16,7 @@ from dpselect.errors import LedgerError
 from dpselect.gateway import turn as turns
 from dpselect.gateway.asked import AskedQuestion
 from dpselect.gateway.books import Books
-from dpselect.gateway.jobs import Job, JobState
+from dpselect.gateway.jobs import Job, JobState, cost
 from dpselect.gateway.log import Log, Metrics
 from dpselect.gateway.problems import CLOSED, FAILED, LATE, LOST, TooLateError, mistake, problem
 from dpselect.gateway.settings.values import LATEST
@@ -138,7 +138,13 @@ class Runner:
         note(durable=False, started_at=time.time())
         data, source = question.settings, self._sources.of(question.settings)
         paying = TimedBudget(
-            self._books.ledger, turn, note, data=data.name, analyst=job.analyst, snapshot=data.snapshot
+            self._books.ledger,
+            turn,
+            note,
+            data=data.name,
+            analyst=job.analyst,
+            snapshot=data.snapshot,
+            approved_by=job.approved_by,
         )
         dataset = question.dataset(source.place, prepared=source.prepared, budget=paying)
         release = dataset.ask(question.plan, fresh=job.fresh, progress=turn.check)
@@ -302,17 +308,12 @@ class Runner:
         return {"state": JobState.LOST, "problem": problem("lost", LOST), "cost": self._spent(left)}
 
     def _settled(self, job: Job, settle: Entry) -> dict[str, Any]:
-        answer = self._jobs.settled(job, settle.number)
+        answer = self._jobs.settled(job, settle)
         return {"state": JobState.ANSWERED, "answer": answer, "cost": self._spent(settle), "problem": None}
 
     def _spent(self, entry: Entry) -> dict[str, Json]:
         share = self._books.share_of(entry)
         return cost(share, f"{100 * share:.2g} % of the budget of {entry.account.analyst}")
-
-
-def cost(share: float, sentence: str, *, repeated: bool = False) -> dict[str, Json]:
-    """What a question cost, where more is not known."""
-    return {"share": share, "left": None, "questions_left": None, "repeated": repeated, "sentence": sentence}
 
 
 NOTHING = cost(0.0, "nothing was charged")

@@ -7,19 +7,22 @@ entry of the ledger answers it.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, OutputError
-from dpselect.gateway.jobs import COLUMNS, MICRO, NAMES, NEXT, Job, JobState, cells, job_of, row_of
+from dpselect.gateway.jobs import COLUMNS, MICRO, NAMES, NEXT, Job, JobState, cells, cost, job_of, row_of
+from dpselect.gateway.problems import PUT_BACK_DETAIL, problem
+from dpselect.ledger.entry import Entry
 from dpselect.ledger.port import Cell, Store, StoreDialect
 from dpselect.ledger.postgres_store import open_postgres
 from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
@@ -34,19 +37,23 @@ _TABLES = (
         id TEXT PRIMARY KEY, analyst TEXT NOT NULL, data TEXT NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL,
         state TEXT NOT NULL, asked_at {whole} NOT NULL, tick {whole} NOT NULL, slips {whole} NOT NULL,
         idempotency_key TEXT,
-        fresh {whole} NOT NULL, started_at {whole}, hold {whole}, settle {whole}, answer TEXT, cost TEXT, problem TEXT,
-        server TEXT, question TEXT
+        fresh {whole} NOT NULL, started_at {whole}, hold {whole}, settle {whole},
+        settle_digest TEXT, answer TEXT, cost TEXT, problem TEXT, server TEXT,
+        approved_by TEXT, question TEXT
     )""",
     "CREATE UNIQUE INDEX IF NOT EXISTS job_key ON job (analyst, idempotency_key) WHERE idempotency_key IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS job_asked ON job (analyst, asked_at)",
-    "CREATE INDEX IF NOT EXISTS job_key ON job (key, analyst)",
+    "CREATE INDEX IF NOT EXISTS job_same ON job (key, analyst)",
     "CREATE INDEX IF NOT EXISTS job_open ON job (state) WHERE state IN ('approval', 'queued', 'running')",
     "CREATE UNIQUE INDEX IF NOT EXISTS job_settle ON job (settle) WHERE settle IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS job_answer ON job (answer) WHERE answer IS NOT NULL",
     "CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS meta (id {whole} PRIMARY KEY)",
     "INSERT INTO meta (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
 )
 GRACE = 12.0  # seconds in which a server that lives takes its lock again, after its database went away
+PUT_BACK = problem("lost", PUT_BACK_DETAIL)
+UNRECORDED = cost(0.0, "nothing: the ledger that is in use has no record of the question")
 _WHOLE = {StoreDialect.SQLITE: "INTEGER", StoreDialect.POSTGRES: "BIGINT"}
 
 
@@ -121,10 +128,16 @@ class Jobs:
 
     # ---- jobs -----------------------------------------------------------------------------------------------
 
-    def add(self, job: Job) -> None:
-        """A new one."""
+    def add(self, job: Job, admit: Callable[[], None] | None = None) -> None:
+        """Add a new job.
+
+        `admit` raises if the job would be one too many: it reads this table in the transaction that adds the job, so
+        that no other thread or process adds one in between.
+        """
         places = ", ".join("?" * len(NAMES))
         with self._using(writing=True, durable=True) as store:
+            if admit is not None:
+                admit()
             store.run(f"INSERT INTO job ({COLUMNS}) VALUES ({places})", row_of(job))
 
     def find(self, number: str) -> Job | None:
@@ -307,13 +320,28 @@ class Jobs:
 
     # ---- answers --------------------------------------------------------------------------------------------
 
-    def settled(self, job: Job, settle: int) -> str:
-        """The id of the question that paid for this answer: the first that says so."""
+    def settled(self, job: Job, settle: Entry) -> str:
+        """Return the id of the question that paid for this answer: the first that says so."""
         with self._using(writing=True, durable=True) as store:
-            paid = store.run("SELECT id FROM job WHERE settle = ?", (settle,))
-            if not paid:
-                store.run("UPDATE job SET settle = ? WHERE id = ?", (settle, job.id))
-        return str(paid[0][0]) if paid else job.id
+            for id_, digest in store.run("SELECT id, settle_digest FROM job WHERE settle = ?", (settle.number,)):
+                if digest == settle.digest:
+                    return str(id_)
+                _lose(store, str(id_))  # its entry was in a ledger that was replaced by an older copy
+            values = (settle.number, settle.digest, job.id)
+            store.run("UPDATE job SET settle = ?, settle_digest = ? WHERE id = ?", values)
+        return job.id
+
+    def lose_answer(self, paid: Job) -> None:
+        """Record that the ledger no longer has the answer that this question paid for: all who were given it lost it.
+
+        A question that is lost is asked again as a new one.
+        """
+        with self._using(writing=True) as store:
+            _lose(store, paid.id)
+
+    def latest_answer(self) -> Job | None:
+        """Return the question whose answer has the highest number in the ledger."""
+        return self._one("WHERE settle IS NOT NULL ORDER BY settle DESC LIMIT 1", ())
 
     def answer(self, number: str) -> Job | None:
         """The question that paid for an answer, by the address of that."""
@@ -328,6 +356,12 @@ class Jobs:
         places = ", ".join("?" * len(data)) or "NULL"
         found = f"WHERE data IN ({places}) AND settle IS NOT NULL ORDER BY asked_at DESC LIMIT {int(limit)}"
         return self._all(found, list(data))
+
+
+def _lose(store: Store, number: str) -> None:
+    store.run("UPDATE job SET settle = NULL, settle_digest = NULL WHERE id = ?", (number,))
+    values = (str(JobState.LOST), json.dumps(PUT_BACK), json.dumps(UNRECORDED), number, str(JobState.ANSWERED))
+    store.run("UPDATE job SET state = ?, answer = NULL, problem = ?, cost = ? WHERE answer = ? AND state = ?", values)
 
 
 def _number(server: str) -> int:

@@ -17,7 +17,7 @@ from dpselect.errors import LedgerError
 from dpselect.gateway.problems import TooLateError
 from dpselect.ledger import Ledger
 from dpselect.ledger.budget import LedgerBudget
-from dpselect.ledger.entry import Reservation, hash_of
+from dpselect.ledger.entry import Entry, Reservation, hash_of
 from dpselect.ledger.question import Fingerprint
 from dpselect.ledger.receipts import Priced
 from dpselect.release.release import Release
@@ -96,10 +96,18 @@ class TimedBudget(LedgerBudget):
     """The quota of an analyst, from which one question is paid in its turn. What becomes of that is noted at once."""
 
     def __init__(
-        self, ledger: Ledger, turn: Turn, note: Callable[..., None], *, data: str, analyst: str, snapshot: str | None
+        self,
+        ledger: Ledger,
+        turn: Turn,
+        note: Callable[..., None],
+        *,
+        data: str,
+        analyst: str,
+        snapshot: str | None,
+        approved_by: str | None = None,
     ) -> None:
         super().__init__(ledger, data=data, analyst=analyst, snapshot=snapshot)
-        self._dataset, self._turn, self._note = data, turn, note
+        self._dataset, self._turn, self._note, self._approved_by = data, turn, note, approved_by
         self._question, self._hold = "", 0
 
     def pay(
@@ -120,14 +128,14 @@ class TimedBudget(LedgerBudget):
             finally:
                 self._turn.wait_to_settle()
 
-        return super().pay(asked, question, timed, fresh=fresh, held=held, **more)
+        return super().pay(asked, question, timed, fresh=fresh, held=held, approved_by=self._approved_by, **more)
 
     @property
-    def settle(self) -> int:
-        """The number of the entry that holds the answer: of this question, or of the same one before."""
+    def settle(self) -> Entry:
+        """The entry that holds the answer: of this question, or of the same one before."""
         with self.ledger() as ledger:
             outcome = ledger.outcome(self._hold) if self._hold else None
             found = ledger.stored(self._dataset, self._question) if outcome is None else outcome.settle
         if found is None:
             raise LedgerError("the ledger does not hold the answer that it was given")
-        return found.number
+        return found

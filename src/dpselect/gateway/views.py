@@ -20,7 +20,7 @@ from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.kinds import ANY
 from dpselect.gateway.settings.values import DataSettings, Person, Role
 from dpselect.gateway.web.replies import Data
-from dpselect.ledger import Account, Ledger
+from dpselect.ledger import Account, DataAccount, Ledger
 from dpselect.release.formatting import Json
 
 OF_ALL = "The record is not clean. Somebody with access to all data sets can see what is wrong."
@@ -52,16 +52,23 @@ def people(gateway: Gateway, person: Person) -> list[Found]:
 
 def described(gateway: Gateway, person: Person) -> list[Found]:
     """What the owner declared of the data that a person may use. Nothing in it was measured."""
-    return [data(one, gateway.jobs.slips_of(one.name)) for one in gateway.open_to(person).values()]
+    ledger, jobs = gateway.books.ledger, gateway.jobs
+    return [
+        data(one, jobs.slips_of(one.name), ledger.data_account(one.name)) for one in gateway.open_to(person).values()
+    ]
 
 
-def data(settings: DataSettings, late: int = 0) -> Found:
-    """One data set, whose tick has doubled so often. Of what is declared, that is shown which the description names."""
+def data(settings: DataSettings, late: int, account: DataAccount) -> Found:
+    """Return the description of one data set, whose tick has doubled so often.
+
+    It has what the settings declare, but the promise and the unit are those of the ledger.
+    """
     found = settings.model_dump(mode="json", include=set(Data.__annotations__))
     return {
         **found,
         "title": settings.title or settings.name,
-        "unit": settings.whom,
+        "unit": account.unit,
+        "promise": _amount(account.promise),
         "filters": {name: ANY if values is None else values for name, values in found["filters"].items()},
         "sizes": {**found["sizes"], "rows": settings.sizes.all_rows, "bytes": settings.sizes.all_bytes},
         "timezone": settings.timezone if settings.period is not None else None,
@@ -164,7 +171,7 @@ def grant(gateway: Gateway, person: Person, body: object) -> Found:
     epsilon: Any = body.get("epsilon")
     delta, total = body.get("delta", 0), body.get("total", False)
     account = Account(dataset=about.name, analyst=analyst.name)
-    balance = gateway.books.ledger.grant(account, epsilon, delta, total=total)
+    balance = gateway.books.ledger.grant(account, epsilon, delta, total=total, by=person.name)
     gateway.log("granted", data=about.name, analyst=analyst.name, by=person.name)
     return {"data": about.name, "analyst": analyst.name, "granted": _amount(balance.granted)}
 
@@ -174,7 +181,7 @@ def grant(gateway: Gateway, person: Person, body: object) -> Found:
 
 def record(gateway: Gateway, person: Person, name: str) -> Found:
     """Everything that was promised, asked and paid of one data set."""
-    from dpselect.ledger.report import report
+    from dpselect.audit.report import report
 
     about = _data(gateway, person, name)
     with gateway.books.apart() as ledger:

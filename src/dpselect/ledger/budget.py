@@ -371,6 +371,7 @@ class LedgerBudget(Budget):
         *,
         fresh: bool,
         held: Callable[[Reservation], None] | None = None,
+        approved_by: str | None = None,
     ) -> Release:
         """The answer, paid. A stored answer to the same question is free, unless a `fresh` one is wanted.
 
@@ -390,7 +391,13 @@ class LedgerBudget(Budget):
             ceiling = asked.price_at(order)
             try:
                 reservation = ledger.reserve(
-                    self.account, ceiling, question.text, order=order, user=question.user, during=during
+                    self.account,
+                    ceiling,
+                    question.text,
+                    order=order,
+                    user=question.user,
+                    during=during,
+                    approved_by=approved_by,
                 )
                 if held is not None:
                     held(reservation)

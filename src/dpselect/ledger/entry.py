@@ -35,8 +35,8 @@ class Entry:
     `charge` is, by kind: data and grant, the total from now on; hold and refused, the most the question may cost;
     settle, what it cost; the others, nothing. A read says that rows may be read from now on, a return that none was;
     both refer to their hold, as does a settle, which has the release. A repeat refers to the settle whose release was
-    given again. `terms` says the rest: of data what is promised, of a question its price in each period where there
-    are some. `at` is information only and decides nothing.
+    given again. `terms` says the rest: of data what is promised; of a grant who granted it; of a question its price in
+    each period where there are some, and who approved it. `at` is information only and decides nothing.
     """
 
     number: int
@@ -54,7 +54,13 @@ class Entry:
     @property
     def parts(self) -> Mapping[str, Charge]:
         """What is charged in each period; data without periods have one that is always."""
-        return {ALWAYS: self.charge} if self.terms is None or self.kind is EntryKind.DATA else parts_from(self.terms)
+        of_question = self.kind not in (EntryKind.DATA, EntryKind.GRANT)
+        return parts_from(self.terms) if of_question and self.terms is not None else {ALWAYS: self.charge}
+
+    @property
+    def by(self) -> str | None:
+        """Who granted a quota, or approved a question, where that was said; nobody checked it."""
+        return None if self.terms is None or self.kind is EntryKind.DATA else by_from(self.terms)
 
 
 @dataclass(frozen=True)
@@ -154,12 +160,28 @@ def largest(charges: Iterable[Charge]) -> Charge:
     return Charge(max(c.epsilon for c in found), max(c.delta for c in found), max(c.renyi for c in found))
 
 
-def parts_text(parts: Mapping[str, Charge]) -> str | None:
-    """The parts of a question in periods; None for data that have none."""
-    if list(parts) == [ALWAYS]:
+def parts_text(parts: Mapping[str, Charge], by: str | None = None) -> str | None:
+    """The parts of a question in periods, and who approved it; None for data without periods if nobody did."""
+    if list(parts) == [ALWAYS] and by is None:
         return None
     rows = [[period, *map(decimal, (c.epsilon, c.delta, c.renyi))] for period, c in sorted(parts.items())]
-    return json.dumps({"parts": rows}, separators=(",", ":"))
+    return json.dumps({"parts": rows} | ({} if by is None else {"by": by}), separators=(",", ":"))
+
+
+def by_text(by: str | None) -> str | None:
+    """Return the terms of a grant."""
+    return None if by is None else json.dumps({"by": by}, separators=(",", ":"))
+
+
+def by_from(text: str) -> str | None:
+    """Return who granted or approved by these terms; ValueError if they are none."""
+    try:
+        by = json.loads(text).get("by")
+    except AttributeError:
+        raise ValueError("no terms") from None
+    if not isinstance(by, (str, type(None))):
+        raise ValueError("nobody")
+    return by
 
 
 def parts_from(text: str) -> Mapping[str, Charge]:

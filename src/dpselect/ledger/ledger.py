@@ -9,16 +9,16 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
+from dpselect._ground.first_use import door
 from dpselect._ground.parameters import Number, flag
 from dpselect._ground.periods import Periods
 from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
-from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit
-from dpselect.ledger.audit import audit
+from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit, clean_name
 from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
 from dpselect.ledger.declaration import Given
-from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation, largest, parts_text
+from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation, by_text, largest, parts_text
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.places import Where, create_store, open_store
 from dpselect.ledger.port import Store
@@ -122,7 +122,14 @@ class Ledger:
             return after
 
     def grant(
-        self, account: Account, epsilon: Number, delta: Number, *, total: bool = False, every: str | None = None
+        self,
+        account: Account,
+        epsilon: Number,
+        delta: Number,
+        *,
+        total: bool = False,
+        every: str | None = None,
+        by: str | None = None,
     ) -> Balance:
         """Let an analyst use more of the data's account.
 
@@ -136,8 +143,10 @@ class Ledger:
             delta: Added to what was granted before.
             total: Set the quota to these amounts instead of adding them.
             every: The period of the data, to state that the quota is for each of them.
+            by: Who grants it, for the record; the ledger does not check the name.
         """
         amount, total = amount_granted(epsilon, delta), flag("total", total)
+        terms = by_text(None if by is None else clean_name("by", by))
         with self._writing() as (journal, end):
             period = journal.data(account.dataset).period
             if every is not None and every != period:
@@ -153,7 +162,7 @@ class Ledger:
                 raise ParameterError(
                     "delta", "be less than 1 in total", short(granted.delta), "1 would allow everything"
                 )
-            journal.append(end, Draft(EntryKind.GRANT, account, granted))
+            journal.append(end, Draft(EntryKind.GRANT, account, granted, terms=terms))
             journal.set_quota(account, granted)
             journal.begin_used(account)
             own, _ = journal.used(account, ALWAYS)
@@ -171,12 +180,13 @@ class Ledger:
         user: str | None = None,
         during: Periods | None = None,
         unit: str | None = None,
+        approved_by: str | None = None,
     ) -> Reservation:
         """Set aside the most that a question may cost, or record that it was refused and raise BudgetError.
 
         It must fit into the analyst's quota and into the account of the data, in each period that it is about. A
         `price` is one at the `order` of that account; an amount is one at every order. `user` is the column of users;
-        `unit` is whom a stated price is about, which must be whom the account is about.
+        `unit` is whom a stated price is about, which must be whom the account is about. `approved_by` goes on record.
 
         No row may be read before `start`. So this entry may not be on the disk yet; it is when `start` returns.
         """
@@ -196,7 +206,8 @@ class Ledger:
                 parts = {period: standing.ceiling(offered) for period, standing in found.items()}
                 refusal = next((s.refusal(parts[p], p) for p, s in found.items() if not s.admits(parts[p])), None)
                 if refusal is None:
-                    draft = Draft(EntryKind.HOLD, account, largest(parts.values()), question, terms=parts_text(parts))
+                    terms = parts_text(parts, approved_by)
+                    draft = Draft(EntryKind.HOLD, account, largest(parts.values()), question, terms=terms)
                     entry = journal.append(end, draft)
                     for period, s in found.items():
                         ceiling = parts[period]
@@ -208,7 +219,9 @@ class Ledger:
                 self.abandon(Reservation.of(entry))
             raise
         with self._writing() as (journal, end):
-            draft = Draft(EntryKind.REFUSED, account, largest(parts.values()), question, terms=parts_text(parts))
+            draft = Draft(
+                EntryKind.REFUSED, account, largest(parts.values()), question, terms=parts_text(parts, approved_by)
+            )
             journal.append(end, draft)
         assert refusal is not None
         raise refusal
@@ -424,8 +437,8 @@ class Ledger:
         Args:
             head: A digest that was noted earlier, which must still be in the ledger.
         """
-        with self._reading():
-            return audit(self._opened(), head)
+        problems: list[str] = door("audit.verification", "verify")(self, head)
+        return problems
 
     def plot(
         self, *, analyst: str | None = None, data: str | None = None, ax: Axes | Iterable[Axes] | None = None
@@ -437,9 +450,8 @@ class Ledger:
             data: Only this data set.
             ax: Matplotlib axes to draw on too.
         """
-        from dpselect.ledger.spending import spending
-
-        return spending(self.entries(), analyst=analyst, data=data).on(ax)
+        picture: Picture = door("audit.spending", "plot")(self, analyst=analyst, data=data, ax=ax)
+        return picture
 
     # ---- lifetime -----------------------------------------------------------------------------------------
 
@@ -505,6 +517,12 @@ class Ledger:
         with self._lock:
             self._opened()
             yield self._journal
+
+    @contextmanager
+    def locked_store(self) -> Iterator[Store]:
+        """Hold the ledger's lock, and yield what it is stored in, for whoever reads all of it."""
+        with self._reading():
+            yield self._opened()
 
     @contextmanager
     def _moment(self) -> Iterator[Journal]:

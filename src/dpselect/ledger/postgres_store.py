@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpselect._ground.processes import leave_to_parent
-from dpselect.errors import LedgerError
+from dpselect.errors import LedgerError, install_hint
 from dpselect.ledger.port import PATIENCE, WRITES, Cell, Row, StoreDialect, cut_short
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def open_postgres(url: str) -> PostgresStore:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
     except ImportError:
-        raise LedgerError("a ledger in PostgreSQL needs psycopg", "pip install 'dpselect[postgres]'") from None
+        raise LedgerError("a ledger in PostgreSQL needs psycopg", install_hint("postgres")) from None
     try:
         said = conninfo_to_dict(url)
     except psycopg.Error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -18,6 +19,7 @@ from dpselect.release.release import Release
 from dpselect.release.statement import PAID_AGAIN
 
 STATED = "stated"  # in the place of a verb, where another library did something at a price that somebody stated
+FILES = 2  # names of files in the description of a question
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def _domain(domain: Domain) -> Json:
 
 
 def summary(text: str) -> str:
-    """A question for a person: the verb, what matters most of what was asked, and of which columns.
+    """Describe a question for a person: what was asked of which columns, at which price, of which source.
 
     What a caller of `Ledger.reserve` called a question in words of their own stays as it is, if it is short.
     """
@@ -94,16 +96,59 @@ def summary(text: str) -> str:
         asked, data, verb = dict(body["asked"]), dict(body["data"]), str(body["verb"])
     except (ValueError, TypeError, KeyError, RecursionError):
         return _cut(text)
-    names = ("k", "q", "epsilon", "delta")
-    verb = f"price stated by {asked.get('stated_by')}: {asked.get('note')}," if verb == STATED else verb
-    said = [f"{name}={_short(asked[name])}" for name in names if asked.get(name) is not None]
-    said += ["counts"] if asked.get("counts") is True else []
-    columns = ("by_weight", "by", "compared_with")
-    said += [f"{name}={_columns(asked[name])}" for name in columns if asked.get(name) is not None]
-    said += ["of a known domain"] if asked.get("domain") is not None else []
-    of = [f"{name}={_short(data[name])}" for name in ("user", "item", "text") if data.get(name) is not None]
-    of += [] if data.get("where") is None else [f"where={_cut(_condition(data['where']))}"]
-    return " ".join([verb, *said, *(["from", *of] if of else [])])
+    if verb == STATED:
+        what = f"price stated by {asked.get('stated_by')}: {asked.get('note')}"
+    else:
+        what = _what(verb, asked, data) + _of_which_rows(asked, data)
+    price = [f"{name} {_short(asked[name])}" for name in ("epsilon", "delta") if asked.get(name) is not None]
+    source = _source(data)
+    return f"{what}, at {' and '.join(price)}" + (f", from {source}" if source else "")
+
+
+def _what(verb: str, asked: Mapping[str, Json], data: Mapping[str, Json]) -> str:
+    """What is counted, chosen or measured."""
+    item = _columns(data.get("item") or data.get("text") or "item")
+    match verb:
+        case "top_k":
+            usual = "number of users" if asked.get("compared_with") is None else "users gained"
+            order = usual if asked.get("by_weight") is None else _columns(asked["by_weight"])
+            what = f"top {_short(asked.get('k'))} of {item} by {order}"
+        case "union":
+            what = f"all of {item} that enough users share"
+        case "choose":
+            what = f"the {item} with most users"
+        case "histogram":
+            what = f"number of users of each {item}"
+        case "users":
+            what = "number of users"
+        case "quantile":
+            q = asked.get("q")
+            what = f"quantile {', '.join(map(_short, q)) if isinstance(q, list) else _short(q)} of {item}"
+        case _:
+            what = _cut(verb)
+    return what + (", with counts" if asked.get("counts") is True else "")
+
+
+def _of_which_rows(asked: Mapping[str, Json], data: Mapping[str, Json]) -> str:
+    """Groups, periods that are compared, domain and filter."""
+    parts = [f"in every {_columns(asked['by'])}"] if asked.get("by") is not None else []
+    parts += [f"since {_columns(asked['compared_with'])}"] if asked.get("compared_with") is not None else []
+    parts += ["of a known domain"] if asked.get("domain") is not None else []
+    parts += [f"where {_cut(_condition(str(data['where'])))}"] if data.get("where") is not None else []
+    return "".join(f", {part}" for part in parts)
+
+
+def _source(data: Mapping[str, Json]) -> str:
+    """Where the rows lie: names of files without their folders, or the kind of source, and the table."""
+    source = data.get("source")
+    files = [str(one[0]) for one in source if isinstance(one, list) and one] if isinstance(source, list) else []
+    named = [os.path.basename(os.path.normpath(path)) for path in files[:FILES]]
+    more = f" and {len(files) - FILES:,} more" if len(files) > FILES else ""
+    where = ", ".join(map(_cut, named)) + more if files else _cut(str(source)) if isinstance(source, str) else ""
+    table, snapshot = data.get("table"), data.get("snapshot")
+    where += "" if table is None else f" table {_cut(str(table))}"
+    where += "" if data.get("user") is None else f" with users in {_columns(data['user'])}"
+    return (where + ("" if snapshot is None else f" as of {_cut(str(snapshot))}")).strip()
 
 
 def _condition(text: str) -> str:

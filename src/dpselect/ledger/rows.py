@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from dpselect.ledger.account import EVERYBODY, Account
 from dpselect.ledger.charge import Charge, decimal, undecimal
-from dpselect.ledger.entry import Entry, EntryKind, digest_of, hash_of, parts_from
+from dpselect.ledger.entry import Entry, EntryKind, by_from, digest_of, hash_of, parts_from
 from dpselect.ledger.port import Cell, Row
 from dpselect.ledger.standing import DataAccount, Used, data_from, data_text, total_of
 
@@ -52,7 +52,9 @@ def entry_from(row: Row) -> Entry:
     try:
         if entry.kind is EntryKind.DATA:
             data_of(entry)
-        elif entry.terms is not None and not parts_from(entry.terms):
+        elif entry.terms is not None and by_from(entry.terms) is None and entry.kind is EntryKind.GRANT:
+            raise ValueError("nobody granted it")
+        elif entry.terms is not None and entry.kind is not EntryKind.GRANT and not parts_from(entry.terms):
             raise ValueError("no parts")
         if entry.account.analyst == EVERYBODY and entry.kind is not EntryKind.DATA:
             raise ValueError("nobody")

@@ -82,7 +82,7 @@ SET_DATA = _put("data", DATA, "dataset")
 SET_QUOTA = _put("quota", QUOTA, "dataset, analyst")
 NEW_USED = f"INSERT INTO used ({USED}) VALUES ({_places(USED)}) ON CONFLICT (dataset, period, analyst) DO NOTHING"
 SET_TWO_USED = _put("used", USED, "dataset, period, analyst", rows=2)
-FORM = 4
+FORM = 5
 _WHOLE = {
     StoreDialect.SQLITE: "INTEGER",
     StoreDialect.POSTGRES: "BIGINT",

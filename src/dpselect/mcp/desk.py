@@ -59,9 +59,18 @@ def words_of(error: DpselectError) -> str:
     """An error for an agent: `fix:` where it may correct what it sent, and `refused:` where that would be no use."""
     if isinstance(error, GatewayError) and error.kind == "connection":
         return "refused: the data cannot be reached now; wait a minute. The same question is never paid twice."
-    said = str(error).replace("GET /v1/data has", "the tool data has")
+    said = _in_json_words(error).replace("GET /v1/data has", "the tool data has")
     right = "owner" in getattr(error, "must", "") and "double quotes" not in said
     return f"{'fix' if isinstance(error, ParameterError) and not right else 'refused'}: {said}"
+
+
+def _in_json_words(error: DpselectError) -> str:
+    """The text of an error whose booleans and nothing are those of JSON."""
+    if not isinstance(error, ParameterError):
+        return str(error)
+    came = {"True": "true", "False": "false", "None": "null"}.get(error.came, error.came)
+    said = str(error).replace(f", got {error.came}", f", got {came}", 1)
+    return said.replace("True or False", "true or false")
 
 
 def refuse_unknown(tool: str, given: Body, known: Body) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from typing import Any
 
+from dpselect._ground import json_text
 from dpselect._ground.parameters import one_of, whole
 from dpselect.checking.planned import UNFIT
 from dpselect.errors import DpselectError, ParameterError, came
@@ -127,21 +128,26 @@ class AgentTools:
                 return {**job, "again": job["state"] == "answered"}  # it was, before it was asked now
             refuse_unknown(name, arguments, FREE[name][1])
             made: Callable[..., Any] = getattr(self, f"_{name}")
-            return _told(made(**arguments))
+            takes = FREE[name][1]
+            given = {key: schemas.as_integer(one, schemas.types_of(takes[key])) for key, one in arguments.items()}
+            return _told(made(**given))
         except TypeError:
             return failure(f"fix: {name} must be given {next(iter(FREE[name][1]))}")
         except DpselectError as error:
-            return failure(_safe(words_of(error), 1000))
+            return _failure_of(error)
 
     def ended(self, job: Body) -> dict[str, Json]:
         """The result of a question, once it has ended."""
         try:
             return self._result(self._desk.ended(job))
         except DpselectError as error:
-            return failure(_safe(words_of(error), 1000))
+            return _failure_of(error)
 
     def _body(self, verb: str, arguments: Mapping[str, Any]) -> dict[str, Json]:
-        refuse_unknown(verb, arguments, self._takes(verb))
+        takes = self._takes(verb)
+        refuse_unknown(verb, arguments, takes)
+        for name, value in arguments.items():
+            _refuse_json_in_text(name, value, schemas.types_of(takes[name]))
         return {"share": SHARE, **arguments, "verb": verb}
 
     def _result(self, job: Body) -> dict[str, Json]:
@@ -206,6 +212,18 @@ class AgentTools:
         }
 
 
+def _refuse_json_in_text(name: str, value: object, types: Sequence[str]) -> None:
+    """Refuse a list or an object that came as a text, which would be taken for the name of a column."""
+    for opening, kind, what in (("[", "array", "a list"), ("{", "object", "an object")):
+        if isinstance(value, str) and value.lstrip().startswith(opening) and kind in types:
+            try:
+                json_text.read(value)
+            except ValueError:
+                continue
+            hint = f"send the {what.split()[1]} itself, without quotes around it"
+            raise ParameterError(name, f"be {what} rather than a text with one", came(value), hint)
+
+
 def _near(body: Mapping[str, Json], question: Any) -> bool:
     """Does an answer to this question say something of the body's? What that leaves out is the first there is."""
 
@@ -266,6 +284,11 @@ def _percent(part: Any) -> str:
     return f"{formatting.few(100 * float(part), 4)} %"
 
 
+def _failure_of(error: DpselectError) -> dict[str, Json]:
+    """A result that says what is wrong, with a hint on a line of its own."""
+    return failure("\nhint: ".join(_safe(line, 1000) for line in words_of(error).split("\nhint: ")))
+
+
 def _told(found: Json) -> dict[str, Json]:
     """A result: one text of JSON, whose strings end where they end."""
     said = json.dumps(_clean(found), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -308,12 +331,7 @@ def _tool(name: str, said: str, has: Mapping[str, Schema], told: set[str], *, fr
 def _schema(one: Field[Any]) -> Schema:
     """The types that a parameter may have in JSON; the question itself checks the rest."""
     kind = one.metadata["kind"]
-    types = _types(getattr(schemas, kind.shape))
+    types = schemas.types_of(getattr(schemas, kind.shape))
     found: Schema = {"type": types[0] if len(types) == 1 else types, "description": plain(one.metadata["help"])}
     found |= {"enum": [*kind.words]} if isinstance(kind, OneOf) else {}
     return found if one.default in (None, MISSING, False) else {**found, "default": one.default}
-
-
-def _types(schema: Schema) -> list[str]:
-    each = [one.get("type", "string") for one in schema.get("anyOf", [schema])]
-    return [*dict.fromkeys(name for one in each for name in ([one] if isinstance(one, str) else one))]

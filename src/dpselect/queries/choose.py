@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -25,18 +25,20 @@ from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.candidates import Input, candidates
 from dpselect.mechanisms.choose.port import Choice
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.answer import likeness
-from dpselect.queries.facts import cut_by, sampled
-from dpselect.queries.plan import Ready
+from dpselect.queries.facts import cut_by
+from dpselect.queries.plan import BoundDraw
 from dpselect.queries.values import OfValues, paid
 from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Choose, Scores
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.release import Item, Release, Statement
+from dpselect.release.answers.choice_sentences import describe_scores
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.written_release import write_release
+from dpselect.release.release import Release
 from dpselect.release.scale import USERS, Scale
-from dpselect.release.statement import FROM_ZERO
+from dpselect.release.statement import FROM_ZERO, Statement
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
 
 
 EXPONENTIAL = "exponential"
-COUNTS = " If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -118,10 +119,12 @@ class ChoosePlan(OfValues):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where only reading tells how many candidates are."""
-        candidates = None if self.domain is None else most_items(self.domain)
-        if candidates is None:
-            return accuracy.NOTHING
-        return self.near(candidates) if self.table is None else self.table.near(self.near(candidates))
+        return self._near(None if self.domain is None else most_items(self.domain))
+
+    @property
+    def needs_candidates(self) -> bool:
+        """Always: the more there are, the further the best may be missed."""
+        return True
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -134,71 +137,71 @@ class ChoosePlan(OfValues):
                 of |= {"delta": self.delta, **AskedGroups.of(self.question.by).said}
         return {"epsilon": self.epsilon, "method": self.method, "neighbors": str(self.price.neighbors), **of}
 
-    def ready(self, engine: Engine) -> Ready:
-        """By how many users have each item of the domain, which the column of items must be able to hold."""
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind to the users of each item of the domain, which the column of items must be able to hold."""
         domain = self.known_domain()
         if self.table is not None:
-            return self._ready_by(engine, self.table, cast(Known, domain))
+            return self._bind_draw_by_group(engine, self.table, cast(Known, domain))
         engine.check(domain)
-        return lambda draws, progress: self.select(engine.grouped(domain, progress=progress), draws)
+        return lambda draws, progress: self.draw(engine.grouped(domain, progress=progress), draws)
 
-    def _ready_by(self, engine: Engine, table: InGroups, domain: Known) -> Ready:
-        """By how many users of each group have each item of the domain."""
+    def _bind_draw_by_group(self, engine: Engine, table: InGroups, domain: Known) -> BoundDraw:
+        """Bind to the users of each group that have each item of the domain."""
         engine.check(domain, most=MOST_COUNTED)
-        which = table.which(engine)
+        find_groups = table.bind_groups(engine)
 
-        def answer(draws: Draws, progress: Progress | None) -> Release:
-            groups, names = which(draws, progress), engine.item_names(domain)
+        def draw(draws: Draws, progress: Progress | None) -> Outcome:
+            groups, names = find_groups(draws, progress), engine.item_names(domain)
             if groups is None:
-                return self.select_by(None, names, draws)
-            return self.select_by(engine.counts_by(domain, table.most, groups, progress=progress), names, draws)
+                return self.draw_by_group(None, names, draws)
+            return self.draw_by_group(engine.counts_by(domain, table.most, groups, progress=progress), names, draws)
 
-        return answer
+        return draw
 
-    def select_by(self, found: GroupedCounts | None, names: Sequence[object], draws: Draws) -> Release:
-        """The answers for the counts of every group over a domain of these items; None where there are no groups."""
-        assert self.table is not None
+    def draw_by_group(self, counts: GroupedCounts | None, names: Sequence[object], draws: Draws) -> Outcome:
+        """Draw for the counts of every group over a domain of these items; None where there are no groups."""
         groups: Sequence[object] = ()
         chosen: list[object] = []
-        if found is not None:
-            groups = found.groups(np.arange(len(found.sizes)))
-            chosen = chosen_by_group(self.mechanism, found, names, draws)
-        return self.table.released(
-            groups,
-            [(label,) for label in chosen],
-            statement=self.statement(),
-            accuracy=self.near(len(names)),
+        if counts is not None:
+            groups = counts.groups(np.arange(len(counts.sizes)))
+            chosen = chosen_by_group(self.mechanism, counts, names, draws)
+        outcome = Outcome.by_group(groups, [(label,) for label in chosen], secure=draws.secure)
+        return replace(outcome, candidates=len(names))
+
+    def draw(self, values: Input, draws: Draws) -> Outcome:
+        """Draw one of the candidates by their scores."""
+        chosen = self.mechanism(values, draws=draws)
+        label = next(iter(chosen))
+        label = int(label) if isinstance(label, np.integer) else label
+        candidates = sum(values.sizes) if isinstance(values, CountGroups) else len(values)  # type: ignore[arg-type]
+        return Outcome(
+            items=(DrawnItem(label),),
             secure=draws.secure,
+            candidates=int(candidates),
+            is_place=isinstance(chosen, np.ndarray),
         )
 
-    def select(self, values: Input, draws: Draws) -> Release:
-        """The answer for scores."""
-        found = self.mechanism(values, draws=draws)
-        label, place = next(iter(found)), isinstance(found, np.ndarray)
-        label = int(label) if isinstance(label, np.integer) else label
-        among = sum(values.sizes) if isinstance(values, CountGroups) else len(values)  # type: ignore[arg-type]
-        items, good = (Item(label, 1, None),), self.near(int(among))
-        return Release(items=items, privacy=self.statement(place=place), secure=draws.secure, accuracy=good)
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release; only scores of the caller's have places."""
+        statement = self.statement(is_place=self.of_scores and outcome.is_place)
+        return write_release(outcome, statement, self._near(outcome.candidates), columns=self.by)
 
-    def like(self, release: Release) -> Release:
-        """An answer with what is planned of it; where scores, or a column, say how many candidates, it does not."""
-        domain = self.domain
-        known = domain is not None and most_items(domain) is not None
-        place = self.of_scores and release.privacy.parameters.get(FROM_ZERO) == 0
-        return likeness(release, self.statement(place=place), self.accuracy if known else release.accuracy)
-
-    def statement(self, *, place: bool = False) -> Statement:
-        """What is promised, in numbers and in sentences; `place`: the item is a place in an array of scores."""
+    def statement(self, *, is_place: bool = False) -> Statement:
+        """State the promise; `is_place`: the item is a place in an array of scores."""
         name = type(self.mechanism).__name__
         if self.table is not None:
-            used = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
-            return self.table.statement("ChoiceByGroup", used, (self.sentence,), self.scale)
-        used = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if place else {})}
-        return Statement.of(self.price, name, used, (self.sentence, *self.scale.sentences))
+            parameters = {"k": 1, "choice": name, "epsilon_per_pick": self.mechanism.epsilon}
+            return self.table.statement("ChoiceByGroup", parameters, (self.sentence,), self.scale)
+        parameters = {"k": 1, **self.scale.parameters, **({FROM_ZERO: 0} if is_place else {})}
+        return Statement.of(self.price, name, parameters, (self.sentence, *self.scale.sentences))
 
-    def near(self, candidates: int) -> Accuracy:
-        """How good the one is that is chosen of so many."""
-        return accuracy.best_of(self.mechanism.gap(BETA, candidates), None if self.of_scores else self.scale)
+    def _near(self, candidates: int | None) -> Accuracy:
+        """Return how good the one is that is chosen of so many, in every group where there are any."""
+        if candidates is None:
+            return accuracy.NOTHING
+        gap = self.mechanism.gap(BETA, candidates)
+        of_one = accuracy.best_of(gap, None if self.of_scores else self.scale)
+        return of_one if self.table is None else self.table.accuracy(of_one)
 
     @property
     def scale(self) -> Scale:
@@ -212,13 +215,13 @@ class ChoosePlan(OfValues):
     @property
     def sentence(self) -> str:
         """What was assumed of the scores."""
-        alike = self.mechanism.monotonic
-        scores = "Scores are the caller's" if self.of_scores else "Scores are counts of distinct users"
-        how = "all scores the same way (monotonic)" if alike else "scores in either direction (factor 2)"
-        moved = float(Fraction(self.mechanism.sensitivity))
-        said = f"{scores}; one user moves each by at most {moved:g}, and {how}.{sampled(self.most)}"
-        if self.of_scores and not alike and self.price.neighbors is Neighbors.ADD_REMOVE:
-            said += COUNTS
+        said = describe_scores(
+            of_users=not self.of_scores,
+            monotonic=self.mechanism.monotonic,
+            sensitivity=Fraction(self.mechanism.sensitivity),
+            max_items_per_user=self.most,
+            neighbors=self.price.neighbors,
+        )
         return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
 
 

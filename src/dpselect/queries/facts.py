@@ -12,7 +12,6 @@ from dpselect._ground.parameters import Number
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import FLAG, LISTED, Kind, whole
 from dpselect.questions.value import Value, frozen, param, said
-from dpselect.release.accuracy import said_items
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
@@ -154,8 +153,3 @@ def cut_by(most: int | None, listed: Domain | None) -> int | None:
     """A bound on what of a user counts; None where there is none, or where no more are listed."""
     known = None if listed is None else most_items(listed)
     return most if most is None or known is None or most < known else None
-
-
-def sampled(most: int | None) -> str:
-    """What of a user counts where the data are bounded: a sentence to put behind another."""
-    return "" if most is None else f" Every user counts for at most {said_items(most)}, chosen at random."

@@ -1,4 +1,4 @@
-"""The same question in every group: which groups, the price of those that one user counts in, and how it is told.
+"""The same question in every group: which groups, and the price of those that one user counts in.
 
 Where nobody lists the groups, a set union over the groups of every user finds, for part of the price, those that enough
 users share, and what was found is the list.
@@ -6,7 +6,7 @@ users share, and what was found is the list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -23,17 +23,21 @@ from dpselect.queries.union.accuracy import users_for
 from dpselect.questions.parts import AskedGroups
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
-from dpselect.release.accuracy import NOTHING, TIMES, Accuracy, said_users
-from dpselect.release.groups import Group, Groups
-from dpselect.release.release import Ended, Item, Kind, Release, Statement
+from dpselect.release.accuracy import TIMES, Accuracy
+from dpselect.release.answers.group_sentences import (
+    GROUPS_LISTED,
+    describe_finding,
+    describe_found_groups,
+    in_each_group,
+)
 from dpselect.release.scale import Scale
+from dpselect.release.statement import Statement
 
 ByGroup = TypeVar("ByGroup", QuantileByGroup, ChoiceByGroup)
-Which = Callable[[Draws, Progress | None], Any]
-"""The groups that are asked for, found now where nobody lists them; None where none were found."""
-LISTED = "The groups are listed, and each is answered, even without users; with few users an answer is mostly noise."
+FindGroups = Callable[[Draws, Progress | None], Any]
+"""Returns the groups that are asked for, found now where nobody lists them; None where none were found."""
 SHARE = Fraction(1, 6)  # of epsilon; measured: docs/results.md
-SAID = ("threshold", "cutoff", "rounds", "order")  # what a statement says of a set union
+UNION_PARAMETERS = ("threshold", "cutoff", "rounds", "order")  # those of a set union that a statement has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,37 +64,22 @@ class GroupFinder:
         (union,) = plan.mechanisms(most)
         return cls(epsilon=epsilon, delta=delta, most=most, method=chosen_method(plan, most), union=union)
 
-    def found(self, engine: Engine, draws: Draws, progress: Progress | None) -> Any:
-        """The groups that were found, as the engine keeps them; None where there are none."""
+    def find(self, engine: Engine, draws: Draws, progress: Progress | None) -> Any:
+        """Find groups; return them as the engine keeps them, or None where there are none."""
         codes = self.union(engine.group_sets(progress=progress), draws=draws, progress=progress)
         return engine.keep_groups(codes) if len(codes) else None
 
     @property
     def parameters(self) -> Mapping[str, object]:
-        """What a statement says of it, for whoever checks it."""
-        own = {f"{name}_of_groups": value for name in SAID if (value := getattr(self.union, name, None))}
+        """The parameters of a statement, by which a check plans the union again."""
+        own = {f"{name}_of_groups": value for name in UNION_PARAMETERS if (value := getattr(self.union, name, None))}
         found = {"groups_found_by": type(self.union).__name__}
         return found | {"epsilon_of_groups": self.epsilon, "delta_of_groups": self.delta} | own
 
     @property
-    def sentence(self) -> str:
-        """How groups were found."""
-        part = f"for {SHARE} of epsilon, by a set union ({self.method})"
-        groups = "one group" if self.most == 1 else f"at most {self.most:,} groups"
-        return (
-            f"The groups were found first, {part} in which each user takes part with {groups}, chosen at random. A "
-            "group with only one user appears with probability at most delta."
-        )
-
-    @property
     def accuracy(self) -> Accuracy:
         """From how many users on a group is found."""
-        sure, half = (users_for(self.union, chance, 1) for chance in (TIMES / 100, 0.5))
-        if sure is None or half is None:
-            return NOTHING
-        said = f"A group is found if {said_users(sure)} or more are in it and in no other"
-        said += f" (with {half:,} its chance is about one half). A missing one may still exist, and need not be rare."
-        return Accuracy((said,), {"group_found_with_users": sure, "group_half_found_with_users": half})
+        return describe_found_groups(*(users_for(self.union, chance, 1) for chance in (TIMES / 100, 0.5)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,56 +93,30 @@ class InGroups:
     finder: GroupFinder | None
     privacy: Privacy
 
-    def which(self, engine: Engine) -> Which:
-        """How to come by the groups; listed ones that do not fit are refused now."""
+    def bind_groups(self, engine: Engine) -> FindGroups:
+        """Return what gets the groups; listed ones that do not fit are refused now."""
         finder, listed = self.finder, self.listed
         if finder is not None:
-            return lambda draws, progress: finder.found(engine, draws, progress)
+            return lambda draws, progress: finder.find(engine, draws, progress)
         assert listed is not None
         engine.check_groups(listed)
         return lambda _draws, _progress: listed
 
-    def released(
-        self,
-        names: Sequence[object],
-        answers: Sequence[Sequence[object]],
-        *,
-        statement: Statement,
-        accuracy: Accuracy,
-        secure: bool,
-        kind: Kind = Kind.RANKING,
-    ) -> Release:
-        """The answers of all groups, in the order of groups."""
-        groups = [name if isinstance(name, tuple) else (name,) for name in names]
-        items = tuple(
-            Item(value, rank, None, group=group)
-            for group, answer in zip(groups, answers, strict=True)
-            for rank, value in enumerate(answer, 1)
-        )
-        return Release(
-            items=items,
-            kind=kind,
-            privacy=statement,
-            secure=secure,
-            accuracy=self.near(accuracy),
-            groups=Groups(self.by, tuple(Group(group, Ended.FULL) for group in groups)),
-        )
-
-    def near(self, each: Accuracy) -> Accuracy:
-        """From how many users on a group is found, and how good the answer of each is."""
-        good = replace(each, sentences=tuple(f"In a group: {said}" for said in each.sentences))
+    def accuracy(self, of_one: Accuracy) -> Accuracy:
+        """Return from how many users on a group is found, and how good the answer of each is."""
+        good = in_each_group(of_one)
         return good if self.finder is None else self.finder.accuracy + good
 
     def statement(
-        self, mechanism: str, used: Mapping[str, object], sentences: Sequence[str], scale: Scale
+        self, mechanism: str, parameters: Mapping[str, object], sentences: tuple[str, ...], scale: Scale
     ) -> Statement:
-        """What is promised, in numbers and in sentences: first of groups, then what is said of one."""
-        found = {"groups_listed": True} if self.finder is None else self.finder.parameters
-        how = LISTED if self.finder is None else self.finder.sentence
+        """State the promise: first of groups, then what is said of one."""
+        finder = self.finder
+        found = {"groups_listed": True} if finder is None else finder.parameters
+        how = GROUPS_LISTED if finder is None else describe_finding(SHARE, finder.method, finder.most)
+        used = {**parameters, "max_groups_per_user": self.most, **found}
         said = (how, *scale.sentences, *sentences)
-        return Statement.of(
-            self.privacy, mechanism, {**used, "max_groups_per_user": self.most, **found} | scale.parameters, said
-        )
+        return Statement.of(self.privacy, mechanism, used | scale.parameters, said)
 
 
 def in_groups(

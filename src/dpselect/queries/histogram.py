@@ -16,14 +16,17 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.answer import likeness
-from dpselect.queries.facts import cut_by, sampled
-from dpselect.queries.plan import Plan, Ready
+from dpselect.queries.facts import cut_by
+from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.questions.questions import Histogram
-from dpselect.release import accuracy, formatting
+from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.release.answers.count_sentences import describe_gaussian, describe_histogram, describe_laplace
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.written_release import write_release
+from dpselect.release.release import Release
 from dpselect.release.scale import Scale
+from dpselect.release.statement import Kind, Statement
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -111,38 +114,32 @@ class HistogramPlan(Plan):
         """What an answer cost it."""
         return self.price_at(order)
 
-    def ready(self, engine: Engine) -> Ready:
-        """By how many users have each item of the domain, which the column of items must be able to hold."""
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind to the users of each item of the domain, which the column of items must be able to hold."""
         domain = self.known
         engine.check(domain, most=MOST_COUNTED)
-        return lambda draws, progress: self.select(engine.counts_of(domain, progress=progress), draws)
+        return lambda draws, progress: self.draw(engine.counts_of(domain, progress=progress), draws)
+
+    def draw(self, counts: CountGroups, draws: Draws) -> Outcome:
+        """Draw the noisy counts of all items, each a group of its own."""
+        noisy = self.mechanism(counts.counts, draws=draws)
+        items = tuple(DrawnItem(counts.label(place, 0), count) for place, count in enumerate(noisy))
+        return Outcome(items=items, secure=draws.secure)
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release; its items are all those of the domain."""
+        items = max(1, len(outcome.items))
+        width = self.mechanism.width(BETA, items)
+        return write_release(
+            outcome, self._statement(items), self._near(items), kind=Kind.SET, counted=True, width=width
+        )
 
     def select(self, counts: CountGroups, draws: Draws) -> Release:
-        """The answer for the counts of all items, each a group of its own."""
-        noisy, items = self.mechanism(counts.counts, draws=draws), len(counts.sizes)
-        width = self.mechanism.width(BETA, items)
-        rows = tuple(
-            Item(counts.label(place, 0), None, count, *accuracy.interval(count, width))
-            for place, count in enumerate(noisy)
-        )
-        return Release(
-            items=rows,
-            kind=Kind.SET,
-            counted=True,
-            privacy=self._statement(items),
-            secure=draws.secure,
-            accuracy=self._near(items),
-        )
-
-    def like(self, release: Release) -> Release:
-        """An answer with what is planned of it: it has all items of the domain."""
-        items = max(1, len(release))
-        width = self.mechanism.width(BETA, items)
-        said, near = self._statement(items), self._near(items)
-        return likeness(release, said, near, kind=Kind.SET, counted=True, width=width)
+        """Return the release for the counts of all items."""
+        return self.answer(self.draw(counts, draws))
 
     def _near(self, items: int) -> Accuracy:
-        """How near the counts of so many items are."""
+        """Return how near the counts of so many items are."""
         return accuracy.counts_of_all(self.mechanism.width(BETA, items), self.mechanism.width(BETA), self.scale)
 
     @property
@@ -151,23 +148,15 @@ class HistogramPlan(Plan):
         return Scale(items=cut_by(self.most, self.known), period=self.period)
 
     def _statement(self, items: int) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        m = self.mechanism
-        used: dict[str, object] = {"items": items, "max_items_per_user": m.max_items_per_user}
-        if isinstance(m, HistogramGaussian):
-            used["variance"] = m.variance
-            deviation = formatting.few(float(m.variance) ** 0.5, 3)
-            shape = f"Gaussian noise of standard deviation {deviation} users, which is nearer here"
+        """State the promise for so many items."""
+        mechanism = self.mechanism
+        parameters: dict[str, object] = {"items": items, "max_items_per_user": mechanism.max_items_per_user}
+        if isinstance(mechanism, HistogramGaussian):
+            parameters["variance"] = mechanism.variance
+            noise = describe_gaussian(mechanism.variance)
         else:
-            used["epsilon_per_count"] = Fraction(m.epsilon) / m.max_items_per_user
-            scale = float(m.max_items_per_user / Fraction(m.epsilon))
-            shape = f"Laplace noise of scale {formatting.few(scale, 4)} users"
-        sentences = (
-            f"The domain is given, and the numbers of users of all its items are released together.{self._sampled()}",
-            f"Each count carries discrete {shape}; it may be negative.",
-            *self.scale.sentences,
-        )
-        return Statement.of(m.privacy, type(m).__name__, used | self.scale.parameters, sentences)
-
-    def _sampled(self) -> str:
-        return sampled(self.most)
+            rate = Fraction(mechanism.epsilon) / mechanism.max_items_per_user
+            parameters["epsilon_per_count"] = rate
+            noise = describe_laplace(rate)
+        sentences = (*describe_histogram(noise, self.most), *self.scale.sentences)
+        return Statement.of(self.price, self.method, parameters | self.scale.parameters, sentences)

@@ -17,6 +17,7 @@ from dpselect._ground.domain import MOST_COUNTED, MOST_ITEMS, Column, Listed, Si
 from dpselect.errors import ParameterError
 from dpselect.queries.facts import Facts
 from dpselect.queries.plan import PLANS, Plan, kind, part_of
+from dpselect.questions.kinds import items_read, items_written
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Scores
 from dpselect.release import formatting
@@ -101,7 +102,7 @@ def _counted(value: object) -> Json:
     if isinstance(value, Column):
         return {"column": value.column}
     if isinstance(value, Span):
-        return {"start": value.start, "stop": value.stop}
+        return items_written(value)
     if isinstance(value, Listed):
         alone = {type(item) for item in value.items if item is not None} in ALONE
         return most_items(value) if alone else f"{AT_MOST}{most_items(value)}"
@@ -118,7 +119,7 @@ def _any(name: str, value: Json) -> object:
             raise ParameterError(name, "be a number, a text or a list", "an object")
         return Fraction(str(value)) if exact else value
     if isinstance(value, dict):
-        return Column("", str(value["column"])) if set(value) == {"column"} else Span(value["start"], value["stop"])  # type: ignore[arg-type]
+        return Column("", str(value["column"])) if set(value) == {"column"} else items_read(name, value)
     if isinstance(value, str) and value.startswith(AT_MOST) and value.removeprefix(AT_MOST).isdecimal():
         value = int(value.removeprefix(AT_MOST)[:40])
     if name == "domain":

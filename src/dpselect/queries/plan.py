@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Domain
+from dpselect._ground.domain import Domain, most_items
 from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ApproxDP, Privacy, Steps
@@ -30,17 +30,21 @@ from dpselect.questions.payment import ACCURACIES, Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
 from dpselect.release.accuracy import TIMES, Accuracy
+from dpselect.release.scale import Scale
 
 if TYPE_CHECKING:
     from dpselect.accounting.limits import Sharing
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
-    from dpselect.queries.price import AskedAccuracy
+    from dpselect.release.answers.outcome import Outcome
+    from dpselect.release.answers.target_accuracy import TargetAccuracy
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
 
-Ready = Callable[[Draws, Progress | None], "Release"]
+BoundPlan = Callable[[Draws, Progress | None], "Release"]
 """Answers a question. Whoever calls it has seen to the price."""
+BoundDraw = Callable[[Draws, Progress | None], "Outcome"]
+"""Draws the outcome of a question. Whoever calls it has seen to the price."""
 GOOD = f"how good an answer is (each line with {TIMES} % confidence):"
 PLANS = {
     "top_k": "top.plan:TopKPlan",
@@ -69,7 +73,7 @@ class Plan(ABC):
     payment: Payment = Payment()  # noqa: RUF009 - a frozen value
     facts: Facts = Facts()  # noqa: RUF009
 
-    asked: AskedAccuracy | None = field(
+    asked: TargetAccuracy | None = field(
         init=False, repr=False, compare=False, default=None
     )  # the accuracy it was priced by
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
@@ -143,15 +147,29 @@ class Plan(ABC):
         return self.price.epsilon
 
     @abstractmethod
-    def ready(self, engine: Engine) -> Ready:
-        """How the engine answers it. What the schema of the data does not fit is refused now; no row is read yet."""
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Return what draws the outcome from the engine. What the schema does not fit is refused now, without a row."""
 
     @abstractmethod
-    def like(self, release: Release) -> Release:
-        """The answer with what is planned of one like it: its statement, how good it is, and its kind.
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release of an outcome: the same whether it was just drawn or read from a release."""
 
-        No data are needed. What depends on an outcome, such as a bound that was chosen, is read from the answer.
-        """
+    def bind(self, engine: Engine) -> BoundPlan:
+        """Return what answers the question from the engine. What the schema does not fit is refused now."""
+        draw = self.bind_draw(engine)
+        return lambda draws, progress: self.answer(draw(draws, progress))
+
+    def outcome_of(self, release: Release) -> Outcome:
+        """Read the outcome of a release. What this plan cannot have drawn is read as something that it can."""
+        from dpselect.release.answers.outcome import Outcome
+
+        candidates = None if self.domain is None else most_items(self.domain)
+        return Outcome.from_release(release, Scale(totals=self.totals), candidates=candidates)
+
+    @property
+    def needs_candidates(self) -> bool:
+        """Whether the accuracy depends on the number of items that can be chosen, which the data may decide."""
+        return False
 
     @property
     def given_epsilon(self) -> Fraction:
@@ -339,6 +357,11 @@ def part_of(what: Any, given: Mapping[str, Any], *, as_json: bool = False) -> An
     """What these flat names say of a question, a price or facts."""
     known = what.flat_fields()
     return what.from_flat({name: value for name, value in given.items() if name in known}, as_json=as_json)
+
+
+def plan_without_data(question: Question, payment: Payment, *, max_items_per_user: int | None) -> Plan:
+    """Plan a question of which no data are known but the bound on a user's items."""
+    return planned(question, payment, Facts(max_items_per_user=max_items_per_user))
 
 
 class Paying(Protocol):

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeVar
 
 from dpselect._ground.parameters import LARGEST_EPSILON, LEAST, percent
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
-from dpselect.release.accuracy import NOTHING, TIMES, Accuracy
-from dpselect.release.release import Release
 
 Asked = TypeVar("Asked")
 FIRST = 100  # numbers of three digits start here
@@ -142,32 +140,6 @@ class Search(Generic[Asked]):
 # ---- for an accuracy ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class AskedAccuracy:
-    """The accuracy that was asked for and the price that follows, before any data is touched."""
-
-    name: str
-    wanted: int
-    epsilon: Fraction
-    whereof: str  # such as "users of the 10th best"
-    more: str = ""  # what is not promised
-    accuracy: Accuracy = NOTHING  # what a release says beside what it always says
-
-    @property
-    def before(self) -> str:
-        """For whoever is about to pay."""
-        return f"{self.whereof} costs epsilon {formatting.price(self.epsilon)}{self.more}"
-
-    def told(self, release: Release) -> Release:
-        """The answer, which says what was asked for and what it cost."""
-        said = release.privacy
-        price = formatting.price(self.epsilon)
-        sentence = f"Asked for: {self.whereof}. Epsilon {price} is what that costs, for any data."
-        used = {**said.parameters, self.name: self.wanted}
-        privacy = replace(said, parameters=used, sentences=(*said.sentences, sentence))
-        return replace(release, privacy=privacy, accuracy=release.accuracy + self.accuracy)
-
-
 def price_for(name: str, wanted: int, miss: Miss, cheaper: str) -> Fraction:
     """The least epsilon of three digits, up to 100, at which so much can be asked.
 
@@ -213,16 +185,3 @@ def place(epsilon: Fraction) -> int:
     """The place of the first epsilon of three digits that is not below this one."""
     below = place_of(epsilon)
     return max(BOTTOM, below if number_at(below) == epsilon else below + 1)
-
-
-def best(k: int) -> str:
-    """How the k-th best is called."""
-    if k == 1:
-        return "the best"
-    last = 0 if k % 100 in (11, 12, 13) else k % 10
-    return f"the {k:,}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') } best"
-
-
-def times() -> str:
-    """How often what is said holds."""
-    return f"with {TIMES} % confidence"

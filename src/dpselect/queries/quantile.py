@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues
-from dpselect.aggregates.unbounded import DIGITS, Points, Unbounded
+from dpselect.aggregates.unbounded import DIGITS, Unbounded
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError
@@ -19,18 +19,21 @@ from dpselect.ledger.budget import Budget, Where
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
-from dpselect.queries.answer import likeness
 from dpselect.queries.facts import cut_by
-from dpselect.queries.plan import Ready
-from dpselect.queries.price import AskedAccuracy, price_for
+from dpselect.queries.plan import BoundDraw
+from dpselect.queries.price import price_for
 from dpselect.queries.values import OfValues, paid
 from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
-from dpselect.release import accuracy, formatting
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.release.answers import quantile_sentences
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.target_accuracy import describe_target_ranks
+from dpselect.release.answers.written_release import write_release
+from dpselect.release.release import Release
 from dpselect.release.scale import Scale
+from dpselect.release.statement import Kind, Statement
 
 if TYPE_CHECKING:
     from dpselect.queries.groups import InGroups
@@ -38,25 +41,6 @@ if TYPE_CHECKING:
 Bounds = tuple[Number, Number]
 MEDIAN = Fraction(1, 2)
 OneOrSeveral = OneQuantile | RecursiveQuantiles
-
-ONE_EACH = {
-    PerUser.RANDOM: "Of a user's distinct values, one counts, chosen at random.",
-    PerUser.MIN: "Of a user's values, the smallest counts.",
-    PerUser.MAX: "Of a user's values, the largest counts.",
-    PerUser.MEAN: "Of a user's values, the mean counts, after each value is rounded to the grid.",
-}
-COUNTED_VALUE = {
-    PerUser.RANDOM: "one of each user's distinct values, chosen at random",
-    PerUser.MIN: "the smallest of each user",
-    PerUser.MAX: "the largest of each user",
-    PerUser.MEAN: "the mean of each user",
-}
-BY_LEVELS = (
-    "They were found in {levels} levels: first the middle one, then those on either side of it, among the users there. "
-    "Users who share a value are split evenly."
-)
-EVEN_OF_NOTHING = "A number is returned even if no row matches."
-CALLERS = "Every value is the one value of one user."
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -127,11 +111,9 @@ class QuantilePlan(OfValues):
     def _near_enough(self, wanted: int) -> OneOrSeveral:
         """The mechanism whose price follows from what was asked of it: the cheaper one, where there are two."""
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
-        epsilon = price_for("within", wanted, lambda one: self._nearest(one).gap(BETA), cheaper)
-        mechanism = self._nearest(epsilon)
-        rank = "rank" if len(mechanism.shares) == 1 else "ranks"
-        whereof = f"within {accuracy.said_users(wanted)} of the {rank}"
-        set_fields(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))
+        price = price_for("within", wanted, lambda epsilon: self._nearest(epsilon).gap(BETA), cheaper)
+        mechanism = self._nearest(price)
+        set_fields(self, asked=describe_target_ranks(wanted, price, quantiles=len(mechanism.shares)))
         return mechanism
 
     @property
@@ -147,7 +129,7 @@ class QuantilePlan(OfValues):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are."""
-        return self.near if self.table is None else self.table.near(self.near)
+        return self.near if self.table is None else self.table.accuracy(self.near)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -164,58 +146,50 @@ class QuantilePlan(OfValues):
             **(AskedGroups.of(by).said if isinstance(by, By) else {}),
         }
 
-    def ready(self, engine: Engine) -> Ready:
-        """By how many users have their value where. Somebody must have said which value of a user that is."""
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind to the users at each point. Somebody must have said which value of a user that is."""
         per_user, grid = self.per_user, self.mechanism.grid
         assert per_user is not None  # of a data set
         engine.check_values()
         table = self.table
         if table is None:
-            return lambda draws, progress: self.select(engine.users_at(grid, per_user, progress=progress), draws)
-        which, most = table.which(engine), table.most
+            return lambda draws, progress: self.draw(engine.users_at(grid, per_user, progress=progress), draws)
+        find_groups, max_groups = table.bind_groups(engine), table.most
 
-        def answer(draws: Draws, progress: Progress | None) -> Release:
-            groups = which(draws, progress)
+        def draw(draws: Draws, progress: Progress | None) -> Outcome:
+            groups = find_groups(draws, progress)
             if groups is None:
-                return self.select_by(GroupedValues((), ()), draws)
-            return self.select_by(engine.users_at_by(grid, per_user, most, groups, progress=progress), draws)
+                return self.draw_by_group(GroupedValues((), ()), draws)
+            return self.draw_by_group(engine.users_at_by(grid, per_user, max_groups, groups, progress=progress), draws)
 
-        return answer
+        return draw
 
-    def select(self, values: object, draws: Draws) -> Release:
-        """The answer for one value of each user, or for their numbers at the points of the grid."""
-        found = self.mechanism(values, draws=draws)
-        items = tuple(Item(value, i + 1, None) for i, value in enumerate(found))
-        privacy, secure = self.statement(), draws.secure
-        release = Release(items=items, kind=Kind.VALUES, privacy=privacy, secure=secure, accuracy=self.near)
-        return release if self.asked is None else self.asked.told(release)
+    def draw(self, values: object, draws: Draws) -> Outcome:
+        """Draw for one value of each user, or for their numbers at the points of the grid."""
+        return Outcome(items=tuple(map(DrawnItem, self.mechanism(values, draws=draws))), secure=draws.secure)
 
-    def select_by(self, values: GroupedValues, draws: Draws) -> Release:
-        """The answers for the values of every group."""
-        assert self.table is not None
-        found = [self.mechanism(users, draws=draws) for users in values.users]
-        return self.table.released(
-            values.groups,
-            found,
-            statement=self.statement(),
-            accuracy=self.near,
-            secure=draws.secure,
-            kind=Kind.VALUES,
-        )
+    def draw_by_group(self, values: GroupedValues, draws: Draws) -> Outcome:
+        """Draw for the values of every group."""
+        answers = [self.mechanism(users, draws=draws) for users in values.users]
+        return Outcome.by_group(values.groups, answers, secure=draws.secure)
 
-    def like(self, release: Release) -> Release:
-        """An answer with what is planned of it."""
-        told = likeness(release, self.statement(), self.accuracy, kind=Kind.VALUES)
-        return told if self.asked is None else self.asked.told(told)
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release."""
+        release = write_release(outcome, self.statement(), self.accuracy, kind=Kind.VALUES, columns=self.by)
+        return release if self.asked is None else self.asked.added_to(release)
 
     @property
     def near(self) -> Accuracy:
-        """How far answers may be from their ranks."""
-        m = self.mechanism
-        shared = m.SHARED if isinstance(m, RecursiveQuantiles) else None
-        value = "those given" if self.per_user is None else COUNTED_VALUE[self.per_user]
-        where = "to six digits" if m.grid.bounds is None else "into the bounds, in steps"
-        return accuracy.ranks(m.gap(BETA), len(m.shares) > 1, f"{value}, moved {where}", self.scale, shared=shared)
+        """How far answers may be from their ranks, of one group or of all rows."""
+        mechanism = self.mechanism
+        return quantile_sentences.describe_ranks(
+            mechanism.gap(BETA),
+            quantiles=len(mechanism.shares),
+            per_user=self.question.per_user,
+            bounded=mechanism.grid.bounds is not None,
+            shared=mechanism.SHARED if isinstance(mechanism, RecursiveQuantiles) else None,
+            scale=self.scale,
+        )
 
     @property
     def scale(self) -> Scale:
@@ -223,46 +197,27 @@ class QuantilePlan(OfValues):
         groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
         return Scale(groups=groups, period=self.period)
 
-    @property
-    def sentence(self) -> str:
-        """Which value a user has."""
-        said = CALLERS if self.per_user is None else ONE_EACH[self.per_user]
-        return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
-
     def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        m = self.mechanism
-        ranks = ", ".join(formatting.short(q) for q in m.shares)
-        sentences: tuple[str, ...] = (
-            f"The quantile {ranks}." if len(m.shares) == 1 else f"The quantiles {ranks}, in this order.",
-            self.sentence,
-            points_said(m.grid),
+        """State the promise."""
+        mechanism, grid = self.mechanism, self.mechanism.grid
+        if isinstance(grid, Unbounded):
+            parameters: dict[str, object] = {"q": mechanism.shares, "digits": DIGITS}
+            where = quantile_sentences.describe_digits(DIGITS, grid.value(grid.points - 1), grid.step)
+        else:
+            parameters = {"q": mechanism.shares, "bounds": grid.bounds}
+            where = quantile_sentences.describe_grid(*grid.bounds, grid.step)
+        parameters |= {"step": grid.step, "epsilon_per_pick": mechanism.epsilon_per_pick}
+        several = levels(len(mechanism.shares)) if isinstance(mechanism, RecursiveQuantiles) else None
+        if several is not None:
+            parameters["levels"] = several
+        per_user, in_groups = self.question.per_user, self.table is not None
+        sentences = quantile_sentences.describe_quantiles(
+            mechanism.shares, per_user=per_user, grid=where, levels=several, in_groups=in_groups
         )
-        where = {"digits": DIGITS} if m.grid.bounds is None else {"bounds": m.grid.bounds}
-        used: dict[str, object] = {"q": m.shares, **where, "step": m.grid.step, "epsilon_per_pick": m.epsilon_per_pick}
-        if isinstance(m, RecursiveQuantiles):
-            used["levels"] = levels(len(m.shares))
-            sentences += (BY_LEVELS.format(levels=used["levels"]),)
         if self.table is not None:
-            return self.table.statement("QuantileByGroup", used, sentences, self.scale)
-        used |= self.scale.parameters
-        sentences += (*self.scale.sentences, EVEN_OF_NOTHING)
-        return Statement.of(m.privacy, type(m).__name__, used, sentences)
-
-
-def points_said(points: Points) -> str:
-    """Where every value moves to."""
-    step = formatting.of_column(points.step)
-    if isinstance(points, Unbounded):
-        return (
-            f"No bounds were given. Every value is rounded to the nearest number of {DIGITS} digits that is a multiple "
-            f"of {step}, at most {points.value(points.points - 1):g} from 0, and so is the answer."
-        )
-    low, high = formatting.of_column(points.low), formatting.of_column(points.high)
-    return (
-        f"Values below {low} count as {low} and values above {high} as {high}. Every value is rounded to a grid of "
-        f"step {step} that starts at {low}, and so is the answer."
-    )
+            return self.table.statement("QuantileByGroup", parameters, sentences, self.scale)
+        sentences += (*self.scale.sentences, quantile_sentences.EVEN_OF_NOTHING)
+        return Statement.of(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
 
 
 def quantile(

@@ -21,16 +21,20 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came, naming
 from dpselect.mechanisms.histogram import HistogramLaplace
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.answer import likeness
 from dpselect.queries.facts import Facts, Rows, cut_by
-from dpselect.queries.plan import Plan, Ready
-from dpselect.queries.price import AskedAccuracy, price_for
+from dpselect.queries.plan import BoundDraw, Plan
+from dpselect.queries.price import price_for
 from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.questions import Users
-from dpselect.release import accuracy, formatting
+from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.release import Item, Kind, Release, Statement
+from dpselect.release.answers.count_sentences import describe_users
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.target_accuracy import describe_target_users
+from dpselect.release.answers.written_release import write_release
+from dpselect.release.release import Release
 from dpselect.release.scale import Scale
+from dpselect.release.statement import Kind, Statement
 
 ALL = "users"  # the label of the number of all users
 EVERYBODY = Span(0, 1)  # the domain of one item
@@ -71,10 +75,9 @@ class UsersPlan(Plan):
         """The epsilon that follows from how near the number of all users must be."""
         if self.table is not None:
             raise ParameterError("within", "be left out if by is given", "both", "give epsilon")
-        epsilon = price_for("within", wanted, lambda one: self._noise(one).width(BETA), "")
-        whereof = f"within {accuracy.said_users(wanted)} of the number of all"
-        set_fields(self, asked=AskedAccuracy(name="within", wanted=wanted, epsilon=epsilon, whereof=whereof))
-        return epsilon
+        price = price_for("within", wanted, lambda epsilon: self._noise(epsilon).width(BETA), "")
+        set_fields(self, asked=describe_target_users(wanted, price))
+        return price
 
     @property
     def domain(self) -> Domain:
@@ -121,12 +124,12 @@ class UsersPlan(Plan):
             raise ParameterError("exclude", "be left out for users", came(rows.excluded), hint)
         return Facts()
 
-    def ready(self, engine: Engine) -> Ready:
-        """By how many users there are, or are in each group; listed groups that do not fit are refused now."""
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind to the number of all users, or of those of each group; groups that do not fit are refused now."""
         if self.groups is not None:
             with naming("groups"):
                 engine.check(self.groups, most=MOST_COUNTED)
-        return lambda draws, progress: self.select(self.counted(engine, progress), draws)
+        return lambda draws, progress: self.draw(self.counted(engine, progress), draws)
 
     def counted(self, engine: Engine, progress: Progress | None = None) -> CountGroups:
         """The numbers of users: of each group, or of the one item that every row has; without rows it is not there."""
@@ -138,29 +141,18 @@ class UsersPlan(Plan):
         """The numbers with noise. One below 0 becomes 0, by which nothing but the noisy number is looked at."""
         return [max(0, number) for number in self.mechanism(counts.counts, draws=draws)]
 
-    def select(self, counts: CountGroups, draws: Draws) -> Release:
-        """The answer for the numbers of users."""
-        numbers = len(counts.sizes)
-        width = self._width(numbers)
-        release = Release(
-            items=tuple(
-                Item(counts.label(place, 0), None, number, *accuracy.interval(number, width))
-                for place, number in enumerate(self.noisy(counts, draws))
-            ),
-            kind=Kind.SET,
-            counted=True,
-            privacy=self._statement(numbers),
-            secure=draws.secure,
-            accuracy=self._near(numbers),
-        )
-        return release if self.asked is None else self.asked.told(release)
+    def draw(self, counts: CountGroups, draws: Draws) -> Outcome:
+        """Draw the noisy numbers of users."""
+        noisy = enumerate(self.noisy(counts, draws))
+        items = tuple(DrawnItem(counts.label(place, 0), number) for place, number in noisy)
+        return Outcome(items=items, secure=draws.secure)
 
-    def like(self, release: Release) -> Release:
-        """An answer with what is planned of it: it has all groups."""
-        numbers = max(1, len(release))
-        said, near = self._statement(numbers), self._near(numbers)
-        told = likeness(release, said, near, kind=Kind.SET, counted=True, width=self._width(numbers))
-        return told if self.asked is None else self.asked.told(told)
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release; it has all groups."""
+        numbers = max(1, len(outcome.items))
+        statement, near, width = self._statement(numbers), self._near(numbers), self._width(numbers)
+        release = write_release(outcome, statement, near, kind=Kind.SET, counted=True, width=width)
+        return release if self.asked is None else self.asked.added_to(release)
 
     def _width(self, numbers: int) -> int:
         """How far any of so many noisy numbers may be off."""
@@ -178,18 +170,10 @@ class UsersPlan(Plan):
         return Scale(groups=cut_by(self.kept, self.groups), period=self.period)
 
     def _statement(self, numbers: int) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        m, of_groups = self.mechanism, self.table is not None
-        rate = Fraction(m.epsilon) / m.max_items_per_user
-        used: dict[str, object] = {"items": numbers, "max_items_per_user": m.max_items_per_user}
-        used |= {"epsilon_per_count": rate, "users_by": self.by}
-        noise = f"discrete Laplace noise of scale {formatting.short(1 / rate)} users; below 0 it is shown as 0"
-        sentences = (
-            "The groups are listed, and the numbers of users of all of them are released together."
-            if of_groups
-            else "The number of distinct users in all selected rows.",
-            f"{'Each' if of_groups else 'The'} number carries {noise}.",
-            "Any selected row makes its user count, even one without an item.",
-            *self.scale.sentences,
-        )
-        return Statement.of(m.privacy, type(m).__name__, used | self.scale.parameters, sentences)
+        """State the promise for so many numbers."""
+        max_groups = self.mechanism.max_items_per_user
+        rate = Fraction(self.mechanism.epsilon) / max_groups
+        parameters: dict[str, object] = {"items": numbers, "max_items_per_user": max_groups}
+        parameters |= {"epsilon_per_count": rate, "users_by": self.by, **self.scale.parameters}
+        sentences = (*describe_users(rate, in_groups=self.table is not None), *self.scale.sentences)
+        return Statement.of(self.price, self.method, parameters, sentences)

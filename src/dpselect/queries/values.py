@@ -17,6 +17,7 @@ from dpselect.queries.outline import asked_with, log_question, outline
 from dpselect.queries.plan import Plan, planned
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, Scores
+from dpselect.release.answers.outcome import Outcome
 from dpselect.release.release import Release
 
 NOTHING = Facts()  # of values that the caller holds
@@ -27,8 +28,12 @@ class OfValues(Plan):
     """A question that can be asked of values that the caller holds."""
 
     @abstractmethod
+    def draw(self, values: Any, draws: Draws) -> Outcome:
+        """Draw the outcome for values."""
+
     def select(self, values: Any, draws: Draws) -> Release:
-        """The answer for values."""
+        """Return the release for values."""
+        return self.answer(self.draw(values, draws))
 
 
 def paid(

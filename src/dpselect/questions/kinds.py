@@ -126,7 +126,7 @@ BOUNDS = Kind(_bounds, "PAIR", _numbers, python=lambda value: f"({_said(value[0]
 def items_written(value: Domain, name: str = "domain") -> Json:
     """A domain as JSON: items, an object of start and stop, or how many there are."""
     if isinstance(value, Span):
-        return {"start": value.start, "stop": value.stop}
+        return {"start": item_written(value.start), "stop": item_written(value.stop)}
     if isinstance(value, Size):
         return value.items
     if isinstance(value, Column):
@@ -137,9 +137,14 @@ def items_written(value: Domain, name: str = "domain") -> Json:
 
 def several_written(items: Sequence[Any]) -> Json:
     """Items as JSON: what that has no type for as [kind, text]."""
+    return [item_written(item) for item in items]
+
+
+def item_written(item: object) -> Json:
+    """Return an item as JSON: what that has no type for, and integers that JavaScript would round, as [kind, text]."""
     from dpselect.release import typed
 
-    return [typed.label(item) for item in items]
+    return typed.label(item)
 
 
 def items_read(name: str, value: Json) -> Any:
@@ -150,8 +155,8 @@ def items_read(name: str, value: Json) -> Any:
         return value
     if set(value) != {"start", "stop"}:
         raise ParameterError(name, "be a list of items, an object of start and stop, or a number", "other names")
-    start: Any = value["start"]
-    stop: Any = value["stop"]
+    start: Any = _item(name, value["start"])
+    stop: Any = _item(name, value["stop"])
     return Span(start, stop)
 
 

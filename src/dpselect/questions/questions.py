@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY, Field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import parameters
+from dpselect._ground.first_use import door
 from dpselect._ground.parameters import Number, Progress
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import BOUNDS, COLUMNS, DOMAIN, FLAG, MEASURES, NUMBER, SHARES, one_of, whole
@@ -103,11 +104,9 @@ class Question(Value):
             >>> TopK(5).at(epsilon=1).method
             'limited-domain'
         """
-        from dpselect.queries.facts import Facts
-        from dpselect.queries.plan import planned
-
         payment = Payment(epsilon=epsilon, delta=delta, within=within, threshold=threshold)
-        return planned(self, payment, Facts(max_items_per_user=max_items_per_user))
+        plan: Plan = door("queries.plan", "plan_without_data")(self, payment, max_items_per_user=max_items_per_user)
+        return plan
 
     def forecast(
         self,
@@ -139,9 +138,7 @@ class Question(Value):
             >>> [(row.method, round(row.items), row.smallest_count) for row in found]
             [('count-laplace', 2, 15)]
         """
-        from dpselect.forecast.guide import forecast
-
-        return forecast(
+        simulated: Forecast = door("forecast.guide", "forecast")(
             self,
             like,
             epsilon=epsilon,
@@ -152,6 +149,7 @@ class Question(Value):
             methods=methods,
             progress=progress,
         )
+        return simulated
 
     def check(self) -> None:
         """The method is one of this verb, and groups are asked for what this verb knows of them."""

@@ -5,6 +5,7 @@ Whether parameters go together, and with the data, the question itself says.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dpselect._ground.parameters import MOST
@@ -23,7 +24,7 @@ COLUMNS: Schema = {
 }
 PERIODS = COLUMNS
 PLAIN: Schema = {"type": ["null", "boolean", "number", "string"]}
-KINDS = ("fraction", "decimal", "datetime", "date", "time", "bytes", "float")
+KINDS = ("fraction", "decimal", "datetime", "date", "time", "bytes", "float", "int")
 KIND: Schema = {
     "type": "array",
     "prefixItems": [{"enum": [*KINDS]}, {"type": "string"}],
@@ -39,9 +40,10 @@ TUPLE: Schema = {
 ITEM: Schema = {"anyOf": [PLAIN, KIND, TUPLE]}
 ITEMS: Schema = {"type": "array", "items": ITEM, "minItems": 1}
 POPULAR = ITEMS
+INTEGER: Schema = {"anyOf": [{"type": "integer"}, KIND]}
 SPAN: Schema = {
     "type": "object",
-    "properties": {"start": {"type": "integer"}, "stop": {"type": "integer"}},
+    "properties": {"start": INTEGER, "stop": INTEGER},
     "required": ["start", "stop"],
     "additionalProperties": False,
 }
@@ -76,3 +78,15 @@ def or_null(schema: Schema) -> Schema:
     if "anyOf" in schema:
         return {**schema, "anyOf": [*schema["anyOf"], NULL]}
     return {"anyOf": [schema, NULL]}
+
+
+def types_of(schema: Schema) -> list[str]:
+    """Return the types that a value may have in JSON."""
+    each = [one.get("type", "string") for one in schema.get("anyOf", [schema])]
+    return [*dict.fromkeys(name for one in each for name in ([one] if isinstance(one, str) else one))]
+
+
+def as_integer(value: object, types: Sequence[str]) -> object:
+    """Return the integer that a number such as 3.0 is where JSON Schema asks for one, and any other value as it is."""
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= MOST
+    return int(value) if is_whole and "integer" in types and "number" not in types else value  # type: ignore[call-overload]

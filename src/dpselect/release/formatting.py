@@ -6,19 +6,23 @@ import datetime
 import importlib
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.columns import has_one_type
 from dpselect._ground.domain import UNSEEN
 from dpselect._ground.parameters import rounded_up, shown
+from dpselect.errors import install_hint
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 FEW = 5  # values that a sentence lists
 LONGEST = 40  # characters of an item in a sentence
 WHOLE = 10**15  # up to here a whole float has all its digits
+SAFE = (
+    2**53 - 1
+)  # the largest integer that JavaScript, and whoever reads JSON numbers as floats, tells from its neighbours
 LONG = 10  # characters of a number that somebody chose
 
 
@@ -26,8 +30,13 @@ LONG = 10  # characters of a number that somebody chose
 
 
 def plain(value: object) -> Json:
-    """The JSON form: dates as ISO text, Decimal and what JSON has no type for as text, bytes as hex."""
+    """The JSON form: dates as ISO text, Decimal and what JSON has no type for as text, bytes as hex.
+
+    So are integers that a reader of floats would take for others.
+    """
     value = scalar(value)
+    if is_unsafe(value):
+        return str(value)
     if value is None or (isinstance(value, (bool, int, str)) and not isinstance(value, Enum)):
         return value
     if isinstance(value, float):
@@ -45,6 +54,11 @@ def plain(value: object) -> Json:
     return str(value)
 
 
+def is_unsafe(value: object) -> bool:
+    """Return whether a value is an integer that a float does not hold together with its neighbours."""
+    return isinstance(value, int) and abs(value) > SAFE
+
+
 def scalar(value: object) -> object:
     """A NumPy scalar as Python's own value; the constant that stands for an unseen item as None."""
     dtype = getattr(value, "dtype", None)
@@ -55,18 +69,16 @@ def scalar(value: object) -> object:
 
 
 def column(values: Sequence[object]) -> list[object]:
-    """Values for one column of a frame: as they are where they share a type, else as text."""
+    """Values for one column of a frame or a file: as they are where one type holds them all exactly, else as text.
+
+    Different values stay different: where two have one text, each is written as Python writes it.
+    """
     cells = [scalar(value) for value in values]
-    kinds = {type(cell) for cell in cells if cell is not None}
-    native = (bool, int, float, str, bytes, Decimal, datetime.datetime, datetime.date, datetime.time)
-    if len(kinds) <= 1 and all(kind in native and _fits(kind, cells) for kind in kinds):
+    if has_one_type(cells):
         return cells
-    return [None if cell is None else text(cell) for cell in cells]
-
-
-def _fits(kind: type, cells: Sequence[object]) -> bool:
-    """Frames hold 64-bit integers."""
-    return kind is not int or all(-(2**63) <= cell < 2**63 for cell in cells if isinstance(cell, int))
+    texts = [None if cell is None else text(cell) for cell in cells]
+    alike = len(set(texts)) < len(set(map(repr, cells)))
+    return [None if cell is None else repr(cell) for cell in cells] if alike else [*texts]
 
 
 def text(value: object) -> str:
@@ -146,4 +158,4 @@ def optional(package: str, extra: str) -> Any:
         return importlib.import_module(package)
     except ImportError:
         top = package.partition(".")[0]
-        raise ImportError(f"this needs {top}, which is not installed\nhint: pip install 'dpselect[{extra}]'") from None
+        raise ImportError(f"this needs {top}, which is not installed\nhint: {install_hint(extra)}") from None

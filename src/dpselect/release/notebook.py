@@ -122,7 +122,8 @@ def _groups(shown: TextTable) -> Iterator[tuple[int, int]]:
 def _head(name: str, shown: TextTable) -> str:
     kind = ' class="dps-name"' if name in shown.left else ""
     drawn = '<th scope="col"><span class="dps-hidden">drawn</span></th>' if _beside(shown, name) else ""
-    return f'<th scope="col"{kind}>{_short(formatting.text(name))}</th>{drawn}'
+    named = _short(formatting.text(name)).replace("_", "_<wbr>")  # where a narrow page may break it
+    return f'<th scope="col"{kind}>{named}</th>{drawn}'
 
 
 def _rows(shown: TextTable, first: int, last: int, row_head: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpselect._ground.keys import Key, columns_of, key_of, unit_of
-from dpselect._ground.parameters import rounded_up
+from dpselect._ground.parameters import rounded_up, several
 from dpselect._ground.privacy import ApproxDP
 from dpselect.errors import ParameterError, came
 from dpselect.release import formatting
@@ -20,16 +20,20 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
 
 UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
-FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with")
+FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", "keys")
 
 
 @dataclass(frozen=True)
 class OfRows:
-    """Whose rows a question is about: the columns of users, those of items where they are several, and the periods."""
+    """Whose rows a question is about: the columns of users, those of items where they are several, and the periods.
+
+    `keys` are the columns that were asked of JSON lines, which declare none, so that each may be in no line.
+    """
 
     user: Key = "user"
     columns: tuple[str, ...] | None = None
     periods: Periods | None = None
+    keys: tuple[str, ...] = ()
 
     @property
     def counted_in_each(self) -> str | None:
@@ -59,6 +63,8 @@ class OfRows:
             found |= self.periods.said
             if self.periods.compared:
                 found["compared_with"] = self.periods.base.text
+        if self.keys:
+            found["keys"] = list(self.keys)
         return found
 
     @classmethod
@@ -74,7 +80,8 @@ class OfRows:
         periods = settled(found.get("time"), found.get("period"), during, found.get("timezone", UTC))
         if "compared_with" in found and periods is not None:
             periods = periods.compared_with(_several(found["compared_with"]) or ())
-        return cls(user, columns, periods)
+        keys = tuple(map(str, several("keys", found.get("keys", []), "be a list of columns")))
+        return cls(user, columns, periods, keys)
 
 
 def _several(text: object) -> list[str] | None:

@@ -14,6 +14,7 @@ from dpselect._ground.domain import UNSEEN
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 
+INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
 RATIONAL = re.compile(r"-?[0-9]+(/[0-9]+)?")
 
 
@@ -22,6 +23,13 @@ def rational(text: str) -> Fraction:
     if not RATIONAL.fullmatch(text):
         raise ValueError("no fraction")
     return Fraction(text)
+
+
+def integer(text: str) -> int:
+    """Return an integer in decimal digits."""
+    if not INTEGER.fullmatch(text):
+        raise ValueError("no integer")
+    return int(text)
 
 
 # What JSON has no type for: how each is written, and read back.
@@ -54,6 +62,8 @@ def label(value: object) -> Json:
 
 def plain_is_exact(value: object) -> bool:
     """Is the value what its plain form in JSON (`forms.plain`) is read back as?"""
+    if formatting.is_unsafe(value):
+        return False
     return isinstance(value, (bool, int, str)) or value is None or (isinstance(value, float) and math.isfinite(value))
 
 
@@ -61,6 +71,8 @@ def read(value: Json) -> object:
     """What `written` wrote."""
     if isinstance(value, list):
         kind, text = value
+        if kind == "int":
+            return integer(str(text))
         if kind == "mapping" and isinstance(text, list):
             return dict(_pair(one) for one in text)
         if isinstance(text, list):
@@ -82,6 +94,8 @@ def names(values: Mapping[str, Json]) -> dict[str, object]:
 def _one(value: object) -> Json:
     if value is not UNSEEN:
         value = formatting.scalar(value)
+    if formatting.is_unsafe(value):
+        return ["int", str(value)]
     for kind, (sort, write, _) in _KINDS.items():
         if isinstance(value, sort):
             return [kind, write(value)]

@@ -108,6 +108,75 @@ def test_labels_are_text_wherever_they_are_shown(place):
     window.close()
 
 
+def test_the_question_before_a_change_is_grey_until_the_new_one_is_there(place):
+    browser, site = place
+    window = Window(browser, site.url)
+    page = window.page
+    story.sign_in_by_token(window, site, "analyst")
+    page.goto("/ask?data=keys&k=9")
+    story.expected(window, "Top 9")
+    colour = "getComputedStyle(document.querySelector('#expect > div > p')).color"
+    fresh = page.evaluate(colour)
+    page.evaluate("""() => {
+        window.arrive = null;
+        const fetched = window.fetch;
+        window.fetch = async (...given) => {
+            await new Promise((next) => { window.arrive = next; });
+            return fetched(...given);
+        };
+    }""")
+    page.press("#k", "ArrowDown")
+    assert page.get_attribute("#expect", "aria-busy") == "true"
+    assert page.evaluate(colour) != fresh
+    assert page.is_disabled("#ask")
+    while not page.evaluate("window.arrive !== null"):  # a string of code that waits is against the pages' policy
+        page.wait_for_timeout(50)
+    assert "Top 9" in page.inner_text("#expect")
+    assert page.get_attribute("#expect", "aria-busy") == "true"
+    page.evaluate("window.arrive()")
+    story.expected(window, "Top 8")
+    assert page.get_attribute("#expect", "aria-busy") is None
+    assert page.evaluate(colour) == fresh
+    assert page.is_enabled("#ask")
+    window.close()
+
+
+@pytest.mark.parametrize("address", ["/history", "/ask", "answer"])
+def test_a_phone_shows_every_column_and_whole_words(place, address):
+    browser, site = place
+    window = Window(browser, site.url)
+    page = window.page
+    story.sign_in_by_token(window, site, "analyst")
+    page.goto("/ask?data=keys&k=3&counts=yes&share=10")
+    story.ask(window)
+    if address != "answer":
+        page.goto(address)
+    page.set_viewport_size({"width": 390, "height": 844})
+    cut = page.evaluate("""() => [...document.querySelectorAll('main th, main td')].filter((cell) => {
+        const place = cell.getBoundingClientRect();
+        return place.width > 1 && (place.right > innerWidth || place.left < 0);
+    }).map((cell) => cell.textContent)""")
+    assert cut == []
+    broken = page.evaluate("""() => {
+        const found = [];
+        for (const cell of document.querySelectorAll('main tbody th, main tbody td')) {
+            for (const node of cell.childNodes) {
+                if (node.nodeType !== Node.TEXT_NODE) continue;
+                for (const word of node.data.matchAll(/[^ \\s-]{2,}/g)) {
+                    const range = document.createRange();
+                    range.setStart(node, word.index);
+                    range.setEnd(node, word.index + word[0].length);
+                    const lines = new Set([...range.getClientRects()].map((line) => Math.round(line.top)));
+                    if (lines.size > 1) found.push(word[0]);
+                }
+            }
+        }
+        return found;
+    }""")
+    assert broken == []
+    window.close()
+
+
 def test_what_is_wrong_with_a_page_is_seen(place):
     browser, site = place
     window = Window(browser, site.url)

@@ -54,7 +54,7 @@ def test_a_filter_beyond_a_limit_is_refused_before_a_source_is_opened(where, say
         return
     for ask in (
         lambda: parse(where),
-        lambda: filters.check(where, {"n": None, "t": None}),
+        lambda: filters.resolve(where, {"n": None, "t": None}),
         lambda: DuckDBEngine(tmp_path / "nowhere.csv", user="u", item="i", where=where, key=b"k"),
     ):
         with pytest.raises(ParameterError, match=f"^where must have at most {says}\nhint: .*a view as the source"):
@@ -258,7 +258,7 @@ def test_long_texts_are_missing_on_postgres(new_database):
             rows = connection.execute(f"SELECT t, {sql} FROM t".replace("%%", "%").encode()).fetchall()
             return [(row[0], row[1:]) for row in rows]
 
-    missing(POSTGRES, {"t": pg_type("text", "b", -1), "n": pg_type("int8", "b", -1)}, pg_quoted, ask)
+    missing(POSTGRES, {"t": pg_type("c", "text", "b", -1), "n": pg_type("c", "int8", "b", -1)}, pg_quoted, ask)
 
 
 @pytest.mark.parametrize("engine", [DUCKDB, POSTGRES, SPARK])
@@ -307,7 +307,7 @@ def test_postgres_looks_up_whole_numbers_of_one_size():
 
     many = ", ".join(map(str, range(51)))
     for name, form in (("int2", 'CAST("n" AS int8)'), ("int4", 'CAST("n" AS int8)'), ("int8", '"n"')):
-        written = parse(f"n IN ({many})").sql({"n": pg_type(name, "b", -1)}, quoted, POSTGRES)
+        written = parse(f"n IN ({many})").sql({"n": pg_type("c", name, "b", -1)}, quoted, POSTGRES)
         assert f"{form} IN (" in written.replace('("n")', '"n"')
 
 
@@ -315,9 +315,9 @@ def test_json_and_long_char_of_postgres_are_no_texts_of_filters():
     """Each mention of such a column would write all of it out, however long it is."""
     from dpselect.engines.postgres.dialect import pg_type
 
-    columns = {name: pg_type(name, "b", -1) for name in ("json", "jsonb", "bpchar")}
-    columns["c1025"] = pg_type("bpchar", "b", 1029)
-    assert parse("c1024 = 'a'").sql({"c1024": pg_type("bpchar", "b", 1028)}, quoted, POSTGRES)
+    columns = {name: pg_type("c", name, "b", -1) for name in ("json", "jsonb", "bpchar")}
+    columns["c1025"] = pg_type("c", "bpchar", "b", 1029)
+    assert parse("c1024 = 'a'").sql({"c1024": pg_type("c", "bpchar", "b", 1028)}, quoted, POSTGRES)
     for name in columns:
         assert parse(f"{name} IS NULL").sql(columns, quoted, POSTGRES) == f'(("{name}") IS NULL)'
         for where in (f"{name} = '1'", f"starts_with({name}, '1')", f"length({name}) = 1", f"{name}::BIGINT = 1"):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
 import sqlite3
+import struct
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import deltalake
@@ -17,6 +23,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.identity import source_of
+from dpselect.engines.sources.iceberg_tables import metadata_of
 from dpselect.engines.sources.lake import open_lake
 from tests.replay.lake_kinds import AT, stored
 
@@ -41,7 +48,8 @@ def delta(folder: Path, *versions: pa.Table, **more: object) -> str:
     return str(folder)
 
 
-def iceberg(folder: Path, *versions: pa.Table) -> str:
+def catalog_of(folder: Path, *versions: pa.Table) -> Any:
+    """An Iceberg table, as its catalog has it."""
     from pyiceberg.catalog.sql import SqlCatalog
 
     catalog = SqlCatalog("tests", uri="sqlite://", warehouse=folder.as_uri())
@@ -51,7 +59,11 @@ def iceberg(folder: Path, *versions: pa.Table) -> str:
     table.append(first)
     for rows in others:
         table.overwrite(rows)
-    return table.location().removeprefix("file://")
+    return table
+
+
+def iceberg(folder: Path, *versions: pa.Table) -> str:
+    return catalog_of(folder, *versions).location().removeprefix("file://")
 
 
 def sqlite(path: Path, rows: pa.Table) -> str:
@@ -149,27 +161,95 @@ def test_parts_of_a_delta_table_have_the_types_that_it_declares(tmp_path):
     assert some.during("2024-11").histogram(["a"], epsilon=200)[0].count == 100
 
 
-@pytest.mark.parametrize("feature", ["delta.enableDeletionVectors", "delta.columnMapping.mode"])
-def test_a_delta_table_whose_files_are_not_whole_is_refused(feature, tmp_path):
-    value = {"delta.enableDeletionVectors": "true", "delta.columnMapping.mode": "name"}[feature]
-    deltalake.DeltaTable.create(
-        tmp_path / "rows", deltalake.Schema.from_arrow(ROWS.schema), configuration={feature: value}
-    )
-    with pytest.raises(dps.ParameterError, match="be a Delta table that needs no reader features"):
-        counted(str(tmp_path / "rows"))
+def declared(folder: Path, **configuration: str) -> str:
+    """A Delta table of ROWS that declares something."""
+    schema = deltalake.Schema.from_arrow(ROWS.schema)
+    deltalake.DeltaTable.create(folder, schema, configuration=configuration)
+    deltalake.write_deltalake(folder, ROWS, mode="append")
+    return str(folder)
 
 
-def test_sqlite_is_read_as_text_is(tmp_path):
-    path = sqlite(tmp_path / "rows.sqlite", ROWS)
-    assert counted(dps.Table(path, "rows")) == ALL
-    values = dps.Dataset(dps.Table(path, "rows"), user="user", item="n")
-    assert 0 <= values.quantile(0.5, bounds=(0, 7), epsilon=100).labels[0] <= 6
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        {"delta.minReaderVersion": "3", "delta.minWriterVersion": "7"},  # which declares variants
+        {"delta.enableDeletionVectors": "true"},
+        {"delta.minReaderVersion": "2", "delta.minWriterVersion": "5", "delta.columnMapping.mode": "none"},
+    ],
+)
+def test_a_delta_table_may_declare_what_it_does_not_use(configuration, tmp_path):
+    assert counted(declared(tmp_path / "rows", **configuration)) == ALL
+
+
+def with_deleted_rows(folder: Path) -> str:
+    """A Delta table with a file of which one row is deleted by a bitmap in the log."""
+    place = declared(folder, **{"delta.enableDeletionVectors": "true"})
+    *_, last = sorted((folder / "_delta_log").glob("*.json"))
+    (added,) = (json.loads(line)["add"] for line in last.read_text().splitlines() if '"add"' in line)
+    removed = {"path": added["path"], "deletionTimestamp": 1, "dataChange": True, "size": added["size"]}
+    lines = [{"remove": removed}, {"add": {**added, "deletionVector": bitmap(1)}}]
+    log = last.with_name(f"{int(last.stem) + 1:020d}.json")
+    log.write_text("\n".join(map(json.dumps, lines)))
+    return place
+
+
+def bitmap(row: int) -> dict[str, object]:
+    """A deletion vector of one row: a roaring bitmap in base 85 of ZeroMQ's letters."""
+    letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    data = struct.pack("<IQIIIHHIH", 1681511377, 1, 0, 12346, 1, 0, 0, 16, row) + b"\0\0"
+    words = [int.from_bytes(data[at : at + 4], "big") for at in range(0, len(data), 4)]
+    text = "".join(letters[word // 85**place % 85] for word in words for place in (4, 3, 2, 1, 0))
+    return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(data), "cardinality": 1}
+
+
+@pytest.mark.parametrize("feature", ["deletionVectors", "columnMapping"])
+def test_the_line_for_a_delta_table_whose_files_are_not_its_rows_reads_it(feature, tmp_path):
+    if feature == "deletionVectors":
+        place = with_deleted_rows(tmp_path / "rows")
+    else:
+        place = declared(tmp_path / "rows", **{"delta.columnMapping.mode": "name"})
+    with pytest.raises(
+        dps.ParameterError, match=f"be a Delta table whose files are its rows, got {feature}"
+    ) as refused:
+        counted(place)
+    line = str(refused.value).partition(": pass ")[2].partition(" for its DeltaTable")[0]
+    rows = eval(line, {"pa": pa, "deltalake": deltalake, "table": deltalake.DeltaTable(place)})
+    assert rows.num_rows == 600 - (feature == "deletionVectors")
+    assert counted(rows) == ALL
+
+
+def test_an_empty_part_of_a_delta_table_is_null(tmp_path):
+    """As its protocol says, and every reader of it reads."""
+    parts = ROWS.append_column("part", pa.array(["x", "", None] * 200))
+    place = delta(tmp_path / "rows", parts, partition_by=["part"])
+    found = dps.Dataset(place, user="user", item="part").top_k(3, epsilon=400, delta="1e-6", counts=True)
+    assert {one.item: one.count for one in found} == {"x": 100}
+    assert counted(place, where="part IS NULL") == {**ALL, "a": 0}
+
+
+def test_a_delta_table_in_hand_is_its_version(tmp_path):
+    place = delta(tmp_path / "a b", OLD, ROWS)
+    table = deltalake.DeltaTable(place)
+    assert counted(table) == ALL
+    table.load_as_version(0)
+    assert counted(table) == {**dict.fromkeys(ALL, 0), "old": 2}
+
+
+def test_an_iceberg_table_in_hand_is_read_and_a_scan_of_it_is_refused(tmp_path):
+    table = catalog_of(tmp_path / "rows", OLD, ROWS)
+    assert counted(table) == ALL
+    with pytest.raises(dps.ParameterError, match=r"pass the Arrow table that its to_arrow\(\) makes"):
+        counted(table.scan())
+    assert counted(table.scan().to_arrow()) == ALL
 
 
 def test_a_table_of_sqlite_is_named(tmp_path):
     path = sqlite(tmp_path / "rows.sqlite", ROWS)
-    for wrong, said in ((path, "name a table of the database"), (dps.Table(path, "row"), "be a table of the database")):
-        with pytest.raises(dps.ParameterError, match=f"{said}.*\n.*tables: rows"):
+    for wrong, error, said in (
+        (path, dps.ParameterError, "name a table of the database"),
+        (dps.Table(path, "row"), dps.DataError, "be a table of the database"),
+    ):
+        with pytest.raises(error, match=f"{said}.*\n.*tables: rows"):
             counted(wrong)
 
 
@@ -253,6 +333,16 @@ class Objects(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
+def test_a_server_without_ranges_of_bytes_is_told_from_a_table_that_is_none(tmp_path):
+    pq.write_table(pa.table({"user": np.random.default_rng(1).integers(0, 2**60, 50_000)}), tmp_path / "rows.parquet")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(dps.DataError, match="if its server answers no ranges of bytes: curl -LO ADDRESS"):
+            counted(f"http://127.0.0.1:{server.server_port}/rows.parquet")
+        server.shutdown()
+
+
 def test_no_message_shows_what_stands_behind_the_address(parquet):
     wrong = stored(parquet).replace(".parquet", ".parquets")
     with pytest.raises(dps.DataError) as found:
@@ -291,13 +381,119 @@ def test_which_value_a_row_has_stops_no_question_at_an_address(bucket):
     assert counted(at("/more")) == ALL
 
 
-def test_two_newest_descriptions_of_an_iceberg_table_are_refused(tmp_path):
-    """A write that lost against another leaves one, whose rows nobody committed."""
-    place = Path(iceberg(tmp_path / "rows", OLD, ROWS))
-    old, newest = sorted(place.glob("metadata/*.metadata.json"))[-2:]
-    (place / "metadata" / f"{newest.name[:6]}lost.metadata.json").write_bytes(old.read_bytes())
-    with pytest.raises(dps.ParameterError, match="have one newest file of metadata, got 2 of one number"):
+def descriptions(place: str) -> list[Path]:
+    """The files that describe a table, in their order."""
+    return sorted(Path(place).glob("metadata/*.metadata.json"))
+
+
+def test_a_description_that_lost_against_another_is_refused_until_one_follows(tmp_path):
+    """A write that lost leaves one, whose rows nobody committed."""
+    table = catalog_of(tmp_path / "rows", OLD, ROWS)
+    place = table.location().removeprefix("file://")
+    newest = descriptions(place)[-1]
+    lost = newest.with_name(f"{newest.name[:6]}lost.metadata.json")
+    lost.write_bytes(newest.read_bytes().replace(b'"current-snapshot-id":', b'"current-snapshot-id":-1,"was":'))
+    with pytest.raises(dps.ParameterError, match=r"have one newest file of metadata, got 0.* and 0") as refused:
         counted(place)
+    assert {newest.name, lost.name} == set(re.findall(r"\S+\.metadata\.json", str(refused.value)))
+    assert counted(newest) == ALL  # what the hint says: the one that the catalog has
+    assert counted(lost) == dict.fromkeys(ALL, 0)
+    table.append(OLD)
+    assert counted(place) == {**ALL, "old": 2}
+
+
+@pytest.mark.parametrize("number", ["00009", "99999"])
+def test_a_stray_description_of_a_higher_number_is_not_the_table(number, tmp_path):
+    """The list of the last one has commits that the stray one would have, were it later."""
+    place = iceberg(tmp_path / "rows", OLD, OLD, ROWS)
+    first, second, *_ = descriptions(place)
+    for old in (first, second):
+        old.with_name(f"{number}-{old.name[6:]}").write_bytes(old.read_bytes())
+        assert counted(place) == ALL
+
+
+def test_two_tables_that_were_made_in_one_folder_are_refused(tmp_path):
+    """The first one was dropped from its catalog, and has the higher number."""
+    place, other = iceberg(tmp_path / "old", OLD, OLD, OLD), iceberg(tmp_path / "new", ROWS)
+    for path in descriptions(other):
+        shutil.copy(path, Path(place, "metadata"))
+    with pytest.raises(dps.ParameterError, match="have one newest file of metadata"):
+        counted(place)
+
+
+def test_a_hint_says_which_description_is_the_table(tmp_path):
+    """That of Hadoop's catalog is a number, and may be one behind."""
+    place = iceberg(tmp_path / "rows", OLD, ROWS)
+    numbered = descriptions(place)
+    hint = Path(place, "metadata", "version-hint.text")
+    hint.write_text(numbered[1].name.removesuffix(".metadata.json"))
+    assert counted(place) == {**dict.fromkeys(ALL, 0), "old": 2}
+    for number, path in enumerate(numbered):
+        path.rename(path.with_name(f"v{number}.metadata.json"))
+    hint.write_text("1\n")
+    assert counted(place) == ALL
+
+
+def test_a_long_history_is_read_by_few_descriptions(tmp_path):
+    """A list has lost its oldest entries; none of those is the table."""
+    folder = tmp_path / "rows" / "metadata"
+    folder.mkdir(parents=True)
+    names = [f"{number:05d}-x.metadata.json" for number in range(250)]
+    for number, name in enumerate(names):
+        earlier = [{"metadata-file": f"file:///{one}"} for one in names[max(0, number - 100) : number]]
+        (folder / name).write_text(json.dumps({"table-uuid": "u", "metadata-log": earlier}))
+    assert [Path(path).name for path in metadata_of(str(tmp_path / "rows"))] == names[-1:]
+
+
+def moved(place: str, to: Path, how: Callable[[str, Path], object] = shutil.move) -> str:
+    how(place, to)
+    return str(to)
+
+
+@pytest.mark.parametrize("how", [shutil.move, shutil.copytree])
+def test_an_iceberg_table_is_read_from_where_it_lies(how, tmp_path):
+    """Also with rows that were deleted; of a copy the original's files say nothing."""
+    table = catalog_of(tmp_path / "rows", pa.concat_tables([ROWS, OLD]))
+    table.delete("item = 'old'")
+    place = table.location().removeprefix("file://")
+    there = moved(place, tmp_path / "with a blank é", how)
+    assert counted(there) == ALL
+    if how is shutil.copytree:
+        table.overwrite(OLD)
+        shutil.rmtree(Path(place, "data"))
+        assert counted(there) == ALL
+
+
+def test_an_iceberg_table_without_all_of_its_files_is_refused_by_name(tmp_path):
+    place = iceberg(tmp_path / "rows", ROWS)
+    there = moved(place, tmp_path / "copy", shutil.copytree)
+    (lost,) = Path(there, "data").glob("*.parquet")
+    lost.unlink()
+    budget = dps.Budget(epsilon=1_000, delta="0.5")
+    with pytest.raises(dps.ParameterError, match=f"all of whose files are there, got no file {lost}"):
+        counted(there, budget)
+    assert budget.left == 1
+
+
+def test_a_file_outside_of_a_table_that_was_moved_is_refused_by_name(tmp_path):
+    """Nobody knows whether it was moved too."""
+    table = catalog_of(tmp_path / "rows", OLD)
+    pq.write_table(ROWS, tmp_path / "outside.parquet")
+    table.add_files([(tmp_path / "outside.parquet").as_uri()])
+    place = table.location().removeprefix("file://")
+    assert counted(place) == {**ALL, "old": 2}
+    with pytest.raises(dps.ParameterError, match=r"once moved, got .*/outside\.parquet\nhint: the table was at"):
+        counted(moved(place, tmp_path / "moved"))
+
+
+def test_iceberg_is_prepared_and_its_files_are_added_once(tmp_path):
+    table = catalog_of(tmp_path / "rows", ROWS)
+    data = dps.Dataset(table.location().removeprefix("file://"), user="user", item="item")
+    data.prepare(tmp_path / "x.prepared")
+    assert counted(tmp_path / "x.prepared") == ALL
+    table.append(OLD)
+    with pytest.raises(dps.ParameterError, match=r"be files that are not in these data yet, got .*parquet"):
+        data.prepare(tmp_path / "x.prepared", add=True)
 
 
 def test_a_column_of_iceberg_may_have_any_name(tmp_path):

@@ -49,7 +49,7 @@ def laws_of(query: TopKPlan | ChosenGroups, crowds=Held):
 
     def run(users: Crowd):
         def answer(draws):
-            found = query.ready(crowds(users))(draws, None)
+            found = query.answer(query.bind_draw(crowds(users))(draws, None))
             return found.privacy.parameters["max_groups_per_user"], tuple(item.group for item in found.items)
 
         return law(answer)
@@ -129,14 +129,14 @@ def answers(query: TopKPlan, order: int | None) -> Iterator[tuple[object, Price]
             return GroupedCounts.of(rows)
 
     for crowd, seed in product(([("p",)] * 300, [GROUPS] * 300, []), range(3)):
-        release = query.ready(Many(tuple(crowd)))(SeededDraws(seed), None)
+        release = query.bind(Many(tuple(crowd)))(SeededDraws(seed), None)
         assert query.cost_at(release, None).epsilon == min(1, basic(query.steps(release)))
         yield release.privacy.parameters["max_groups_per_user"], query.cost_at(release, order)
 
 
 def test_what_is_said_is_what_was_done():
     query = question(epsilon=40)
-    release = query.ready(Held((GROUPS,) * 60))(SeededDraws(1), None)
+    release = query.bind(Held((GROUPS,) * 60))(SeededDraws(1), None)
     said = release.privacy
     assert (said.epsilon, said.delta) == (40, Fraction(1, 10))
     assert said.parameters["max_groups_per_user"] == 2
@@ -145,7 +145,7 @@ def test_what_is_said_is_what_was_done():
         "max_groups_per_user = 2 was chosen privately, with 1/20 of epsilon, so that 9 of 10 users are in no more "
         "groups. The choice is noisy, and with a few thousand users mostly random; at most 2 can be chosen."
     )
-    alone = query.ready(Held((("p",),) * 60))(SeededDraws(1), None)
+    alone = query.bind(Held((("p",),) * 60))(SeededDraws(1), None)
     assert alone.privacy.parameters["max_groups_per_user"] == 1
 
 

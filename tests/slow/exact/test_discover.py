@@ -115,7 +115,7 @@ class OneItemCounts(Kept):
 
 def elsewhere(kind):
     plan = asked(True)
-    return law(lambda draws: tuple(plan._of_pairs(kind(DATABASE, 3), draws, None).labels))
+    return law(lambda draws: tuple(item.label for item in plan.draw_pairs(kind(DATABASE, 3), draws, None).items))
 
 
 def test_the_law_is_the_same_where_users_items_stay_in_the_engine():

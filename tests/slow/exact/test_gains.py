@@ -204,7 +204,8 @@ class Rows(Compared):
 
 def discovered(kind: type[Compared], now: list[list[int]], before: list[list[int]]) -> Law:
     """The law of the real plan."""
-    return law(lambda draws: tuple(DISCOVER.selection._of_pairs(kind(now, before), draws, None).labels))  # type: ignore[attr-defined]
+    selection: Any = DISCOVER.selection
+    return law(lambda draws: tuple(item.label for item in selection.draw_pairs(kind(now, before), draws, None).items))
 
 
 def test_items_that_a_union_finds_are_ranked_by_what_they_gained() -> None:

@@ -18,8 +18,8 @@ from dpselect.accounting.prices import ceiling
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
 from dpselect.queries.union import bound, plan, terms
+from dpselect.queries.union.bounded_union import BoundedUnion
 from dpselect.queries.union.plan import union_price
-from dpselect.queries.union.run import Run
 from dpselect.testing import SeededDraws, law
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
@@ -156,9 +156,9 @@ def law_of(case, base):
     query, sets = asked(case), sets_of(base, 2)
 
     def run(draws):
-        running = Run.of(sets if query.chosen else None, query, draws, None)
-        items = running.level(sets, 0)
-        return running.most, tuple((code, item.count) for code, item in items.items())
+        union = BoundedUnion.choose(query, sets if query.chosen else None, draws)
+        items = union.draw_level(sets, 0, draws, None)
+        return union.max_items_per_user, tuple((code, item.score) for code, item in items.items())
 
     return law(run)
 
@@ -249,7 +249,7 @@ def test_no_union_costs_more_than_the_step_that_is_stated(given):
 def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
     query = plan_of("union", epsilon=1, delta="1e-6")
     sets = UserSets.of(["a", "b"] * 200)
-    found = {seed: plan.union_of(sets, query, SeededDraws(seed), None) for seed in range(6)}
+    found = {seed: query.answer(plan.draw_union(sets, query, SeededDraws(seed), None)) for seed in range(6)}
     assert len({one.privacy.parameters["max_items_per_user"] for one in found.values()}) > 1
     for release in found.values():
         most = release.privacy.parameters["max_items_per_user"]

@@ -17,9 +17,10 @@ import pytest
 from dpselect._ground.methods import NeedsBound, named, names
 from dpselect.mechanisms import LimitedDomain, Peeling, Quantile
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
-from dpselect.queries.price import AskedAccuracy, number_at, place
+from dpselect.queries.price import number_at, place
 from dpselect.queries.union.accuracy import users_for
 from dpselect.release.accuracy import BETA
+from dpselect.release.answers.target_accuracy import TargetAccuracy
 from dpselect.testing import Law
 from dpselect.testing import law as law_of_run
 from tests.by_names import plan_of
@@ -50,7 +51,7 @@ def worst(mechanism: Any, within: int, histograms: Histograms) -> float:
     return max(chance(law(mechanism, c), lambda a, c=c: short(c, mechanism.k, a) > within) for c in histograms())
 
 
-def before(asked: AskedAccuracy | None) -> Fraction:
+def before(asked: TargetAccuracy | None) -> Fraction:
     """The price before the one that follows: a little smaller."""
     assert asked is not None
     return number_at(place(asked.epsilon) - 1)
@@ -143,7 +144,10 @@ def test_all_come_back_where_the_kth_best_is_as_far_up_as_is_said_before() -> No
     query = plan_of("top_k", within=WITHIN, k=2, k_bar=3, delta=Fraction(1, 5))
     reach = query.selection.reach()
     assert query.asked is not None
-    assert f"all 2 come back with 95 % confidence if the 2nd best has over {reach} users more" in query.asked.before
+    assert (
+        f"all 2 come back with 95 % confidence if the 2nd best has over {reach} users more"
+        in query.asked.price_sentence
+    )
     for after in (0, 3):
         up = after + reach + 1  # type: ignore[operator]
         assert chance(law(query.selection.selector, (up, up, after, after)), lambda a: len(a) < 2) <= BETA

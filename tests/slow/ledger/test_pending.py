@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from dpselect._ground.privacy import ApproxDP
+from dpselect.audit.verification import Sums
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, EntryKind, Ledger
-from dpselect.ledger.audit import Sums
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.entry import Draft
 from dpselect.ledger.journal import Journal

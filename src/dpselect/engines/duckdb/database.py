@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,10 +18,12 @@ from dpselect.engines.duckdb.dialect import DUCKDB, counted_type, secret
 from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey, together
 from dpselect.engines.duckdb.scans import Counting, missing_column
 from dpselect.engines.duckdb.sources import open_scan
-from dpselect.engines.duckdb.types import OBJECT, filter_form, filter_type, item_form, plain_type
+from dpselect.engines.duckdb.types import OBJECT, TEXTS, filter_form, filter_type, item_form, kind, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.filters.column_names import refuse_case_twins
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sql.database import Asked, Database, Names
-from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, int64
+from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
 from dpselect.engines.values import MARK
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.user_sets import Sets
     from dpselect.engines.row_periods import RowPeriods
+    from dpselect.engines.sources.scans.columns import ColumnType
+    from dpselect.engines.sources.scans.declarations import Types
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
@@ -41,11 +46,19 @@ class DuckDBDatabase(Database):
     dialect = DUCKDB
     holds = True
 
-    def __init__(self, source: object, table: str | None, asked: Asked, *, newlines_in_values: bool = False) -> None:
+    def __init__(
+        self,
+        source: object,
+        table: str | None,
+        asked: Asked,
+        *,
+        csv: CsvForm = USUAL_CSV,
+        types: Types | None = None,
+    ) -> None:
         self.workspace: Workspace = Workspace()
         self._asked = asked
         try:
-            self._scan = open_scan(self.workspace, source, table, newlines_in_values=newlines_in_values)
+            self._scan = open_scan(self.workspace, source, table, csv=csv, types=types)
             self.fixed: bool = self._scan.fixed
             self.state: str | None = self._scan.state
             self._schema()
@@ -67,16 +80,28 @@ class DuckDBDatabase(Database):
             if scan.names and name not in scan.names:
                 raise missing_column(parameter, name, scan)
         self._columns = list(dict.fromkeys([*(name for _, name in asked.named), *self._filtered]))
-        self._types = scan.types(self.workspace, self._columns)
+        refuse_case_twins(self._columns, asked.named)
+        self.undeclared: tuple[str, ...] = () if scan.names else tuple(self._columns)
+        schema = scan.schema(self.workspace, self._columns)
+        self._types = {name: one.type for name, one in schema.items()}
         for name in asked.items:
             item_form(quoted(name), self._types[name])
-        self.types: Mapping[str, SqlType] = {
-            name: counted_type(one, untyped=scan.untyped) for name, one in self._types.items()
-        }
+        self.types: Mapping[str, SqlType] = {name: counted(one) for name, one in schema.items()}
+        self.declared: Mapping[str, object] = self._for_ledger(schema)
         if scan.user_code is not None:
             times = [] if asked.periods is None else [asked.periods.column]
             others = {*asked.items, *asked.by, *times, *(name for _, name in asked.numbers), *self._filtered}
             self._columns = [one for one in self._columns if one not in asked.users or one in others]
+
+    def _for_ledger(self, schema: Mapping[str, ColumnType]) -> dict[str, object]:
+        """What a ledger knows of the columns that are read: types that were declared, and names of folders."""
+        given = {name: one.text for name, one in self._scan.given.items() if name in schema}
+        folders = sorted(set(self._scan.folders) & set(schema))
+        return ({"types": given} if given else {}) | ({"folders": folders} if folders else {})
+
+    def check_unchanged(self) -> None:
+        """Refuse files that were written again after their schema was read."""
+        self._scan.check_unchanged()
 
     # ---- how columns are read
 
@@ -93,18 +118,22 @@ class DuckDBDatabase(Database):
         """Users by a number of their own where the source has one, which is quicker to tell apart; else by columns."""
         code = self._scan.user_code
         key = self._key(columns) if code is None else DuckDBKey((quoted(code),), ("BIGINT",))
-        return _key(key.user, key, untyped=False)
+        return _key(key.user, key)
 
     def item(self, columns: Sequence[str], *, plain: bool = False) -> Key:
         """Columns by their values; `plain` where those without a declared type are read as text."""
         key = self._key(columns, plain=plain)
-        return _key(key.item, key, untyped=self._scan.untyped)
+        found = _key(key.item, key)
+        if plain:
+            return found
+        types = tuple(self.types[name] for name in columns)
+        return replace(found, type=types[0] if len(types) == 1 else found.type, types=types)
 
     def pair(self, by: Sequence[str], items: Sequence[str], *, plain: bool = False) -> tuple[str, SqlType]:
         """A group g and an item i as one struct, and its type."""
         group, item = self._key(by), self._key(items, plain=plain)
         both = DuckDBKey((*group.fields("g"), *item.fields("i")), (*group.types, *item.types))
-        return together(both.columns), _key("", both, untyped=False).type
+        return together(both.columns), _key("", both).type
 
     def _key(self, columns: Sequence[str], *, plain: bool = False) -> DuckDBKey:
         types = tuple(self._types[name] for name in columns)
@@ -116,7 +145,9 @@ class DuckDBDatabase(Database):
         """The periods over the column of times, as the filter sees it."""
         from dpselect.engines.duckdb.times import row_time
 
-        return row_time(periods, self._types)
+        if (text := self.types[periods.column].undeclared) is not None:
+            text.refuse("times")
+        return row_time(periods, self._types, self.column(periods.column))
 
     def each(self) -> None:
         """From now on rows are there as often as they are."""
@@ -128,7 +159,8 @@ class DuckDBDatabase(Database):
         columns = [filter_form(column, self._types[column]) for column in self._columns]
         columns += [] if code is None else [quoted(code)]
         users = asked.users if code is None else ()
-        read = dict.fromkeys((*users, *asked.items, *asked.by, *(name for _, name in asked.numbers)))
+        time = [] if asked.periods is None else [asked.periods.column]
+        read = dict.fromkeys((*users, *asked.items, *asked.by, *(name for _, name in asked.numbers), *time))
         objects = [name for name in read if self._types[name] == OBJECT]
         columns += [f"{quoted(name)} AS {quoted(MARK + name)}" for name in objects]
         return f"SELECT {', '.join(columns)} FROM {source}"
@@ -189,7 +221,7 @@ class DuckDBDatabase(Database):
         """A listed domain as a table."""
         from dpselect.engines.duckdb.tuples import keep_items
 
-        kept = keep_items(self.workspace, domain, [one.counted for one in types], untyped=self._scan.untyped)
+        kept = keep_items(self.workspace, domain, types)
         return kept, self.workspace.fetch(f"SELECT count(*) FROM {kept}")[0][0]
 
     def secret(self, key: bytes) -> str:
@@ -237,22 +269,27 @@ class DuckDBDatabase(Database):
 
     def findings(self, counted: str) -> Iterator[str]:
         """What the owner of the rows should know of them, and of those that count. Nothing of it is private."""
-        from dpselect.engines.duckdb.inspect import row_findings
+        from dpselect.engines.duckdb.inspect import key_findings, row_findings
 
         asked, conditions = self._asked, dict[str, str]()
         if self._scan.user_code is None:  # rows of prepared data have one
-            conditions["without a user"] = self._raw(asked.users)
-        conditions |= {"without an item": self._raw(asked.items), "that where leaves out": self._where or "true"}
+            conditions["without a user"] = self._raw(asked.users).present
+        conditions |= {
+            "without an item": self._raw(asked.items).nameable,
+            "that where leaves out": self._where or "true",
+        }
         conditions |= {} if asked.periods is None else {"in none of the periods": self.time(asked.periods).all}
 
         def select(source: str) -> str:
             return f"SELECT * FROM {counted.replace(self.source, f'({self.select(source)})')}"
 
-        return row_findings(self.workspace, self._scan.each(), self._columns, select, conditions)
+        if self.undeclared:
+            yield from key_findings(self.workspace, self._scan, self.undeclared)
+        yield from row_findings(self.workspace, self._scan.each(), self._columns, select, conditions)
 
-    def _raw(self, columns: Sequence[str]) -> str:
-        """The SQL condition that a user or an item is there, of columns as the source has them."""
-        return DuckDBKey(tuple(map(quoted, columns)), tuple(self._types[name] for name in columns)).present
+    def _raw(self, columns: Sequence[str]) -> DuckDBKey:
+        """A user or an item of columns as the source has them."""
+        return DuckDBKey(tuple(map(quoted, columns)), tuple(self._types[name] for name in columns))
 
     @property
     def _where(self) -> str | None:
@@ -322,12 +359,18 @@ class DuckDBDatabase(Database):
         )
 
 
+def counted(column: ColumnType) -> SqlType:
+    """Return a column as it is counted; text that its owner has not declared is no number and no time."""
+    is_text = kind(column.type) in TEXTS | {"ENUM"}
+    return counted_type(column.type, TextColumn(column.name) if is_text and column.by != "owner" else None)
+
+
 def _name() -> str:
     """What stands for something in a statement until it runs. Nobody guesses it, so no text of a question holds it."""
     return f"dpselect_{fresh_key().hex()}"
 
 
-def _key(form: str, key: DuckDBKey, *, untyped: bool) -> Key:
-    types = tuple(counted_type(one, untyped=untyped) for one in key.types)
+def _key(form: str, key: DuckDBKey) -> Key:
+    types = tuple(counted_type(one) for one in key.types)
     several = SqlType(STRUCT, "other", "{}", STRUCT, None, label=key.label)
     return Key(form, key.present, key.nameable, types[0] if len(types) == 1 else several, types)

@@ -8,7 +8,6 @@ from functools import partial
 from dpselect.engines.duckdb.types import (
     INTEGERS,
     OBJECT,
-    TEXTS,
     is_text,
     item_form,
     kind,
@@ -17,7 +16,7 @@ from dpselect.engines.duckdb.types import (
     present,
 )
 from dpselect.engines.duckdb.workspace import literal, quoted
-from dpselect.engines.sql.port import Dialect, SqlType
+from dpselect.engines.sql.port import Dialect, SqlType, TextColumn
 from dpselect.engines.values import MARK
 from dpselect.errors import DataError
 
@@ -43,7 +42,6 @@ DUCKDB = Dialect(
     literal=literal,
     text="{}",
     keyed=_keyed,
-    written='CASE WHEN CAST(TRY_CAST({} AS BIGINT) AS VARCHAR) COLLATE "C" = {} THEN TRY_CAST({} AS BIGINT) END',
     parts="SELECT t.u AS u{more}, unnest(string_split(i, {separator})) AS i FROM {rows}",
     summed="sum({})",  # in 128 bits
     period="{}::SMALLINT",
@@ -66,8 +64,8 @@ _RANGED = {
 }
 
 
-def counted_type(sql_type: str, *, untyped: bool) -> SqlType:
-    """A column as it is counted; `untyped` says that it is text because its source has no types."""
+def counted_type(sql_type: str, undeclared: TextColumn | None = None) -> SqlType:
+    """A column as it is counted."""
     name = kind(sql_type)
     sort = "text" if is_text(sql_type) else "integer" if name in INTEGERS else "other"
     return SqlType(
@@ -80,7 +78,7 @@ def counted_type(sql_type: str, *, untyped: bool) -> SqlType:
         number=_written(number_form, sql_type),
         label=partial(label, sql_type=sql_type),
         ranged=_RANGED.get(name),
-        loose=untyped or name not in TEXTS,
+        undeclared=undeclared,
     )
 
 

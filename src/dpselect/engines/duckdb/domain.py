@@ -13,17 +13,16 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.objects import Texts, written
+from dpselect.engines.sql.port import SqlType
+from dpselect.engines.values import INFINITY, LESS_INFINITY
 from dpselect.errors import DataError, ParameterError
 
 _NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
 
 
-def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *, untyped: bool = False) -> str:
-    """The name of a table with the distinct items of the domain, i, and the place of each in a list.
-
-    `untyped` says that the items are text because their source has no types (CSV, JSON): only there a number of the
-    domain is the text that is written like it.
-    """
+def keep_domain(workspace: Workspace, domain: Listed | Column, of: SqlType) -> str:
+    """The name of a table with the distinct items of the domain, i, and the place of each in a list."""
+    item_type = of.counted
     listed = list(domain.items) if isinstance(domain, Listed) else None
     values = workspace.fresh()
     if isinstance(domain, Column):
@@ -32,7 +31,7 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *
         return _keep_objects(workspace, listed or [], ordered=isinstance(domain, Listed))
     if listed is not None:
         keep_list(workspace, listed, values)
-    target = fitting(workspace, values, item_type, untyped=untyped)
+    target = fitting(workspace, values, of)
     form = item_form("v", target)
     here = nameable("v", target)
     table = workspace.fresh()
@@ -46,10 +45,13 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, item_type: str, *
     return table
 
 
-def fitting(workspace: Workspace, values: str, item_type: str, *, untyped: bool) -> str:
+def fitting(workspace: Workspace, values: str, of: SqlType) -> str:
     """The type that the kept values v become, in which each of them is what it was."""
-    value_type = described(workspace, f"FROM {values}")["v"]
-    if is_text(item_type) and not untyped and kind(value_type) in _NUMBERS:
+    value_type, item_type = described(workspace, f"FROM {values}")["v"], of.counted
+    if of.undeclared is not None and kind(value_type) in _NUMBERS:
+        whole = kind(value_type) in INTEGERS
+        of.undeclared.refuse("whole numbers" if whole else "numbers", declare="BIGINT" if whole else "")
+    if is_text(item_type) and kind(value_type) in _NUMBERS:
         hint = "write the items as text, in quotes"
         raise ParameterError("domain", "hold text, like the item column", f"{kind(value_type)} values", hint)
     target = "VARCHAR" if is_text(item_type) else item_type
@@ -88,8 +90,9 @@ def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -
 def written_all(items: list[object]) -> Texts:
     """Public values in the form that those of a column without a declared type have; each must have one."""
     forms = written(items)
-    if any(form is None for form in forms):
-        raise ParameterError("domain", "hold values that a column can hold", "NaN, or text that is not Unicode")
+    if any(form in (None, INFINITY, LESS_INFINITY) for form in forms):
+        came = "NaN, an infinity, or text that is not Unicode"
+        raise ParameterError("domain", "hold values that a column can hold", came)
     return forms
 
 

@@ -105,12 +105,13 @@ def cutter(users: object, texts: object) -> DuckDBEngine:
 
 def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
     """The distinct items of a listed domain, in the order of their places, as the item columns would hold them."""
+    from dpselect.engines.duckdb.dialect import counted_type
     from dpselect.engines.duckdb.tuples import keep_items
     from dpselect.engines.duckdb.workspace import Workspace
 
     workspace = Workspace()
     try:
-        kept = keep_items(workspace, domain, [one.duckdb or "VARCHAR" for one in types])
+        kept = keep_items(workspace, domain, [counted_type(one.duckdb or "VARCHAR", one.undeclared) for one in types])
         found = [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY place, i")]
         return found if len(types) == 1 else [tuple(one.values()) for one in found]
     finally:

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase
+from dpselect.engines.sources.scans.declarations import Types
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sql.engine import SqlEngine
 
 
@@ -15,8 +17,9 @@ class DuckDBEngine(SqlEngine):
 
     _database: DuckDBDatabase
 
-    def __init__(self, source: object, *, newlines_in_values: bool = False, **asked: Any) -> None:
-        super().__init__(partial(DuckDBDatabase, newlines_in_values=newlines_in_values), source, **asked)
+    def __init__(self, source: object, *, csv: CsvForm = USUAL_CSV, types: Types | None = None, **asked: Any) -> None:
+        database = partial(DuckDBDatabase, csv=csv, types=types)
+        super().__init__(database, source, **asked)
 
     def findings(self) -> Iterator[str]:
         """What the owner of the rows should know of them. Nothing of it is private."""

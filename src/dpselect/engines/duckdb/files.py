@@ -5,107 +5,48 @@ Whether a row can be read, and as what, must not depend on another row, and no r
 
 from __future__ import annotations
 
-import contextlib
-import glob
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from dpselect.engines.duckdb.scans import Scan, SqlScan, described
+from dpselect.engines.duckdb.scans import Scan, SqlScan
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.scans.declarations import Types
+from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
+from dpselect.engines.sources.scans.parquet import parquet_scan, paths_of
+from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
     from dpselect.engines.sources.text_lines import Header
 
 
-def file_scan(workspace: Workspace, files: Files, *, newlines_in_values: bool) -> Scan:
+def file_scan(workspace: Workspace, files: Files, given: Types, *, csv: CsvForm) -> Scan:
     """The scan of files of one kind; their headers and schemas are read, and no row."""
     if files.kind not in ("csv", "tsv", "json"):
-        return _parquet(workspace, files)
+        return parquet_scan(workspace, files, given)
     from dpselect.engines.duckdb.lines import CsvScan, JsonScan
 
+    inside = folders_of(files)
     if files.kind in ("csv", "tsv"):
-        headers = _headers(files)
-        if newlines_in_values:
-            names = next(iter(headers.values())).names
-            return SqlScan(names, lambda columns: _quoted_csv(headers, columns), untyped=True, fixed=True)
-        return CsvScan(next(iter(headers.values())).names, tuple(headers.items()), untyped=True, fixed=True)
-    return JsonScan((), files.paths, untyped=True, fixed=True)
+        headers = _headers(files, csv)
+        names = next(iter(headers.values())).names
+        if csv.newlines_in_values:
+            every = (*names, *inside.names)
+            sql = partial(_quoted_csv, headers, inside)
+            return SqlScan(every, sql, folders=inside.names, typed=False, fixed=True)
+        own = tuple(headers.items())
+        return CsvScan((*names, *inside.names), own, inside, folders=inside.names, typed=False, fixed=True)
+    return JsonScan((), files.paths, inside, folders=inside.names, typed=False, fixed=True)
 
 
-def parquet_rows(paths: Sequence[str], *, text: str = "replace", more: str = "", folders: bool | None = None) -> str:
-    """What stands after FROM for Parquet files. Text that is not UTF-8 has a ? in place of what cannot be read.
-
-    A NaN is greater than every number: the statistics of a part of the file do not count it, and would skip it unless a
-    larger number of another row stands there. What names of folders say (`country=DE/`) is text: its type must not hang
-    on what all of them say. `folders` says whether they say something, where the files do not show it.
-    """
-    how = f"union_by_name = {len(paths) > 1}, utf8_validation = '{text}', can_have_nan = true"
-    how += ", hive_types_autocast = false"
-    how += "" if folders is None else f", hive_partitioning = {folders}"
-    return f"read_parquet({_paths(paths)}, {how}{more})"
-
-
-def _parquet(workspace: Workspace, files: Files) -> Scan:
-    rows = parquet_rows(files.paths, folders=None if files.parts is None else bool(files.parts))
-    if not files.paths:  # of a table, which has no row now
-        rows = "(SELECT 1 LIMIT 0)"
-    types: dict[str, str] = {}
-    with contextlib.suppress(DataError):
-        types = described(workspace, f"SELECT * FROM {rows}") if files.paths else {}
-    if not types and files.paths:
-        shown = files.paths[0] if len(files.paths) == 1 else f"one of {len(files.paths)} files"
-        raise DataError(f"{shown} cannot be read as parquet", "it may be damaged, incomplete or another kind of file")
-    forms = _forms(types, files)
-
-    def selected(columns: Sequence[str]) -> str:
-        for column in columns:
-            if types.get(column) == "JSON":  # the reader looks at every value, and fails for one
-                hint = "write the file again with that column as text"
-                raise DataError(f"column {column!r} is JSON in Parquet, where one bad value stops all reading", hint)
-        return f"(SELECT {', '.join(f'{forms[c]} AS {quoted(c)}' for c in columns)} FROM {rows})"
-
-    return SqlScan(tuple(forms), selected, fixed=True)
-
-
-def _forms(types: Mapping[str, str], files: Files) -> dict[str, str]:
-    """The SQL of every column. Statistics of texts are of their bytes, and would skip some: none are known of `left`.
-
-    A column of a table that none of its files has is there, and missing in every row: which files there are hangs on
-    rows. So does of which types their files are: what a table declares holds for all. What a folder's name says may be
-    no value of its type, such as a day of the year 10000: that is missing too.
-    """
-    nothing = "nullif(left({}, 0), '')".format
-    forms = {
-        name: short_form(quoted(name), sort, nothing(quoted(name)) if sort == "VARCHAR" else "NULL")
-        for name, sort in types.items()
-    }
-    known = {name.lower(): name for name in types}
-    for name, sort in files.declared or ():
-        there = known.get(name.lower())
-        if there is None and files.paths and name in (files.parts or ()):
-            raise SourceError("source", "be a table whose folders are named by its parts", f"no {name}=... among them")
-        if there is None:
-            forms[name] = f"CAST(NULL AS {sort})"
-        elif name in (files.parts or ()) or (
-            types[there] != sort and not sort.startswith(("INTEGER[", "MAP", "STRUCT"))
-        ):
-            forms[there] = f"TRY_CAST({forms[there]} AS {sort})"
-    return forms
-
-
-def _paths(paths: Sequence[str]) -> str:
-    # A path is one file: its brackets and stars are its own.
-    return f"[{', '.join(literal(glob.escape(path)) for path in paths)}]"
-
-
-def _headers(files: Files) -> dict[str, Header]:
+def _headers(files: Files, form: CsvForm) -> dict[str, Header]:
     """The headers of all files that are not empty; they name the same columns, in any order."""
     from dpselect.engines.sources.text_lines import header
 
-    found = {path: first for path in files.paths if (first := header(path, files.kind)) is not None}
+    found = {path: first for path in files.paths if (first := header(path, files.kind, form)) is not None}
     if not found:
         raise DataError(f"{files.paths[0]} is empty", "the first line of a CSV file must name its columns")
     one, *others = found
@@ -124,23 +65,29 @@ def _difference(one: str, other: str, headers: Mapping[str, Header]) -> str:
     return f"{lacks}, which does not have column {place} of {has}"
 
 
-def _quoted_csv(headers: Mapping[str, Header], columns: Sequence[str]) -> str:
+def _quoted_csv(headers: Mapping[str, Header], inside: Folders, columns: Sequence[str]) -> str:
     """Values may run over lines inside of quotes: the owner of the files says that all quotes in them match.
 
     One thread reads, so that where a record begins is never guessed from the middle of a file.
     """
-    same: dict[Header, list[str]] = {}
+    same: dict[tuple[Header, int], list[str]] = {}
     for path, first in headers.items():
-        same.setdefault(first, []).append(path)
-    return f"({' UNION ALL '.join(_quoted_part(same[first], first, columns) for first in same)})"
+        inside.refuse_both(columns, first.names, path)
+        same.setdefault((first, inside.begins[path] if inside.names else 0), []).append(path)
+    parts = [_quoted_part(paths, first, begin, inside, columns) for (first, begin), paths in same.items()]
+    return f"({' UNION ALL '.join(parts)})"
 
 
-def _quoted_part(paths: Sequence[str], first: Header, columns: Sequence[str]) -> str:
-    texts = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in first.names)
+def _quoted_part(paths: Sequence[str], first: Header, begin: int, inside: Folders, columns: Sequence[str]) -> str:
+    texts = ", ".join(f"c{place}: 'VARCHAR'" for place in range(len(first.names)))  # names may differ only in case
     form = (
-        f"header = true, auto_detect = false, columns = {{{texts}}}, delim = {literal(first.delimiter)}, "
-        "quote = '\"', escape = '\"', allow_quoted_nulls = false, compression = 'auto', "
-        "ignore_errors = true, strict_mode = false, parallel = false"
+        f"header = false, skip = {first.lines}, auto_detect = false, columns = {{{texts}}}, "
+        f"delim = {literal(first.delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false, "
+        f"compression = 'auto', ignore_errors = true, strict_mode = false, parallel = false, filename = '{FILE}'"
     )
-    values = ", ".join(f"{short_form(quoted(column), 'VARCHAR')} AS {quoted(column)}" for column in columns)
-    return f"SELECT {values} FROM read_csv({_paths(paths)}, {form})"
+    places = {name: f"c{place}" for place, name in enumerate(first.names)}
+    forms = (
+        inside.text(one, FILE, begin) if one in inside.names else short_form(places[one], "VARCHAR") for one in columns
+    )
+    values = ", ".join(f"{form} AS {quoted(one)}" for form, one in zip(forms, columns, strict=True))
+    return f"SELECT {values} FROM read_csv({paths_of(paths)}, {form})"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from dpselect.engines.duckdb.scans import Counting, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT, sound_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.sources.array_columns import HINT
 from dpselect.engines.sources.frames import Frame
+from dpselect.engines.sources.refused_types import GENERAL
 from dpselect.errors import DataError
 
 
@@ -34,7 +34,7 @@ class FrameScan(Scan):
         with suppress(DataError):
             found = {str(row[0]): str(row[1]) for row in workspace.guarded(look)}
         if not found:
-            raise DataError("a column of this frame is of a type that cannot be read", HINT)
+            raise DataError("a column of this frame is of a type that cannot be read", GENERAL)
         for place, column in enumerate(columns):
             self.known[column] = OBJECT if f"c{place}" in empty.loose else found[f"c{place}"]
         return {column: self.known[column] for column in columns}

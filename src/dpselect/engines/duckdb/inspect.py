@@ -8,41 +8,46 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from dpselect.engines.duckdb.files import parquet_rows
-from dpselect.engines.duckdb.lines import json_values
+from dpselect.engines.duckdb.lines import JsonScan, json_values
 from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.filters.column_names import LONGEST
 from dpselect.engines.sources.files import Files
+from dpselect.engines.sources.scans.parquet import parquet_rows
 from dpselect.engines.sources.text_faults import Fault, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_lines import UNREADABLE, header
+from dpselect.engines.sources.text_lines import UNREADABLE, UTF_8, CsvForm, header
 from dpselect.errors import DataError
 
 _SHOWN = 5  # line numbers of each fault
+_KEYS = 20  # of JSON lines, where one that was asked for is in none
 SHARES = (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 
 
-def file_findings(files: Files) -> Iterator[str]:
+def file_findings(files: Files, csv: CsvForm) -> Iterator[str]:
     """What is wrong with the files themselves, one sentence each."""
     workspace = Workspace()
     try:
         for path in files.paths:
-            look = _parquet_findings if files.kind == "parquet" else _text_findings
-            yield from look(workspace, path, files.kind)
+            if files.kind == "parquet":
+                yield from _parquet_findings(workspace, path)
+            else:
+                yield from _text_findings(workspace, path, files.kind, csv)
     finally:
         workspace.close()
 
 
-def _text_findings(workspace: Workspace, path: str, kind: str) -> Iterator[str]:
-    first = None if kind == "json" else header(path, kind)
+def _text_findings(workspace: Workspace, path: str, kind: str, csv: CsvForm) -> Iterator[str]:
+    first = None if kind == "json" else header(path, kind, csv)
     if kind != "json" and first is None:
         yield f"{path}: empty"
         return
     judge = json_judge(lambda line: _is_record(workspace, line)) if first is None else csv_judge(first)
+    before, encoding = (0, UTF_8) if first is None else (first.lines, first.encoding)
     counted: Counter[str] = Counter()
     places: defaultdict[str, list[int]] = defaultdict(list)
     lines = 0
     try:
-        for number, fault in faults(path, judge, header=first is not None):
+        for number, fault in faults(path, judge, header=before, encoding=encoding):
             lines += 1
             _note(fault, number, counted, places)
     except UNREADABLE:
@@ -61,11 +66,11 @@ def _note(fault: Fault, number: int, counted: Counter[str], places: defaultdict[
 
 
 def _is_record(workspace: Workspace, line: str) -> bool:
-    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT ? AS line)', ['v'])}"
+    sql = f"SELECT v IS NOT NULL FROM {json_values('(SELECT ? AS line, 0 AS place)', ['v'])}"
     return bool(workspace.fetch(sql, [line])[0][0])
 
 
-def _parquet_findings(workspace: Workspace, path: str, _kind: str) -> Iterator[str]:
+def _parquet_findings(workspace: Workspace, path: str) -> Iterator[str]:
     rows = parquet_rows([path])
     types = described(workspace, f"SELECT * FROM {rows}")
     ((number,),) = workspace.fetch(f"SELECT count(*) FROM {rows}")
@@ -96,6 +101,21 @@ def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
     ((times, first),) = workspace.fetch(sql)
     found = f"{times:,} texts of column {name} that are not UTF-8 (the first in row {first + 1})"
     yield f"{path}: read with ? instead of invalid bytes: {found}"
+
+
+def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Iterator[str]:
+    """Say in how many lines each key is that was asked of JSON lines, and which there are where one is in none."""
+    counted = ", ".join(f"count({quoted(key)})" for key in keys)
+    with scan.rows(workspace, keys, lambda source: f"SELECT * FROM {source}") as source:
+        ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counted} FROM {source}")
+    for key, number in zip(keys, numbers, strict=True):
+        if number:
+            yield f"key {key!r}: a value in {number:,} of {lines:,} lines"
+        else:
+            yield f"NO LINE has a value under the key {key!r}: questions that use it are charged for empty answers"
+    if not all(numbers) and isinstance(scan, JsonScan):
+        known = ", ".join(f"{str(key)[:LONGEST]!r} ({times:,})" for key, times in scan.key_counts(workspace, _KEYS))
+        yield f"keys that lines have: {known or 'none'}; keys inside of others (a.b) are not read"
 
 
 def row_findings(

@@ -7,19 +7,20 @@ else each time, as it thinks of the number of a connection.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from dpselect.engines.duckdb.scans import Scan, Select
-from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
+from dpselect.engines.sources.scans.folders import Folders
+from dpselect.engines.sources.scans.reading import ONCE
 from dpselect.engines.sources.text_lines import Header, blocks
-from dpselect.errors import SourceError
 
-_ONCE = "current_connection_id() IS NOT NULL"
 _LINE_FEED = r"\n"
+_RECORD = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
+"""Is a line an object? A list would have its places for columns."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,27 @@ class CsvScan(Scan):
     """CSV and TSV files with their headers: one line is one record, so no quote reaches into the next one."""
 
     files: tuple[tuple[str, Header], ...]
+    inside: Folders
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
-        hint = super().hint(column)
+        if self.names[0].lower().startswith("sep="):
+            return "dps.CSV(files, skip=1) skips the line sep= that some programs write above the header"
+        blank = next((name for name in self.names if name != column and name.strip() == column.strip()), None)
+        if blank is not None:
+            return f"did you mean {blank!r}, with its blanks?"
+        hint = self.inside.hint(column) or super().hint(column)
         # A file without a header has data where the names should be, so what is there is not shown.
-        return hint if hint.startswith("did you mean") else "the first line of a CSV file must name the columns"
+        return (
+            hint
+            if hint.startswith(("did you mean", "names of"))
+            else "the first line of a CSV file must name the columns"
+        )
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
+        path, header = self.files[0]
+        self.inside.refuse_both(columns, header.names, path)
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager
@@ -45,8 +58,8 @@ class CsvScan(Scan):
             parts = []
             for header in dict.fromkeys(header for _, header in self.files):
                 paths = [path for path, first in self.files if first == header]
-                lines = read.enter_context(_lines(workspace, paths, header.delimiter))
-                parts.append(csv_rows(lines, header, columns))
+                lines = read.enter_context(_lines(workspace, paths, header))
+                parts.append(csv_rows(lines, header, columns, _of_folders(self.inside, paths)))
             yield f"({select('(' + ' UNION ALL '.join(parts) + ')')})"
 
 
@@ -55,23 +68,50 @@ class JsonScan(Scan):
     """Files of JSON lines. Any name is a column: what a record has under it, as text, or nothing."""
 
     paths: tuple[str, ...]
+    inside: Folders
+
+    def hint(self, column: str) -> str:
+        """What may be said about a column that is not there."""
+        return self.inside.hint(column) or super().hint(column)
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
-        if len({column.lower() for column in columns}) < len(columns):
-            raise SourceError("where", "spell a column as in user and item", "names that differ only in letter case")
         return dict.fromkeys(columns, "VARCHAR")
 
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
         """What stands after FROM for one query over the selected rows."""
         with _lines(workspace, self.paths, None) as lines:
-            values = ", ".join(f"v[{place}] AS {quoted(name)}" for place, name in enumerate(columns, 1))
-            yield f"({select(f'(SELECT {values} FROM {json_values(lines, columns)})')})"
+            folders = _of_folders(self.inside, self.paths)
+            keys = [name for name in columns if name not in folders]
+            forms = (folders.get(name) or f"v[{keys.index(name) + 1}]" for name in columns)
+            values = ", ".join(f"{form} AS {quoted(name)}" for form, name in zip(forms, columns, strict=True))
+            yield f"({select(f'(SELECT {values} FROM {json_values(lines, keys)})')})"
+
+    def key_counts(self, workspace: Workspace, limit: int) -> list[Row]:
+        """Return the keys that most lines have, and how often they are there. It is for the owner of the data."""
+        with _lines(workspace, self.paths, None) as lines:
+            keys = f"SELECT unnest(CASE WHEN {_RECORD} THEN TRY(json_keys(line)) END) AS key FROM {lines}"
+            return workspace.fetch(
+                f"SELECT key, count(*) FROM ({keys}) GROUP BY key ORDER BY count(*) DESC, key LIMIT {limit}"
+            )
 
 
-def csv_rows(lines: str, header: Header, columns: Sequence[str]) -> str:
+def _of_folders(inside: Folders, paths: Sequence[str]) -> dict[str, str]:
+    """The SQL of the columns that names of folders hold, from the place of a line's file among these."""
+    rows = [inside.values(path) for path in paths] if inside.names else []
+    columns = zip(inside.names, zip(*rows, strict=True), strict=False)
+    return {name: f"(CAST([{', '.join(map(_text, values))}] AS VARCHAR[]))[place + 1]" for name, values in columns}
+
+
+def _text(value: str | None) -> str:
+    return "NULL" if value is None else literal(value)
+
+
+def csv_rows(lines: str, header: Header, columns: Sequence[str], folders: Mapping[str, str]) -> str:
     """The SELECT of some columns of the lines that are well formed and have as many fields as the header.
+
+    `folders` has the SQL of the columns that names of folders hold.
 
     A line is well formed if Python's csv module reads it, alone and strictly, as one record: a field that starts with a
     quote ends with one, and a quote inside of it is doubled. A carriage return is a character like others.
@@ -89,33 +129,34 @@ def csv_rows(lines: str, header: Header, columns: Sequence[str]) -> str:
         return f"regexp_full_match({line}, {literal(f'{field}(?:[{header.delimiter}]{field})*')})"
 
     fields = (
-        f"CASE WHEN {_ONCE} AND (NOT contains(line, '\"') OR {record('line', split)}) THEN string_split(line, {mark}) "
+        f"CASE WHEN {ONCE} AND (NOT contains(line, '\"') OR {record('line', split)}) THEN string_split(line, {mark}) "
         f"WHEN {record(whole, found)} "
         f"THEN regexp_extract_all({mark} || {whole}, {literal(f'[{header.delimiter}]({text}|{other})')}, 1) END"
     )
 
     def value(name: str) -> str:
+        if name in folders:
+            return f"{folders[name]} AS {quoted(name)}"
         one = f"f[{header.names.index(name) + 1}]"
         inside = f"replace(replace(substr({one}, 2, length({one}) - 2), '\"\"', '\"'), chr(10), {mark})"
-        starts = f"{_ONCE} AND {one} >= '\"' AND {one} < '#'"  # quicker than a look at the start
+        starts = f"{ONCE} AND {one} >= '\"' AND {one} < '#'"  # quicker than a look at the start
         return f"CASE WHEN {starts} THEN {inside} ELSE nullif({one}, '') END AS {quoted(name)}"
 
     values = ", ".join(map(value, columns))
-    return f"(SELECT {values} FROM (SELECT {fields} AS f FROM {lines}) WHERE len(f) = {width})"
+    return f"(SELECT {values} FROM (SELECT {fields} AS f, place FROM {lines}) WHERE len(f) = {width})"
 
 
 def json_values(lines: str, columns: Sequence[str]) -> str:
     """The values of some columns as one list v, which is missing where a line is no object."""
     keys = ", ".join(literal("/" + column.replace("~", "~0").replace("/", "~1")) for column in columns)
-    # A list would have its places for columns.
-    record = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
-    found = f"CASE WHEN {_ONCE} AND {record} THEN TRY(json_extract_string(line, [{keys}])) END"
-    return f"(SELECT {found} AS v FROM {lines})"
+    found = f"CASE WHEN {ONCE} AND {_RECORD} THEN TRY(json_extract_string(line, [{keys}])) END"
+    return f"(SELECT {found} AS v, place FROM {lines})"
 
 
 @contextmanager
-def _lines(workspace: Workspace, paths: Sequence[str], delimiter: str | None) -> Iterator[str]:
-    """A name for the lines of some files, which can be read once; those of files with a delimiter have a header."""
-    read = itertools.chain.from_iterable(blocks(path, header=delimiter is not None) for path in paths)
-    with streamed(read, delimiter) as stream, workspace.registered(stream) as name:
+def _lines(workspace: Workspace, paths: Sequence[str], header: Header | None) -> Iterator[str]:
+    """A name for the lines of some files after their header, which can be read once."""
+    how = {"header": 0} if header is None else {"header": header.lines, "encoding": header.encoding}
+    read = ((place, block) for place, path in enumerate(paths) for block in blocks(path, **how))
+    with streamed(read, None if header is None else header.delimiter) as stream, workspace.registered(stream) as name:
         yield name

@@ -18,6 +18,7 @@ from dpselect.engines.duckdb.types import OBJECT, filter_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.file import PreparedFile
 from dpselect.engines.prepared.rules import ALL, CODES, Rules
+from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.values import MARK
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ class PreparedScan(Scan):
         file = PreparedFile.open(workspace, path)
         rules = file.state.rules
         code = own_name("u", rules.names)
-        return cls(rules.names, file, untyped=rules.untyped, fixed=True, state=file.state.name, user_code=code)
+        declared = {name: parse_type(name, text) for name, text in rules.declared.items()}
+        return cls(rules.names, file, fixed=True, state=file.state.name, user_code=code, declared=declared)
+
+    @property
+    def given(self) -> Types:
+        """Nothing: what was declared when the data were prepared is part of them."""
+        return {}
 
     @property
     def _rules(self) -> Rules:

@@ -11,6 +11,7 @@ import duckdb
 from dpselect.engines.duckdb.scans import Scan, Select
 from dpselect.engines.duckdb.types import kind, short_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
+from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.errors import DataError
 
 
@@ -33,6 +34,9 @@ class RelationScan(Scan):
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
+        folded = set(map(lower_ascii, columns))
+        same = [column for column in self.relation.columns if lower_ascii(column) in folded]
+        refuse_twins_of_source(same, "", "rename one of them in the relation")
         types = {column: self.known[column] for column in columns}
         lost = next((kind(one) for one in types.values() if kind(one) in _LOST), None)
         if lost is not None:

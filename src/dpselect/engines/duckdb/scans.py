@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Literal, Self
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import near_column
 from dpselect.engines.duckdb.workspace import Workspace, quoted
+from dpselect.engines.sources.scans.columns import ColumnType
+from dpselect.engines.sources.scans.declarations import Types
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
@@ -51,14 +53,35 @@ class Scan(ABC):
     """The columns; none where they cannot be known, and then every name is taken."""
 
     _: KW_ONLY
-    untyped: bool = False  # are all columns text because the source has no types?
     fixed: bool = False  # do the files of the source alone decide what it says? A view may read anything else
+    typed: bool = True  # does the source declare types? Text files do not
+    folders: tuple[str, ...] = ()  # columns that names of folders hold, as text
+    declared: Types = field(default_factory=dict)  # by the owner of the source
     user_code: str | None = None  # a column of whole numbers that tells users apart, beside those that it has names for
     state: str | None = None  # what names the state of the rows, where the source has a name for each
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
-        return near(column, self.names)
+        return near_column(column, self.names)
+
+    def schema(self, workspace: Workspace, columns: Sequence[str]) -> dict[str, ColumnType]:
+        """Return some columns with their types and who declared them; no row is read."""
+        types = self.types(workspace, columns)
+        found = {}
+        for name in columns:
+            given = self.declared.get(name)
+            nobody = not self.typed or name in self.folders
+            by: Literal["owner", "source", "nobody"] = "owner" if given else "nobody" if nobody else "source"
+            found[name] = ColumnType(name, types[name], by, given)
+        return found
+
+    @property
+    def given(self) -> Types:
+        """The declarations of the caller, without those that the source keeps itself."""
+        return self.declared
+
+    def check_unchanged(self) -> None:  # noqa: B027 - most have one schema as long as they are open
+        """Refuse a source whose schema may have changed since it was read."""
 
     @abstractmethod
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:

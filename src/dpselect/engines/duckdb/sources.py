@@ -12,8 +12,11 @@ from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.files import find
-from dpselect.engines.sources.tables import is_lake, is_sqlite
-from dpselect.engines.sources.wrapped import at_home
+from dpselect.engines.sources.scans.declarations import Types
+from dpselect.engines.sources.scans.declared import with_types
+from dpselect.engines.sources.tables import is_delta_table, is_iceberg_table, is_lake, refuse_table
+from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
+from dpselect.engines.sources.wrapped import at_home, in_memory
 from dpselect.errors import SourceError, came
 
 __all__ = ["Scan", "open_scan"]
@@ -24,34 +27,46 @@ _MUST = (
 )
 
 
-def open_scan(workspace: Workspace, source: object, table: str | None, *, newlines_in_values: bool = False) -> Scan:
-    """The scan of whatever a caller may give as a source."""
+def open_scan(
+    workspace: Workspace,
+    source: object,
+    table: str | None,
+    *,
+    csv: CsvForm = USUAL_CSV,
+    types: Types | None = None,
+) -> Scan:
+    """The scan of whatever a caller may give as a source, under the types that its owner declares."""
+    given = types or {}
+    return with_types(_open(workspace, source, table, given, csv=csv), given)
+
+
+def _open(workspace: Workspace, source: object, table: str | None, types: Types, *, csv: CsvForm) -> Scan:
     given, (source, table) = source, at_home(source, table)
     if given is not source and is_postgres(source):  # whatever is said of an address, its password is not
         must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
         raise SourceError("source", must, "one over PostgreSQL")
-    if is_lake(source):
+    if is_lake(source) or is_iceberg_table(source):
         from dpselect.engines.duckdb.frame_scan import FrameScan
         from dpselect.engines.sources.lake import open_lake
 
         lake = open_lake(source, table)
-        return FrameScan(lake.names, lake, untyped=is_sqlite(os.path.expanduser(os.fsdecode(source))), fixed=True)
-    if isinstance(source, (str, os.PathLike, list, tuple)):
+        return FrameScan(lake.names, lake, fixed=True)
+    if isinstance(source, (str, os.PathLike, list, tuple)) or is_delta_table(source):
         files = find(source)
-        if newlines_in_values and files.kind not in ("csv", "tsv"):
-            hint = "only CSV files have quoted values with line breaks"
-            raise SourceError("newlines_in_values", "be left out for this kind of source", "True", hint)
+        if csv.said and files.kind not in ("csv", "tsv"):
+            name, value = next(iter(csv.said.items()))
+            raise SourceError(name, "be left out for this kind of source", came(value), "it is for CSV and TSV files")
         if files.kind == "duckdb":
             return _database(workspace, files.paths[0], table)
-        _no_table(table)
+        refuse_table(table)
         if files.kind == "prepared":
             from dpselect.engines.duckdb.prepared_scan import PreparedScan
 
             return PreparedScan.of(workspace, files.paths[0])
-        return file_scan(workspace, files, newlines_in_values=newlines_in_values)
+        return file_scan(workspace, files, types, csv=csv)
     if isinstance(source, duckdb.DuckDBPyConnection):
         return _connection(workspace, source, table)
-    _no_table(table)
+    refuse_table(table)
     if isinstance(source, duckdb.DuckDBPyRelation):
         from dpselect.engines.duckdb.relation_scan import RelationScan
 
@@ -63,13 +78,7 @@ def open_scan(workspace: Workspace, source: object, table: str | None, *, newlin
         from dpselect.engines.duckdb.frame_scan import FrameScan
 
         return FrameScan(frame.names, frame, fixed=True)
-    raise SourceError("source", _MUST, f"an object of type {type(source).__name__}")
-
-
-def _no_table(table: str | None) -> None:
-    if table is not None:
-        hint = "a table name is for a DuckDB file or connection, PostgreSQL or Spark"
-        raise SourceError("table", "be left out for this kind of source", came(table), hint)
+    raise SourceError("source", _MUST, f"an object of type {type(source).__name__}", in_memory(source))
 
 
 def _database(workspace: Workspace, path: str, table: str | None) -> Scan:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +10,7 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
+from dpselect._ground.columns import has_one_type
 from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.memory import check_address_space
 from dpselect.engines.sources.array_columns import array_of
@@ -19,8 +18,6 @@ from dpselect.errors import OutputError
 
 Codes = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
 """Many texts of which few differ: for each row the position of its text in the list."""
-
-_TYPED = (bool, int, float, str, bytes, decimal.Decimal, datetime.datetime, datetime.date, datetime.time)
 
 
 def write_parquet(columns: Mapping[str, npt.NDArray[Any] | Codes], path: str | os.PathLike[str]) -> None:
@@ -53,10 +50,17 @@ def write_table(columns: Mapping[str, Sequence[object]], path: str | os.PathLike
 
 
 def _one_type(values: Sequence[object]) -> list[object]:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} or (len(kinds) == 1 and kinds <= set(_TYPED)):
+    """The values where one type holds each exactly, whole numbers beside floats as floats; else their texts."""
+    if has_one_type(values):
         return list(values)
+    if {type(value) for value in values} <= {int, float, type(None)} and all(map(_is_double, values)):
+        return [None if value is None else float(value) for value in values]  # type: ignore[arg-type]
     return [None if value is None else str(value) for value in values]
+
+
+def _is_double(value: Any) -> bool:
+    """Is it a double, or None? Python compares whole numbers with floats exactly."""
+    return value is None or isinstance(value, float) or (abs(value) < 2**1023 and value == float(value))
 
 
 def _cast(values: Sequence[object]) -> str:
@@ -64,8 +68,7 @@ def _cast(values: Sequence[object]) -> str:
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return "::VARCHAR[]"
-    small = kinds == {int} and all(isinstance(v, int) and -(2**63) <= v < 2**63 for v in values if v is not None)
-    return "::BIGINT[]" if small else ""
+    return "::BIGINT[]" if kinds == {int} else ""
 
 
 def _copy(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dpselect.engines.duckdb.types import OBJECT, filter_type, kind, plain_form
-from dpselect.engines.duckdb.workspace import quoted
+from dpselect.engines.duckdb.types import OBJECT, filter_type, time_form
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
     from dpselect.engines.row_periods import RowPeriods
 
 
-def row_time(periods: Periods, types: Mapping[str, str], *, raw: bool = False) -> RowPeriods:
-    """The periods over the column of times, as the filter sees it, or as the source has it where it is `raw`.
+def row_time(periods: Periods, types: Mapping[str, str], column: str) -> RowPeriods:
+    """The periods over the column of times, from the SQL of that column as the source has it.
 
     Of values without a declared type some may have a zone, which is lost.
     """
@@ -23,12 +22,8 @@ def row_time(periods: Periods, types: Mapping[str, str], *, raw: bool = False) -
     from dpselect.engines.filters.engines import DUCKDB
     from dpselect.engines.row_periods import row_periods
 
-    sql_type, name = types[periods.column], quoted(periods.column)
+    sql_type = types[periods.column]
     if sql_type == OBJECT and periods.timezone != UTC:
         hint = "give dates, timestamps or texts in an array or a frame that has their type"
         raise SourceError("timezone", "be UTC if a column of times has no declared type", periods.timezone, hint)
-    if raw and sql_type == OBJECT:
-        name = f"({plain_form(name)})"
-    elif raw and kind(sql_type) == "ENUM":
-        name = f"CAST({name} AS VARCHAR)"
-    return row_periods(periods, name, filter_type(sql_type), DUCKDB)
+    return row_periods(periods, time_form(column, sql_type), filter_type(sql_type), DUCKDB)

@@ -9,18 +9,18 @@ from dpselect.engines.duckdb.domain import fitting, keep_domain, keep_list, writ
 from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace
+from dpselect.engines.sql.port import SqlType
 from dpselect.errors import ParameterError
 
 
-def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[str], *, untyped: bool = False) -> str:
+def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[SqlType]) -> str:
     """The name of a table with the distinct items of a domain of so many columns, i, and their places in a list."""
     if len(types) == 1 or not isinstance(domain, Listed):
-        return keep_domain(workspace, domain, types[0], untyped=untyped)
+        return keep_domain(workspace, domain, types[0])
     items = [item for item in domain.items if isinstance(item, tuple)]
     values = [workspace.fresh() for _ in types]
     targets = tuple(
-        _kept(workspace, [item[at] for item in items], values[at], sql_type, untyped=untyped)
-        for at, sql_type in enumerate(types)
+        _kept(workspace, [item[at] for item in items], values[at], sql_type) for at, sql_type in enumerate(types)
     )
     casts = ", ".join(f"TRY_CAST({values[at]}.v AS {target}) AS v{at}" for at, target in enumerate(targets))
     joined = " ".join([values[0], *(f"JOIN {other} USING (place)" for other in values[1:])])
@@ -36,10 +36,10 @@ def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[st
     return table
 
 
-def _kept(workspace: Workspace, column: list[object], values: str, sql_type: str, *, untyped: bool) -> str:
+def _kept(workspace: Workspace, column: list[object], values: str, of: SqlType) -> str:
     """Keep one column's values, each at the place of its item; the type that they become."""
-    if sql_type == OBJECT:
+    if of.counted == OBJECT:
         keep_list(workspace, list(written_all(column)), values)
         return "VARCHAR"
     keep_list(workspace, column, values)
-    return fitting(workspace, values, sql_type, untyped=untyped)
+    return fitting(workspace, values, of)

@@ -12,7 +12,19 @@ from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 from dpselect.engines.duckdb.workspace import literal, quoted
-from dpselect.engines.values import BYTES, INFINITY, LESS_INFINITY, LETTERS, LONGEST, MARK, NUMBER
+from dpselect.engines.values import (
+    BYTES,
+    DATE,
+    INFINITY,
+    LESS_INFINITY,
+    LETTERS,
+    LONGEST,
+    MARK,
+    MOMENT,
+    NUMBER,
+    sql_cast_hint,
+)
+from dpselect.engines.values import ZONED as ZONE_GIVEN
 from dpselect.errors import DataError
 
 if TYPE_CHECKING:
@@ -92,8 +104,7 @@ def item_form(expression: str, sql_type: str) -> str:
         return f"({expression}) AT TIME ZONE 'UTC'"
     if name in _PLAIN or name == "DECIMAL":
         return expression
-    hint = "cast it to text or to a number in the source, for example in a view or a data frame"
-    raise DataError(f"a column of type {name} cannot name items", hint)
+    raise DataError(f"a column of type {name} cannot name items", sql_cast_hint(name))
 
 
 def number_form(expression: str, sql_type: str) -> str:
@@ -101,7 +112,9 @@ def number_form(expression: str, sql_type: str) -> str:
     name = kind(sql_type)
     if name == OBJECT:
         ends = " ".join(f"WHEN {literal(end)} THEN {number}::DOUBLE" for end, number in _ENDS.items())
-        return f"CASE {expression} {ends} ELSE {number_form(plain_form(expression), 'VARCHAR')} END"
+        is_number = f"starts_with({expression}, {literal(MARK)}) AND substr({expression}, 2, 1) > 'z'"
+        value = f"CASE WHEN {is_number} THEN {number_form(f'substr({expression}, 3)', 'VARCHAR')} END"
+        return f"CASE {expression} {ends} ELSE {value} END"
     if is_text(sql_type):
         written = f"regexp_full_match({expression}, '{NUMBER}') AND length({expression}) < {LETTERS}"
         return f"CASE WHEN {written} THEN TRY_CAST({expression} AS DOUBLE) END"
@@ -116,6 +129,14 @@ def plain_form(expression: str) -> str:
     mark, plain = literal(MARK), f"substr({expression}, 3)"
     bytes_ = f"WHEN starts_with({expression}, {literal(MARK + BYTES)}) THEN NULL"
     return f"CASE {bytes_} WHEN starts_with({expression}, {mark}) THEN {plain} ELSE {expression} END"
+
+
+def time_form(expression: str, sql_type: str) -> str:
+    """The SQL of a time as a filter compares it; of values without a declared type, those that are times."""
+    if sql_type != OBJECT:
+        return expression
+    marks = ", ".join(literal(MARK + one) for one in (DATE, MOMENT, ZONE_GIVEN))
+    return f"(CASE WHEN substr({expression}, 1, 2) IN ({marks}) THEN substr({expression}, 3) END)"
 
 
 def short_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
@@ -154,24 +175,35 @@ def user_form(expression: str, sql_type: str) -> str:
 
 
 def present(expression: str, sql_type: str) -> str:
-    """The SQL condition that a user or an item is there; NaN is null, as it is for pandas."""
-    name = kind(sql_type)
+    """The SQL condition that a user or a number is there; NaN is null, as it is for pandas."""
     # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
-    missing = f" AND NOT isnan({expression})" if name in FLOATS else ""
-    return f"{expression} IS NOT NULL{missing}"
-
-
-def nameable(expression: str, sql_type: str) -> str:
-    """The SQL condition that an item is there and can be named: within the years that Python has, and its digits."""
-    name = kind(sql_type)
-    if name in _YEARS:
-        first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
-        return f"{expression} BETWEEN {first} AND {last}"
-    if name == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
+    if kind(sql_type) in FLOATS:
+        return f"{expression} IS NOT NULL AND NOT isnan({expression})"
+    if kind(sql_type) == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
         digits, places = map(int, re.findall(r"\d+", sql_type))
         most = f"'{Decimal(10**digits - 1).scaleb(-places, Context(prec=digits)):f}'::{sql_type}"
         return f"{expression} BETWEEN -{most} AND {most}"
+    return f"{expression} IS NOT NULL"
+
+
+def nameable(expression: str, sql_type: str) -> str:
+    """The SQL condition that an item is there and can be named: no infinity, and within the years that Python has."""
+    name = kind(sql_type)
+    if name in FLOATS:  # NaN and null are not finite either
+        return f"isfinite({expression})"
+    if name == OBJECT:
+        return f"{expression} NOT IN ({', '.join(map(literal, _ENDS))})"
+    if name in _YEARS:
+        first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
+        return f"{expression} BETWEEN {first} AND {last}"
     return present(expression, sql_type)
+
+
+def floor_form(expression: str, sql_type: str) -> str:
+    """The SQL of a moment in nanoseconds as one in microseconds, rounded down: the engine's own cast rounds up."""
+    number = f"epoch_ns({expression})"
+    whole = f"({number} - (({number} % 1000) + 1000) % 1000) // 1000"
+    return f"TRY({'make_timestamptz' if kind(sql_type) == 'TIMESTAMPTZ_NS' else 'make_timestamp'}({whole}))"
 
 
 def filter_type(sql_type: str) -> SqlType:
@@ -189,12 +221,14 @@ def filter_type(sql_type: str) -> SqlType:
         return SqlType(sql_type, "number", "{}", sql_type, sql_type)
     if name in ("BOOLEAN", "DATE", "TIMESTAMP"):
         return SqlType(name, name.lower(), "{}", name, name)
-    if name in ("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+    if name in ("TIMESTAMP_S", "TIMESTAMP_MS"):
         return SqlType(name, "timestamp", "TRY_CAST({} AS TIMESTAMP)", "TIMESTAMP", "TIMESTAMP")
+    if name == "TIMESTAMP_NS":
+        return SqlType(name, "timestamp", floor_form("{}", name), "TIMESTAMP", "TIMESTAMP")
     if name == ZONED:
         return SqlType(name, "timestamp", _MOMENT, "TIMESTAMP", ZONED)
     if name == "TIMESTAMPTZ_NS":  # frames of nanoseconds with a zone
-        return SqlType(name, "timestamp", _MOMENT.replace("{}", f"TRY_CAST({{}} AS {ZONED})"), "TIMESTAMP", ZONED)
+        return SqlType(name, "timestamp", _MOMENT.replace("{}", floor_form("{}", name)), "TIMESTAMP", ZONED)
     return SqlType(name, "other", "{}", name, None)
 
 

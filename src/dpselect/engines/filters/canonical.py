@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 
 from dpselect.engines.filters.tree import Constant, Name, Node, Plain
 
-GRAMMAR = 3  # of what a tree means: raise it where an operation begins to give another value on some row
+GRAMMAR = 4  # of what a tree means: raise it where an operation begins to give another value on some row
 
 
 def canonical(tree: Node, columns: Mapping[str, tuple[str, str]]) -> str:

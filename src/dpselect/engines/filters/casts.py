@@ -10,21 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dpselect.engines.filters.constants import day, moment
+from dpselect.engines.filters.constants import day, moment, moment_in_utc
 from dpselect.engines.filters.cost import READ
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import refuse
 from dpselect.engines.filters.values import Value, as_exact, as_moment, constant, digits, exact_type, to_double
 
 _YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_INNER_YEAR = "([1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8]|0[1-9][0-9]{2}|00[1-9][0-9]|000[2-9])"
 _LEAP = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
-DAY = (
-    f"({_YEAR}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
-    f"|02-(0[1-9]|1[0-9]|2[0-8]))|{_LEAP}-02-29)"
-)
-MOMENT = f"{DAY}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?)?"
+_DATE = "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
+DAY, _INNER_DAY = (f"({year}-{_DATE}|{_LEAP}-02-29)" for year in (_YEAR, _INNER_YEAR))
+_CLOCK = "[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?"
+MOMENT = f"{DAY}({_CLOCK})?"
+MOMENT_IN_UTC = f"{DAY}{_CLOCK}[ ]?(Z|UTC|[+-]00(:?00)?)"
+# A moment of another zone is in another year at the ends of the calendar.
+MOMENT_WITH_ZONE = f"({MOMENT_IN_UTC}|{_INNER_DAY}{_CLOCK}[ ]?[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)"
+_TO_MICROSECONDS = 26  # letters of a moment with six digits of a second
 DOUBLE = "[ ]*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?0?[0-4]?[0-9])?[ ]*"
-WHOLE = "[ ]*[+-]?[0-9]{1,18}[ ]*"
+WHOLE = "[ ]*[+-]?[0-9]{1,18}([.]0*)?[ ]*"
 YES, NO = "([tT]([rR][uU][eE])?|1)", "([fF]([aA][lL][sS][eE])?|0)"
 BYTES = 50
 """Bytes of a text that is read as another type; a double of them lies within cost.READ powers of ten."""
@@ -40,6 +44,8 @@ def cast(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
         return _from_text(value, to, spelling)
     if kind == "exact" and value.kind == "exact":
         return _resized(value, to, spelling)
+    if len(to) > 1 and kind == "timestamp":
+        refuse(f"{value.shown} in a cast to TIMESTAMPTZ", "only a text is read with its zone; moments are in UTC here")
     if value.kind == kind == "text":
         return replace(value, shown="a value", constant=None)
     if value.kind == kind:
@@ -94,7 +100,8 @@ def _resized(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
 def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
     kind = str(to[0])
     if isinstance(value.constant, str) and kind in ("date", "timestamp"):
-        return constant((day if kind == "date" else moment)(value.constant), spelling)
+        read = day if kind == "date" else moment if len(to) == 1 else moment_in_utc
+        return constant(read(value.constant), spelling)
     text = spelling.binary(spelling.short(value.sql, BYTES))
     if kind == "boolean":
         yes, no = (spelling.matched(text, pattern) for pattern in (YES, NO))
@@ -104,16 +111,31 @@ def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
     if kind == "date":
         return Value(kind, _read(text, DAY, spelling.date, spelling))
     if kind == "timestamp":
-        return Value(kind, _read(text, MOMENT, spelling.timestamp, spelling))
+        return Value(kind, _moment(text, spelling, with_zone=len(to) > 1))
     most, scale = int(str(to[2])), int(str(to[3]))
     if int(str(to[1])) < -most:  # a whole number of so many bits
-        whole = Value("exact", _read(text, WHOLE, spelling.integer, spelling), most=10**18 - 1)
+        sql = f"CAST({_read(text, WHOLE, spelling.decimal(18, 0), spelling)} AS {spelling.integer})"
+        whole = Value("exact", sql, most=10**18 - 1)
         return _resized(whole, to, spelling)
     before = digits(most, 0) - scale
-    pattern = "[ ]*[+-]?" + (f"[0-9]{{1,{before}}}" if before else "0") + (f"([.][0-9]{{1,{scale}}})?" if scale else "")
+    pattern = "[ ]*[+-]?" + (f"[0-9]{{1,{before}}}" if before else "0") + f"([.][0-9]{{0,{scale}}}0*)?"
     return Value(
         kind, _read(text, pattern + "[ ]*", exact_type(most, scale, spelling), spelling), most=most, scale=scale
     )
+
+
+def _moment(text: str, spelling: Spelling, *, with_zone: bool) -> str:
+    """What the clocks showed, or what those of UTC showed where a zone is written; nanoseconds are cut."""
+    left, rest = spelling.function("LEFT", text, "10"), spelling.function("SUBSTRING", text, "12", "40")
+    clock = f"replace(replace({rest}, ' ', ''), 'UTC', 'Z')"
+    plain = spelling.function("||", spelling.function("||", left, "'T'"), clock)
+    in_utc = spelling.in_utc.replace("{}", plain)
+    if with_zone:
+        return f"CASE WHEN {spelling.matched(text, MOMENT_WITH_ZONE)} THEN {in_utc} END"
+    shown = spelling.read.replace("[]", spelling.timestamp)
+    shown = shown.replace("{}", spelling.function("LEFT", text, str(_TO_MICROSECONDS)))
+    whens = {MOMENT: shown, MOMENT_IN_UTC: in_utc}
+    return f"CASE {' '.join(f'WHEN {spelling.matched(text, one)} THEN {sql}' for one, sql in whens.items())} END"
 
 
 def _read(text: str, pattern: str, type_name: str, spelling: Spelling) -> str:

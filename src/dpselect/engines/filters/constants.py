@@ -50,6 +50,17 @@ def moment(text: str) -> datetime.datetime:
     return _when(text, _DAY.fullmatch(text) or _MOMENT.fullmatch(text))
 
 
+def moment_in_utc(text: str) -> datetime.datetime:
+    """A moment with its zone, as the clocks of UTC showed it."""
+    found = re.fullmatch(r"(.*?) ?(Z|UTC|[+-][0-9]{2}(?::?[0-9]{2})?)", text)
+    zone = "" if found is None else found[2].replace("UTC", "Z")
+    if found is not None and _MOMENT.fullmatch(found[1]):
+        with suppress(ValueError, OverflowError):
+            aware = datetime.datetime.fromisoformat(f"{moment(found[1]).isoformat()}{zone}")
+            return aware.astimezone(datetime.UTC).replace(tzinfo=None)
+    return refuse(f"{text[:40]!r} for a moment with a zone", "write it like '2024-01-31 23:59:59Z'")
+
+
 def _when(text: str, found: re.Match[str] | None) -> datetime.datetime:
     if found is not None:
         year, month, date, *time = found.groups()

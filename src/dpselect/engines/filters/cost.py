@@ -173,6 +173,8 @@ def _weight(node: Operation) -> Weight:
         return Weight(max(1, pattern.tests), pattern.readings, (pattern.tests,))
     if sort == "CAST" and node.fixed[0] == "text":
         return Weight(base.operators, copies=(2,))
+    if sort == "CAST" and node.fixed[0] == "timestamp":  # two patterns, and the parts of a text with a zone
+        return Weight(12, copies=(8,))
     if sort == "IN":
         others = sum(not isinstance(part, Constant) for part in parts[1:])
         constants = len(parts) - 1 - others

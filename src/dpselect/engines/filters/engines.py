@@ -8,6 +8,7 @@ from string import ascii_lowercase, ascii_uppercase
 from dpselect.engines.filters.patterns import Matcher, Pattern, Piece, like
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.postgres.dialect import POSTGRES as PG
+from dpselect.engines.spark.dialect import IN_UTC
 from dpselect.engines.spark.dialect import SPARK as SP
 
 _TRANSLATED = {
@@ -74,6 +75,7 @@ def _like_duckdb(sql: str, pattern: Pattern) -> str:
 DUCKDB = Spelling(
     literal=_literal,
     zoned="TIMESTAMP WITH TIME ZONE",
+    in_utc="TRY_CAST({} AS TIMESTAMP WITH TIME ZONE) AT TIME ZONE 'UTC'",
     like=_like_duckdb,
     rounded="CAST(CAST({} AS VARCHAR) AS DOUBLE)",  # its own division of large decimals is not the nearest double
     matches="regexp_full_match({}, [])",
@@ -126,6 +128,7 @@ POSTGRES = Spelling(
     timestamp="timestamp",
     zoned="timestamptz",
     read="CAST(CAST({} AS text) AS [])",  # a constant that is not a text yet would be read before it is matched
+    in_utc=r"CAST(regexp_replace({}, '([.][0-9]{6})[0-9]+', '\1') AS timestamptz) AT TIME ZONE 'UTC'",
     collated='({} COLLATE "C")',
     finite="nullif({}, 'NaN')",
     few_digits="CASE WHEN pg_column_size({}) <= 512 AND pg_column_compression({}) IS NULL THEN [] END",
@@ -187,6 +190,7 @@ SPARK = Spelling(
     timestamp="TIMESTAMP_NTZ",
     zoned="TIMESTAMP_LTZ",
     read="try_cast({} AS [])",
+    in_utc=IN_UTC.replace("{}", "try_cast({} AS TIMESTAMP_LTZ)"),
     collated="({} COLLATE UTF8_BINARY)",
     matches="{} RLIKE []",
     whole="(?s)^({})(?!.)",

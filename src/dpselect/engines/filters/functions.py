@@ -96,13 +96,15 @@ def type_of(name: str, numbers: Sequence[str]) -> tuple[object, ...]:
         return "exact", -(2**63), 2**63 - 1, 0
     if word in _TYPES and not numbers:
         return (_TYPES[word],)
+    if word == "TIMESTAMPTZ" and not numbers:
+        return "timestamp", "zone"
     if word in ("DECIMAL", "NUMERIC"):
         sizes = [int(one) for one in numbers if one.isascii() and one.isdigit() and len(one) < 3]
         digits, scale = (*sizes, 0, 0)[:2]
         if len(sizes) == len(numbers) in (1, 2) and 1 <= digits <= _MOST and scale <= digits:
             return "exact", -(10**digits) + 1, 10**digits - 1, scale
         refuse(f"a cast to {word}", f"give its digits: {word}(10, 2), up to {_MOST}")
-    known = "INTEGER, BIGINT, DOUBLE, DECIMAL(10, 2), TEXT, DATE, TIMESTAMP, BOOLEAN"
+    known = "INTEGER, BIGINT, DOUBLE, DECIMAL(10, 2), TEXT, DATE, TIMESTAMP, TIMESTAMPTZ, BOOLEAN"
     return refuse(f"a cast to {word[:40]}", f"there may stand {known}")
 
 

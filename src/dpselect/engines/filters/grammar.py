@@ -172,7 +172,7 @@ class _Reader:
         if word.sort == "text":
             return Constant(text_of(_unquoted(word.text)))
         if word.sort == "quoted":
-            return Name(_unquoted(word.text), quoted=True)
+            return Name(_unquoted(word.text), quoted=True, span=word.span)
         if word.is_("("):
             if self.word.is_("SELECT", "WITH"):
                 self.stop()
@@ -195,7 +195,7 @@ class _Reader:
         if self.word.sort == "text" and name in ("DATE", "TIMESTAMP"):
             text = _unquoted(self.take().text)
             return Constant(day(text) if name == "DATE" else moment(text))
-        return Name(word.text)
+        return Name(word.text, span=word.span)
 
     def _call(self, name: str) -> Node:
         """A function, whose parenthesis is open."""

@@ -30,6 +30,7 @@ class Spelling:
     timestamp: str = "TIMESTAMP"
     zoned: str = ""  # the type of a moment with a zone; nothing where none is known
     read: str = "TRY_CAST({} AS [])"  # a text that matched a pattern, as the type []
+    in_utc: str = ""  # what the clocks of UTC showed at the moment of a text that matched a pattern
     collated: str = "{}"  # a text that is compared by its characters
     finite: str = "{}"  # an exact number that is no NaN
     few_digits: str = "[]"  # the form [] of a number {} of any number of digits, null where they are many

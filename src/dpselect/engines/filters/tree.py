@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NoReturn
 
+from dpselect.engines.filters.column_names import LONGEST
 from dpselect.errors import ParameterError
 
 Plain = str | bool | int | float | Decimal | datetime.date | datetime.datetime | None
 """A constant. 1.5 is a Decimal and 1e3 a float; a datetime is a moment without a zone."""
 
 VIEW = "docs/filters.md has the whole language; for more, use a view, a frame or a relation as the source"
-LONGEST = 80  # characters of a name that a message repeats
 _DEPTH = 100
 
 
 @dataclass(frozen=True)
 class Name:
-    """A column as it was written, and whether in double quotes."""
+    """A column as it was written, whether in double quotes, and where in the text it starts and ends."""
 
     name: str
     quoted: bool = field(default=False, compare=False)
+    span: tuple[int, int] = field(default=(0, 0), compare=False)
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,23 @@ def names(node: Node) -> dict[str, bool]:
 
     A part may stand in a tree several times.
     """
-    found: dict[str, bool] = {}
+    columns: dict[str, bool] = {}
+    for name in name_nodes(node):
+        columns[name.name] = name.quoted or columns.get(name.name, False)
+    return columns
+
+
+def name_nodes(node: Node) -> Iterator[Name]:
+    """Yield every place where a column is named, in the order of the text."""
     seen: set[int] = set()
     ahead = [node]
     while ahead:
-        one = ahead.pop()
-        if isinstance(one, Name):
-            found[one.name] = one.quoted or found.get(one.name, False)
-        elif isinstance(one, Operation) and id(one) not in seen:
-            seen.add(id(one))
-            ahead += reversed(one.parts)
-    return found
+        part = ahead.pop()
+        if isinstance(part, Name):
+            yield part
+        elif isinstance(part, Operation) and id(part) not in seen:
+            seen.add(id(part))
+            ahead += reversed(part.parts)
 
 
 def quotes(name: str, hint: str | None) -> str:

@@ -41,6 +41,11 @@ class Word:
     text: str
     at: int
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where it starts and ends in the text."""
+        return self.at, self.at + len(self.text)
+
     def is_(self, *words: str) -> bool:
         """Is it one of these signs or unquoted words, which are in capitals?"""
         return self.sort in ("name", "sign") and self.text.upper() in words

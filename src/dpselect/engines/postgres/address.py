@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from dpselect.errors import DataError, SourceError
+from dpselect.errors import DataError, SourceError, install_hint
 
 _STARTS = ("postgresql://", "postgres://")
 _ROWS = (
@@ -29,7 +29,7 @@ def said(address: str) -> dict[str, str]:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
     except ImportError:
-        raise DataError("a table in PostgreSQL needs psycopg", "pip install 'dpselect[postgres]'") from None
+        raise DataError("a table in PostgreSQL needs psycopg", install_hint("postgres")) from None
     try:
         return {name: str(value) for name, value in conninfo_to_dict(address).items()}
     except psycopg.Error:

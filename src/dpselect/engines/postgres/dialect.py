@@ -11,9 +11,9 @@ from __future__ import annotations
 import datetime
 
 from dpselect.engines.postgres.sorted import sorted_text
+from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
-from dpselect.engines.values import LETTERS, LONGEST, NUMBER, WHOLE
-from dpselect.errors import DataError
+from dpselect.engines.values import LETTERS, LONGEST, NUMBER
 
 
 def quoted(name: str) -> str:
@@ -41,7 +41,6 @@ POSTGRES = Dialect(
     literal=literal,
     text='({})::text COLLATE "C"',
     keyed=_keyed,
-    written=f"CASE WHEN {{}} ~ '^{WHOLE}$' THEN CAST({{}} AS NUMERIC) END",
     summed="sum(CAST({} AS NUMERIC))",
     parts='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
     sorted=sorted_text,
@@ -50,11 +49,19 @@ POSTGRES = Dialect(
 )
 
 
+_CAST = "cast it to text or to a number in a view, and name the view as the table"
+_HINTS = {
+    "interval": "write its seconds as a number in a view: extract(epoch FROM ...)",
+    "money": "cast it in a view: ...::numeric",
+    "citext": "read what it compares in a view: lower(...::text)",
+}
 _TEXTS = frozenset({"text", "varchar", "bpchar", "name", "json", "jsonb"})
 _LONG = {*_TEXTS - {"name"}, "long bpchar", "bytea"}
 _NUMBERS = {"int2": "SMALLINT", "int4": "INTEGER", "int8": "BIGINT"}
 _FLOATS = {"float4": "FLOAT", "float8": "DOUBLE"}
 _NOT_NAN = "{} IS NOT NULL AND {} <> 'NaN'"
+# The difference of two infinities is NaN; a server before 14 has no infinite numeric to compare with.
+_FINITE = "{} IS NOT NULL AND {} - {} <> 'NaN'"
 # Python has the years 1 to 9999 and the hours 0 to 23, and so have items on every engine.
 _NAMEABLE = {
     "date": "{} BETWEEN '0001-01-01' AND '9999-12-31'",
@@ -83,8 +90,8 @@ def short(name: str, sql_type: SqlType) -> str:
     return f"CASE WHEN octet_length({text}) <= {LONGEST} THEN {value} END AS {value}"
 
 
-def pg_type(name: str, kind: str, modifier: int) -> SqlType:
-    """The type of a column by its name, its kind ('b' base, 'e' enum) and its modifier (-1 without)."""
+def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:
+    """The type of a column by the type's name, its kind ('b' base, 'e' enum) and its modifier (-1 without)."""
     text = '({})::text COLLATE "C"'
     if kind == "e":
         # An enum has an owner, who may say how a cast of it reads; its own text has none.
@@ -101,7 +108,7 @@ def pg_type(name: str, kind: str, modifier: int) -> SqlType:
     if name in _FLOATS:
         # -0.0 + 0.0 is 0.0, and a float4 has the same value as float8.
         form = "(({})::float8 + '0'::float8)"
-        return SqlType(name, "number", form, "float8", _FLOATS[name], present=_NOT_NAN, number="{}")
+        return SqlType(name, "number", form, "float8", _FLOATS[name], _NOT_NAN, _FINITE, number="{}")
     if name == "numeric":
         return _numeric(modifier)
     if name in _TIMES:
@@ -116,8 +123,7 @@ def pg_type(name: str, kind: str, modifier: int) -> SqlType:
         return SqlType(name, "boolean", "{}", name, "BOOLEAN")
     if name == "bytea":
         return SqlType(name, "bytes", "{}", name, "BLOB")
-    hint = "cast it to text or to a number in a view, and name the view as the table"
-    raise DataError(f"a column of type {name} can name neither users nor items", hint)
+    raise refused_type(column, name, _HINTS.get(name.rpartition(".")[2], _CAST))
 
 
 def _numeric(modifier: int) -> SqlType:
@@ -125,8 +131,8 @@ def _numeric(modifier: int) -> SqlType:
     digits, scale = (modifier - 4) >> 16 & 0xFFFF, (modifier - 4) & 0x7FF
     if modifier >= 4 and digits <= 38 and scale <= digits:
         exact = f"DECIMAL({digits},{scale})"
-        return SqlType("numeric", "number", "{}", "numeric", exact, present=_NOT_NAN, number=_DOUBLE)
-    return SqlType("numeric", "number", "trim_scale({})", "numeric", None, present=_NOT_NAN, number=_DOUBLE)
+        return SqlType("numeric", "number", "{}", "numeric", exact, _NOT_NAN, number=_DOUBLE)
+    return SqlType("numeric", "number", "trim_scale({})", "numeric", None, _NOT_NAN, _FINITE, number=_DOUBLE)
 
 
 def _in_utc(text: str) -> datetime.datetime:

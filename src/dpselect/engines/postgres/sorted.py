@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from decimal import Decimal
 
 from dpselect.engines.sql.port import SqlType
 from dpselect.engines.sql.sorted_texts import Sorted, decimals, number, whole_numbers
@@ -15,17 +14,15 @@ _TURN = str.maketrans(_TURNED, _HEX)
 _BITS = "encode(float8send({}), 'hex')"
 _FLOAT = f"CASE WHEN {{}} < 0 THEN concat('0', translate({_BITS}, '{_HEX}', '{_TURNED}')) ELSE concat('1', {_BITS}) END"
 _WIDTH = 6  # a numeric has at most 131072 digits before its point
-_LEAST, _MOST = "/", "2"  # of the infinities, below and above all signs
-_FINITE = number(_TEXT, f"split_part({_TEXT}, '.', 1)", _WIDTH, text=_TEXT)
-_NUMERIC = f"CASE {_TEXT} WHEN 'Infinity' THEN '{_MOST}' WHEN '-Infinity' THEN '{_LEAST}' ELSE {_FINITE} END"
-_INFINITE = {_LEAST: Decimal("-Infinity"), _MOST: Decimal("Infinity")}
+# An infinity is a text of its own as well: it may be one of several columns of a user, who is never named.
+_NUMERIC = number(_TEXT, f"split_part({_TEXT}, '.', 1)", _WIDTH, text=_TEXT)
 _decimal = decimals(_WIDTH)
 
 
 def sorted_text(one: SqlType) -> Sorted:
     """The texts of a type; `label` reads those of dates and times already."""
     if one.counted == "numeric" and one.duckdb is None:  # of no scale, so that 1.5 may come as 1.50 from elsewhere
-        return Sorted(_NUMERIC.replace("{}", "trim_scale({})"), _numeric)
+        return Sorted(_NUMERIC.replace("{}", "trim_scale({})"), _decimal)
     return _OWN.get(one.counted) or Sorted(_TEXT, one.label)
 
 
@@ -34,16 +31,12 @@ def _float(text: str) -> float:
     return float(struct.unpack(">d", bytes.fromhex(bits))[0])
 
 
-def _numeric(text: str) -> Decimal:
-    return _INFINITE[text] if text in _INFINITE else _decimal(text)
-
-
 _WHOLE = whole_numbers(2, text=_TEXT)
 _OWN: dict[str, Sorted] = {
     "text": Sorted("{}", str),
     **dict.fromkeys(("int2", "int4", "int8"), _WHOLE),
     "float8": Sorted(_FLOAT, _float),
-    "numeric": Sorted(_NUMERIC, _numeric),
+    "numeric": Sorted(_NUMERIC, _decimal),
     "bool": Sorted(_TEXT, lambda text: text == "true"),
     "bytea": Sorted("encode({}, 'hex')", bytes.fromhex),
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import near, near_column
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted, short
+from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.sql.database import Asked
-from dpselect.engines.sql.port import Row, SqlType
-from dpselect.errors import SourceError
+from dpselect.engines.sql.port import Row, SqlType, of_tables
+from dpselect.errors import SourceError, absent
 
 # Tables, partitioned and foreign ones, views and materialised views.
 _TABLES = """
@@ -17,8 +18,8 @@ WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND left(n.nspname, 3) <> 'pg_' AND
 ORDER BY 2, 3
 """
 _COLUMNS = """
-SELECT a.attname::text, a.atttypid::int8, a.atttypmod
-FROM pg_catalog.pg_attribute a
+SELECT a.attname::text, a.atttypid::int8, a.atttypmod, c.collname::text, c.collisdeterministic
+FROM pg_catalog.pg_attribute a LEFT JOIN pg_catalog.pg_collation c ON c.oid = a.attcollation
 WHERE a.attrelid = %(table)s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
 _TYPE = """
@@ -34,15 +35,16 @@ def columns_of(workspace: PostgresWorkspace, table: str | None, asked: Asked) ->
     found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
     for parameter, column in asked.named:
         if column not in found:
-            raise SourceError(parameter, "be a column of the source", repr(column), near(column, tuple(found)))
+            raise SourceError(parameter, "be a column of the source", repr(column), near_column(column, tuple(found)))
+    named = {name for _, name in asked.named}
     types = {
-        column: _type(workspace, found[column])
+        column: _type(workspace, found[column], compared=column in named)
         for column in (*(name for _, name in asked.named), *asked.filtered(tuple(found)))
     }
     # No row is read by this, but whoever may not read any is told so now.
     workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")
     read = ", ".join(short(column, one) for column, one in types.items())
-    return f"(SELECT {read} FROM {name}) AS s", types
+    return f"(SELECT {read} FROM {name}) AS s", of_tables(types)
 
 
 def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:
@@ -59,7 +61,8 @@ def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:
         raise SourceError("table", "name a table or view of the database", "nothing", hint)
     meant = [one for one in every if one[0] == table] or [one for one in seen if one[3] == table]
     if not meant:
-        raise SourceError("table", "be a table or view of the database", repr(table), near(table, shown))
+        names = [one[0] for one in every] if "." in table else shown
+        raise absent("table", "be a table or view of the database", repr(table), near(table, names))
     if len(meant) > 1:
         came = f"{table!r}, which is {' and '.join(one[0] for one in meant)}"
         raise SourceError("table", "be one table or view of the database", came, "write it with its schema")
@@ -67,11 +70,23 @@ def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:
     return oid, f"{quoted(schema)}.{quoted(name)}"
 
 
-def _type(workspace: PostgresWorkspace, column: Row) -> SqlType:
-    """The type of a column; a domain over a type is that type."""
-    oid, modifier = column[1], column[2]
+def _type(workspace: PostgresWorkspace, column: Row, *, compared: bool) -> SqlType:
+    """The type of a column; a domain over a type is that type.
+
+    Where the server takes values for equal that have several texts, who a user is would be one thing there and another
+    here, so such columns are refused. A filter alone may name a jsonb column, of which it knows IS NULL only.
+    """
+    name, oid, modifier, collation, deterministic = column
+    if deterministic is False:
+        hint = f'read what it compares in a view, such as SELECT lower("{name}" COLLATE "C") AS "{name}", ...'
+        raise refused_type(name, f"text with the nondeterministic collation {collation}", hint)
     while True:
-        name, kind, base, inner = workspace.fetch(_TYPE, {"type": oid})[0]
-        if kind != "d":
-            return pg_type(name, kind, modifier)
-        oid, modifier = base, inner
+        type_name, kind, base, inner = workspace.fetch(_TYPE, {"type": oid})[0]
+        if kind == "d":
+            oid, modifier = base, inner
+        elif type_name == "jsonb" and compared:
+            part = f"\"{name}\" ->> 'id'"
+            hint = f"read a part of it in a view: text as {part}, a number as ({part})::numeric"
+            raise refused_type(name, "jsonb, in which 1.0 and 1.00 are equal", hint)
+        else:
+            return pg_type(name, type_name, kind, modifier)

@@ -25,7 +25,7 @@ from dpselect.engines.prepared.rules import Rules
 from dpselect.errors import DataError, DpselectError, OutputError
 
 _TABLES = ("state", "users", "items", "rows", "cells", "ranks", "sets")
-FORM = 3  # of the file: what another version wrote in another form is not read
+FORM = 4  # of the file: what another version wrote in another form is not read
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 

@@ -31,7 +31,7 @@ class Rules:
     """The columns of users, of items, those that are kept beside them, and what is kept of the time.
 
     `max_rows_per_user` is how many rows there are at most of a user, in each period if there are periods.
-    `types` are those of every column, in SQL, as it can be read; `untyped` says that the source had none.
+    `types` are those of every column, in SQL, as it can be read; `declared` has what the owner declared of some.
     """
 
     user: tuple[str, ...]
@@ -42,7 +42,7 @@ class Rules:
     period: str | None = None
     timezone: str = "UTC"
     max_rows_per_user: int | None = None
-    untyped: bool = False
+    declared: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -104,8 +104,10 @@ class Rules:
         """The time of a row of the source, as questions compare it; refused where it tells none."""
         from dpselect._ground.periods import Periods
         from dpselect.engines.duckdb.times import row_time
+        from dpselect.engines.duckdb.workspace import quoted
 
-        return row_time(Periods(self.time or "", self.period or "", self.timezone, ()), self.types, raw=True)
+        periods = Periods(self.time or "", self.period or "", self.timezone, ())
+        return row_time(periods, self.types, quoted(periods.column))
 
     def by_whole_periods(self, periods: Periods | None) -> bool:
         """Are the periods those in which users were counted?"""

@@ -5,7 +5,7 @@ A list has no dtype and an object array has none that says anything: their value
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect.engines.sources.objects import texts, written
+from dpselect.engines.sources.refused_types import cast_hint, refused_type
 from dpselect.errors import DataError
 
 Array = npt.NDArray[Any]
-HINT = "cast it to text or to a number in the source"
 _UNITS = ("s", "ms", "us", "ns")
 
 
@@ -28,16 +28,16 @@ class Narrowed:
     loose: frozenset[str]
 
 
-def of_dict(columns: Sequence[Any], *, empty: bool) -> Narrowed:
-    """Columns of a dict: arrays, lists, ranges, or what has a NumPy dtype; no values if `empty`."""
-    read = [_column(values, empty=empty) for values in columns]
-    if len({len(column) for column, _ in read}) > 1 or len({_size(values) for values in columns}) > 1:
+def of_dict(columns: Mapping[str, Any], *, empty: bool) -> Narrowed:
+    """Columns of a dict by name: arrays, lists, ranges, or what has a NumPy dtype; no values if `empty`."""
+    read = [_column(name, values, empty=empty) for name, values in columns.items()]
+    if len({len(column) for column, _ in read}) > 1 or len({_size(values) for values in columns.values()}) > 1:
         raise DataError("the columns of a dict must have the same length")
     loose = frozenset(f"c{place}" for place, (_, loose) in enumerate(read) if loose)
     return Narrowed({f"c{place}": column for place, (column, _) in enumerate(read)}, loose)
 
 
-def _column(values: Any, *, empty: bool) -> tuple[Array, bool]:
+def _column(name: str, values: Any, *, empty: bool) -> tuple[Array, bool]:
     """Values as DuckDB scans them, and whether they have no declared type: then they are `objects.written`."""
     if isinstance(values, range) and _fits(values):
         values = np.arange(values.start, values.stop, values.step, dtype=np.int64)
@@ -54,7 +54,7 @@ def _column(values: Any, *, empty: bool) -> tuple[Array, bool]:
     if kind in "UT":
         return texts(array.tolist()), False
     if kind not in "biufM":
-        raise DataError(f"an array of type {array.dtype.name} cannot be read", HINT)
+        raise refused_type(name, array.dtype.name, cast_hint("numpy", array.dtype.name, name))
     return _moments(array_of(array)) if kind == "M" else array_of(array), False
 
 

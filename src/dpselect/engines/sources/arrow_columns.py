@@ -10,8 +10,9 @@ import sys
 from decimal import Decimal
 from typing import Any
 
-from dpselect.engines.sources.array_columns import HINT
-from dpselect.errors import DataError
+import numpy as np
+
+from dpselect.engines.sources.refused_types import cast_hint, refused_type
 
 _PLAIN = (
     "boolean", "integer", "float32", "float64", "string", "large_string", "binary", "large_binary",
@@ -23,17 +24,21 @@ _PER_SECOND = {"s": 1, "ms": 10**3}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_800  # seconds from 1970 to the years 1 and 10000
 
 
-def readable(column: Any, name: str) -> Any:
-    """An array of the same values in a type that DuckDB reads; an error if there is none."""
+def readable(column: Any, name: str, library: str = "") -> Any:
+    """An array of the same values in a type that DuckDB reads.
+
+    Refuses a type without one, and says how to cast the column in this library.
+    """
     arrow = sys.modules["pyarrow"]
     sort, types = column.type, arrow.types
     if isinstance(sort, arrow.BaseExtensionType):
-        return column if sort.extension_name in _EXTENSIONS else readable(column.cast(sort.storage_type), name)
+        refuse_unknown_extension(sort.extension_name, name, library)
+        return column
     if types.is_dictionary(sort):
         text = str(sort.value_type) in ("string", "large_string", "string_view")
-        return column if text else readable(column.cast(sort.value_type), name)
+        return column if text else _taken(readable(column.dictionary, name, library), column.indices)
     if types.is_run_end_encoded(sort):
-        return readable(_compute().run_end_decode(column), name)
+        return _taken(readable(column.values, name, library), _places_of_runs(column))
     if types.is_float16(sort):
         return column.cast(arrow.float32())
     if types.is_null(sort):
@@ -42,11 +47,40 @@ def readable(column: Any, name: str) -> Any:
         return _moments(column) if sort.tz is not None and sort.unit in _PER_SECOND else column
     if _is_decimal(sort):
         return _of_few_digits(column)
-    if any(getattr(types, f"is_{one}")(sort) for one in _PLAIN):
+    if str(sort) in _VIEWS or any(getattr(types, f"is_{one}")(sort) for one in _PLAIN):
         return column
-    if str(sort) in _VIEWS:
-        return column
-    raise DataError(f"column {name!r} is of type {_called(sort)}, which cannot be read", HINT)
+    raise refused_type(name, _called(sort), cast_hint(library, _called(sort), name))
+
+
+def refuse_unknown_extension(extension: str, name: str, library: str) -> None:
+    """Refuse a type that is not Arrow's own, unless its values are known to be equal where they are stored alike.
+
+    ADBC, for one, hands a NUMERIC of a server over as text of the type arrow.opaque, where 1.0 and 1.00 differ.
+    """
+    if extension not in _EXTENSIONS:
+        raise refused_type(name, extension, cast_hint(library, "extension", name))
+
+
+def declared_type(field: Any, name: str, library: str) -> Any:
+    """The type of a field of a schema; PyArrow has an extension type that it does not know as what it is stored in."""
+    extension = (field.metadata or {}).get(b"ARROW:extension:name")
+    if extension is not None:
+        refuse_unknown_extension(extension.decode(errors="replace"), name, library)
+    return field.type
+
+
+def _taken(values: Any, places: Any) -> Any:
+    """The values at these places, where views cannot be taken from."""
+    arrow = sys.modules["pyarrow"]
+    plain = {"string_view": arrow.large_string(), "binary_view": arrow.large_binary()}.get(str(values.type))
+    return (values if plain is None else values.cast(plain)).take(places)
+
+
+def _places_of_runs(column: Any) -> Any:
+    """For each row of a run-end encoded column the place of its value."""
+    arrow = sys.modules["pyarrow"]
+    ends = np.clip(column.run_ends.to_numpy() - column.offset, 0, len(column))
+    return arrow.array(np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)))
 
 
 def _is_decimal(sort: Any) -> bool:
@@ -75,7 +109,7 @@ def _moments(column: Any) -> Any:
 def _of_few_digits(column: Any) -> Any:
     """Decimals of no more digits than their type declares; others, which nothing has checked yet, are missing.
 
-    An engine that relies on the type would take some of their bits for another number.
+    An engine that relies on the type would take some of their bits for another number. DuckDB reads 128 bits at most.
     """
     arrow, compute, sort = sys.modules["pyarrow"], _compute(), column.type
     wide, end = arrow.decimal256(76, sort.scale), Decimal(10) ** (sort.precision - sort.scale)
@@ -83,6 +117,10 @@ def _of_few_digits(column: Any) -> Any:
     inside = compute.and_(
         compute.less(values, arrow.scalar(end, wide)), compute.greater(values, arrow.scalar(-end, wide))
     )
+    if sort.bit_width == 256:
+        return compute.if_else(inside, values, arrow.scalar(None, wide)).cast(
+            arrow.decimal128(sort.precision, sort.scale)
+        )
     bits = {32: arrow.int32(), 64: arrow.int64()}.get(sort.bit_width, sort)
     outside = compute.invert(inside)
     return compute.replace_with_mask(column.view(bits), outside, arrow.scalar(None, bits)).view(sort)

@@ -55,10 +55,11 @@ _kept: dict[int, Any] = {}
 
 
 @contextmanager
-def streamed(blocks: Iterator[bytes], delimiter: str | None = None) -> Iterator[object]:
-    """Inside, a stream that can be read once: one column `line`, each line of the blocks without its line feed.
+def streamed(blocks: Iterator[tuple[int, bytes]], delimiter: str | None = None) -> Iterator[object]:
+    """Inside, a stream that can be read once: `line`, each line of the blocks without its line feed, and `place`.
 
-    A line feed stands in the place of a delimiter, if one is given, that has an odd number of quotes before it.
+    The place is the number that came with the block. A line feed stands for each delimiter, if one is given, that has
+    an odd number of quotes before it.
     """
     number = next(_numbers)
     _kept[number] = blocks, delimiter
@@ -85,7 +86,7 @@ def _tell_error(_at: Any) -> int:
 
 def _tell_schema(_at: Any, out: Any) -> int:
     try:
-        _give(out, _schema(b"+s", b"", [_schema(b"u", b"line", [])]))
+        _give(out, _schema(b"+s", b"", [_schema(b"u", b"line", []), _schema(b"i", b"place", [])]))
     except BaseException:
         return errno.EIO
     return 0
@@ -94,11 +95,11 @@ def _tell_schema(_at: Any, out: Any) -> int:
 def _tell_next(at: Any, out: Any) -> int:
     try:
         blocks, delimiter = _kept[at.contents.private_data]
-        block = next(blocks, None)
+        place, block = next(blocks, (0, None))
         if block is None:
             ctypes.memset(out, 0, ctypes.sizeof(_Array))
         else:
-            _give(out, _lines(block, delimiter))
+            _give(out, _lines(place, block, delimiter))
     except BaseException:  # an exception cannot cross into the engine, and nothing of it may be told
         return errno.EIO
     return 0
@@ -133,7 +134,7 @@ def _array(length: int, buffers: Sequence[int | None], children: Sequence[Any], 
     return made, (at, below, children, kept)
 
 
-def _lines(block: bytes, delimiter: str | None) -> tuple[_Array, Any]:
+def _lines(place: int, block: bytes, delimiter: str | None) -> tuple[_Array, Any]:
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _LINE_FEED)
     offsets = np.zeros(len(ends) + 1, np.int32)
     offsets[1:] = ends - np.arange(len(ends))
@@ -146,4 +147,5 @@ def _lines(block: bytes, delimiter: str | None) -> tuple[_Array, Any]:
         text = np.where((data == ord(delimiter)) & inside, _LINE_FEED, data).tobytes()
     at = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value
     lines = _array(len(ends), [None, offsets.ctypes.data, at], [], (offsets, text))
-    return _array(len(ends), [None], [lines], None)
+    places = np.full(len(ends), place, np.int32)
+    return _array(len(ends), [None], [lines, _array(len(ends), [None, places.ctypes.data], [], places)], None)

@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 from dpselect._ground.parameters import near
-from dpselect.engines.sources.tables import is_delta, is_lake, is_table, needed, place
-from dpselect.errors import DataError, SourceError
+from dpselect.engines.sources.tables import is_delta, is_delta_table, is_lake, is_table, needed, place
+from dpselect.errors import DataError, SourceError, absent
 
 KINDS = {
     ".parquet": "parquet", ".pq": "parquet",
     ".csv": "csv", ".csv.gz": "csv", ".tsv": "tsv", ".tsv.gz": "tsv",
     ".jsonl": "json", ".ndjson": "json", ".jsonl.gz": "json", ".ndjson.gz": "json",
     ".duckdb": "duckdb", ".db": "duckdb", ".ddb": "duckdb", ".prepared": "prepared",
+}  # fmt: skip
+# What makes a file of another kind one that is read. Types are declared in the file, or there are texts alone.
+_WAYS = {
+    ".zst": "unpack it: zstd -d '{name}'",
+    ".bz2": "unpack it: bunzip2 -k '{name}'",
+    ".xz": "unpack it: xz -dk '{name}'",
+    ".zip": "unpack it: unzip '{name}'",
+    ".avro": "write it as Parquet: polars.read_avro('{name}').write_parquet('rows.parquet')",
+    ".orc": "write it as Parquet: pyarrow.parquet.write_table(pyarrow.orc.read_table('{name}'), 'rows.parquet')",
+    **dict.fromkeys(
+        (".feather", ".arrow", ".ipc"),
+        "write it as Parquet: pyarrow.parquet.write_table(pyarrow.feather.read_table('{name}'), 'rows.parquet')",
+    ),
+    ".xlsx": "write its texts, which types= declares: "
+             "pandas.read_excel('{name}', dtype=str).to_parquet('rows.parquet')",
 }  # fmt: skip
 _KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz), prepared data or a DuckDB database"
 # One array of records is one text, which any of them can spoil for all; and what a file holds must not decide its kind.
@@ -38,24 +58,43 @@ class Files:
     paths: tuple[str, ...]
     declared: tuple[tuple[str, str], ...] | None = None
     parts: tuple[str, ...] | None = None
+    roots: tuple[str | None, ...] = ()
+    """Of each path the start below which names of folders are columns; None for a file that was named itself."""
 
 
 def find(source: object) -> Files:
     """The files that `source` names; a file that is not there is an error, for file names are public."""
+    if is_delta_table(source):
+        return _delta(source)
     given = source if isinstance(source, (list, tuple)) else [source]
     if not given:
-        raise SourceError("source", "name at least one file", "an empty list")
+        raise absent("source", "name at least one file", "an empty list")
     if len(given) == 1 and isinstance(given[0], (str, os.PathLike)):
         folder = os.path.expanduser(os.fsdecode(given[0]))
         if is_delta(folder):
             return _delta(folder)
-    found = [path for one in given for path in _expanded(one)]
+    placed = [(path, _root(one)) for one in given for path in _expanded(one)]
+    found = [path for path, _ in placed]
     kinds = sorted({kind_of(path) for path in found})
     if len(kinds) > 1:
         raise SourceError("source", "name files of one kind", " and ".join(kinds))
     if kinds[0] in _ALONE and len(found) > 1:
         raise SourceError("source", f"name one {_ALONE[kinds[0]]}", f"{len(found)} of them")
-    return Files(kinds[0], tuple(found))
+    return Files(kinds[0], tuple(found), roots=tuple(root for _, root in placed))
+
+
+def _root(one: object) -> str | None:
+    """The start of paths below which names of folders are columns: a folder, or the part of a glob before its wildcard.
+
+    None for a file: no folder of it was given.
+    """
+    path = os.path.expanduser(os.fsdecode(one))  # type: ignore[arg-type] # it was expanded
+    if os.path.isdir(path):
+        return os.path.join(path, "")
+    if os.path.exists(path):
+        return None
+    plain = list(itertools.takewhile(lambda part: not _WILD & set(part), path.split(os.sep)))
+    return os.sep.join([*plain, ""]) if plain else ""
 
 
 def prepared_path(source: object) -> str | None:
@@ -74,12 +113,25 @@ def kind_of(path: str) -> str:
             return KINDS[extension]
     if name.endswith(UNCLEAR):
         hint = (
-            "rename a file of one record a line to .jsonl, and write an array anew: "
-            f"duckdb.sql(\"COPY (FROM read_json('{os.path.basename(path)}')) TO 'rows.parquet'\")"
+            "rename a file of one record a line to .jsonl; write an array as texts, which types= declares: "
+            f"duckdb.sql(\"COPY (FROM read_json('{os.path.basename(path)}', "
+            "columns={user: 'VARCHAR', item: 'VARCHAR'})) TO 'rows.parquet'\")"
         )
         must = "be JSON lines, Parquet or CSV rather than .json"
         raise SourceError("source", must, repr(os.path.basename(path)), hint)
-    raise SourceError("source", f"be {_KNOWN}", repr(os.path.basename(path)), f"known endings: {', '.join(KINDS)}")
+    way = _WAYS.get(os.path.splitext(name)[1], f"known endings: {', '.join(KINDS)}")
+    raise SourceError("source", f"be {_KNOWN}", repr(os.path.basename(path)), way.format(name=os.path.basename(path)))
+
+
+def unlike_parquet(paths: Sequence[str]) -> str:
+    """Return the first file that does not start and end as Parquet does, or how many there are."""
+    for path in paths:
+        with suppress(OSError), open(path, "rb") as file:
+            starts, size = file.read(4), file.seek(0, os.SEEK_END)
+            file.seek(max(size - 4, 0))
+            if size < 12 or not {starts, file.read(4)} <= {b"PAR1", b"PARE"}:
+                return f"{path} ({size:,} bytes)"
+    return paths[0] if len(paths) == 1 else f"one of {len(paths)} files"
 
 
 def _expanded(one: object) -> list[str]:
@@ -89,7 +141,7 @@ def _expanded(one: object) -> list[str]:
         raise SourceError("source", "name a table or an address on its own", f"{place(os.fsdecode(one))!r} among files")
     path = os.path.expanduser(os.fsdecode(one))
     if "://" in path:
-        hint = "read it yourself and pass the data frame, or a DuckDB relation"
+        hint = "download it, or pass the Arrow table that pyarrow.parquet.read_table makes of it"
         start = path.partition("://")[0]  # the rest may hold a password
         raise SourceError(
             "source", "be a file, or at s3://, gs:// or https://", f"an address that starts with {start}://", hint
@@ -102,9 +154,9 @@ def _expanded(one: object) -> list[str]:
         return _matching(path)
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise SourceError("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
+        raise absent("source", "be a file that exists", repr(path), f"there is no folder {folder!r}")
     hint = near(os.path.basename(path), sorted(_visible(folder)))
-    raise SourceError("source", "be a file that exists", repr(path), hint)
+    raise absent("source", "be a file that exists", repr(path), hint)
 
 
 def _visible(folder: str) -> list[str]:
@@ -114,7 +166,7 @@ def _visible(folder: str) -> list[str]:
 def _matching(pattern: str) -> list[str]:
     found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not found:
-        raise SourceError("source", "match at least one file", repr(pattern), "** matches folders of any depth")
+        raise absent("source", "match at least one file", repr(pattern), "** matches folders of any depth")
     for folder in sorted({os.path.dirname(path) for path in found}):
         _check_in_no_table(folder)
     return found
@@ -140,7 +192,7 @@ def _inside(folder: str) -> list[str]:
         shown = [name for name in names if not name.startswith((".", "_"))]
         found += [os.path.join(at, name) for name in shown if _is_data(name)]
     if not found:
-        raise SourceError("source", f"be a folder that holds {_KNOWN} files", repr(folder))
+        raise absent("source", f"be a folder that holds {_KNOWN} files", repr(folder))
     return sorted(found)
 
 
@@ -150,25 +202,33 @@ def _is_data(name: str) -> bool:
 
 
 # Of Delta's features those that leave each file as it is: a row is in it, and called as it is there.
-_PLAIN = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+_PLAIN = {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "variantType", "variantType-preview",
+          "variantShredding", "variantShredding-preview"}  # fmt: skip
 _TYPES = {
     "string": "VARCHAR", "byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT",
     "float": "FLOAT", "double": "DOUBLE", "boolean": "BOOLEAN", "binary": "BLOB", "date": "DATE",
     "timestamp": "TIMESTAMP WITH TIME ZONE", "timestamp_ntz": "TIMESTAMP",
     "array": "INTEGER[]", "map": "MAP(INTEGER, INTEGER)", "struct": "STRUCT(x INTEGER)",
+    "variant": "STRUCT(x INTEGER)",
 }  # fmt: skip
 
 
-def _delta(folder: str) -> Files:
-    """The files that a Delta table has now."""
+def _delta(source: Any) -> Files:
+    """The files that a Delta table has now, or that a DeltaTable has, which may be of an older version."""
+    folder = source if isinstance(source, str) else unquote(source.table_uri.removeprefix("file://")).rstrip("/")
+    line = (
+        'pa.table(deltalake.QueryBuilder().register("t", table).execute("SELECT * FROM t")) for its DeltaTable `table`'
+    )
+    if "://" in folder:
+        raise SourceError("source", "be a DeltaTable of a folder on this machine", place(folder), f"pass {line}")
     if re.search("%[0-9A-Fa-f]{2}", folder):  # which the package takes for another letter, and so another folder
         raise SourceError("source", "be a Delta table whose path has no % before two digits", repr(folder))
     with needed("lake"):
         from deltalake import DeltaTable
     wrong = ""
     try:
-        table = DeltaTable(folder)
-        features, version = set(table.protocol().reader_features or ()), table.protocol().min_reader_version
+        table = DeltaTable(source) if isinstance(source, str) else source
+        features = _features_in_use(table)
         root, uris = table.table_uri.removeprefix("file://"), table.file_uris()  # the root alone is written as in a URI
         fields = {field.name: str(getattr(field.type, "type", "")) for field in table.schema().fields}
         parts = tuple(table.metadata().partition_columns)
@@ -176,14 +236,29 @@ def _delta(folder: str) -> Files:
         wrong = type(error).__name__
     if wrong:
         raise DataError(f"{folder} cannot be read as a Delta table ({wrong})")
-    if features - _PLAIN or (version > 1 and not features):
-        came = ", ".join(sorted(features - _PLAIN)) or f"version {version} of its readers"
-        hint = "rows of its files may be deleted or renamed: rewrite the table, or prepare it from Spark"
-        raise SourceError("source", "be a Delta table that needs no reader features", came, hint)
+    if features:
+        hint = f"its files alone do not say which rows there are, or what columns are called: pass {line}"
+        raise SourceError("source", "be a Delta table whose files are its rows", ", ".join(features), hint)
     paths = sorted(os.path.join(os.path.abspath(folder), uri.removeprefix(root)) for uri in uris)
     # A part that is bytes is written as text.
     types = {name: "VARCHAR" if name in parts and sort == "binary" else _sql(sort) for name, sort in fields.items()}
-    return Files("parquet", tuple(paths), tuple(types.items()), parts)
+    return Files(
+        "parquet", tuple(paths), tuple(types.items()), parts, (os.path.join(os.path.abspath(folder), ""),) * len(paths)
+    )
+
+
+def _features_in_use(table: Any) -> list[str]:
+    """Return the features by which rows of a Delta table are not those of its files; a declared one may be unused."""
+    protocol = table.protocol()
+    features = set(protocol.reader_features or ()) - _PLAIN
+    if protocol.min_reader_version == 2:  # which is that of column mapping
+        features.add("columnMapping")
+    unused: dict[str, Callable[[], bool]] = {
+        "columnMapping": lambda: table.metadata().configuration.get("delta.columnMapping.mode", "none") == "none",
+        "deletionVectors": lambda: not any(batch.num_rows for batch in table.deletion_vectors()),
+        "typeWidening": lambda: all("delta.typeChanges" not in field.to_json() for field in table.schema().fields),
+    }
+    return sorted(name for name in features if name not in unused or not unused[name]())
 
 
 def _sql(sort: str) -> str:

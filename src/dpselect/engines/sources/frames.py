@@ -16,16 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from dpselect.engines.sources.array_columns import HINT, Narrowed, array_of, of_dict
-from dpselect.engines.sources.arrow_columns import readable
+from dpselect.engines.sources.array_columns import Narrowed, array_of, of_dict
+from dpselect.engines.sources.arrow_columns import declared_type, readable
 from dpselect.engines.sources.objects import texts, written
 from dpselect.engines.sources.polars_counts import counted
+from dpselect.engines.sources.refused_types import GENERAL, cast_hint, refused_type
 from dpselect.engines.sources.text_lines import unique
 from dpselect.errors import DataError, SourceError
 
 _ANEW = "every question reads the rows again"
 _NONE = "the source has no stream of Arrow tables", f"{_ANEW}, so it must give them more than once"
-_NOT_ARROW = "a column of this frame is of a type that cannot be read", HINT
+_NOT_ARROW = "a column of this frame is of a type that cannot be read", GENERAL
+_NOT_IN_ARROW = frozenset({"Int128", "UInt128"})
+"""Types of polars that Arrow does not have."""
 _PIECE = 1 << 18
 """The most rows of a batch, which is what one thread of DuckDB reads at once."""
 _OTHERS = frozenset({"cudf", "dask", "modin", "sqlframe"})
@@ -54,7 +57,8 @@ class Frame:
 def frame_of(source: Any) -> Frame | None:
     """The frame that a caller gave, known by its class without importing any package; None for what is none."""
     if isinstance(source, Mapping):
-        return Frame(_names(source), lambda places, empty: of_dict(_some(source, places), empty=empty))
+        names = _names(source)
+        return Frame(names, lambda places, empty: of_dict(_some(source, names, places), empty=empty))
     for package, classes, made in _KINDS:
         module = sys.modules.get(package)
         if module is not None and isinstance(source, tuple(getattr(module, name) for name in classes)):
@@ -63,9 +67,9 @@ def frame_of(source: Any) -> Frame | None:
     return _stream(source) if found is None and hasattr(type(source), "__arrow_c_stream__") else found
 
 
-def _some(columns: Mapping[object, object], places: Sequence[int]) -> list[object]:
+def _some(columns: Mapping[object, object], names: Sequence[str], places: Sequence[int]) -> dict[str, object]:
     values = list(columns.values())
-    return [values[at] for at in places]
+    return {names[at]: values[at] for at in places}
 
 
 def _names(columns: Iterable[object]) -> tuple[str, ...]:
@@ -80,11 +84,17 @@ def _arrow(source: object) -> Any:
 
 
 def stream_of(
-    names: Sequence[str], types: Sequence[Any], batches: Iterable[Batch], loose: Sequence[bool] = (), *, empty: bool
+    names: Sequence[str],
+    types: Sequence[Any],
+    batches: Iterable[Batch],
+    loose: Sequence[bool] = (),
+    *,
+    empty: bool,
+    library: str = "",
 ) -> Narrowed:
-    """Batches of columns of these names and types, each in a type that DuckDB reads."""
+    """Batches of columns of these names and types, each in a type that DuckDB reads; `library` is the caller's."""
     arrow = sys.modules["pyarrow"]
-    read = [readable(arrow.nulls(0, one), name).type for one, name in zip(types, names, strict=True)]
+    read = [readable(arrow.nulls(0, one), name, library).type for one, name in zip(types, names, strict=True)]
     schema = arrow.schema([(f"c{place}", one) for place, one in enumerate(read)])
     rows = (
         arrow.RecordBatch.from_arrays(list(map(readable, batch.columns, names)), schema=schema)
@@ -108,8 +118,8 @@ def _stream(source: Any) -> Frame:
     def narrow(places: Sequence[int], empty: bool) -> Narrowed:
         reader = _reader(source)
         batches = ([batch.column(at) for at in places] for batch in reader)
-        types = [reader.schema.types[at] for at in places]
-        return stream_of([names[at] for at in places], types, batches, empty=empty)
+        types = [declared_type(reader.schema.field(at), names[at], "pyarrow") for at in places]
+        return stream_of([names[at] for at in places], types, batches, empty=empty, library="pyarrow")
 
     return Frame(names, narrow)
 
@@ -142,9 +152,15 @@ def _polars(frame: Any) -> Frame:
                 found = found.replace_column(place, polars.Series(f"c{place}", read, polars.String))
             return _reader(found, _NOT_ARROW)
 
-        types = collected(rows.clear()).schema.types
+        for at in places:
+            if str(dtypes[at]) in _NOT_IN_ARROW:
+                raise refused_type(names[at], str(dtypes[at]), cast_hint("polars", str(dtypes[at]), names[at]))
+        own = [names[at] for at in places]
+        types = [
+            declared_type(one, name, "polars") for one, name in zip(collected(rows.clear()).schema, own, strict=True)
+        ]
         batches = (batch.columns for whole in (rows,) for batch in collected(whole))
-        return stream_of([names[at] for at in places], types, batches, loose, empty=empty)
+        return stream_of(own, types, batches, loose, empty=empty, library="polars")
 
     return Frame(names, narrow, partial(counted, frame))
 
@@ -165,7 +181,7 @@ def _pandas(frame: Any) -> Frame:
         starts = range(0, len(frame), _PIECE)
         batches = ([piece(slice(start, start + _PIECE)) for piece in pieces] for start in starts)
         types = [piece(slice(0)).type for piece in pieces]
-        return stream_of([names[at] for at in places], types, batches, loose, empty=empty)
+        return stream_of([names[at] for at in places], types, batches, loose, empty=empty, library="pandas")
 
     return Frame(names, narrow)
 
@@ -189,7 +205,7 @@ def _piece(series: Any, name: str) -> tuple[Piece, bool]:
     if kind == "DatetimeTZDtype":
         series = series.dt.tz_convert("UTC")
     elif kind not in ("ArrowDtype", "StringDtype") and dtype.name not in _MASKED:
-        raise DataError(f"column {name!r} is of type {kind}, which cannot be read", HINT)
+        raise refused_type(name, kind, cast_hint("pandas", kind, name))
 
     return lambda part: arrow.array(series.iloc[part], from_pandas=True), False
 

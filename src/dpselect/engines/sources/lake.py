@@ -1,27 +1,22 @@
 """Tables that others keep: Parquet at an address, Iceberg and SQLite. Each gives its schema, then its rows anew.
 
 Rows come as batches of Arrow, only the columns that are asked for. The types of columns are those that the table or its
-files declare. SQLite declares none that a value must keep to, so there every value is its text, as in CSV.
+files declare.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from dpselect.engines.sources.array_columns import Narrowed
 from dpselect.engines.sources.frames import Frame, stream_of
-from dpselect.engines.sources.tables import is_remote, is_sqlite, metadata, needed, place
+from dpselect.engines.sources.iceberg_tables import open_table
+from dpselect.engines.sources.sqlite_tables import read_batches, read_schema
+from dpselect.engines.sources.tables import is_iceberg_table, is_remote, is_sqlite, needed, place, refuse_table, state
 from dpselect.engines.sources.text_lines import unique
-from dpselect.engines.values import LONGEST
-from dpselect.errors import DataError, SourceError, came
-
-ROWS = 1_024  # of one batch of SQLite, each value of at most `LONGEST` bytes: together less than Arrow can hold
+from dpselect.errors import DataError, SourceError
 
 
 def _frame(schema: Any, read: Callable[[Sequence[int]], Any]) -> Frame:
@@ -37,25 +32,36 @@ def _frame(schema: Any, read: Callable[[Sequence[int]], Any]) -> Frame:
     return Frame(names, narrow)
 
 
-def open_lake(source: str | os.PathLike[str], table: str | None) -> Frame:
-    """The table that a path or an address names. Its schema is read, and no row."""
+def open_lake(source: Any, table: str | None) -> Frame:
+    """The table that a path or an address names, or that is given. Its schema is read, and no row."""
+    if is_iceberg_table(source):
+        refuse_table(table)
+        return _iceberg(source)
     path = os.path.expanduser(os.fsdecode(source))
     with needed("lake"):
         import pyarrow  # noqa: F401 - asked for here, where its lack is told
 
         if is_sqlite(path):
             return _sqlite(path, table)
-        if table is not None:
-            hint = "an address or a folder names its table"
-            raise SourceError("table", "be left out for this kind of source", came(table), hint)
+        refuse_table(table)
         try:
-            return _remote(path) if is_remote(path) else _iceberg(path)
-        except (SourceError, ImportError):
+            return _remote(path) if is_remote(path) else _iceberg(open_table(path)[0])
+        except (SourceError, DataError, ImportError):
             raise
         except Exception as error:  # whatever it is: its text may hold a secret of an address, so it is no cause
             what = type(error).__name__
     hint = "check that it exists, may be read, and is a table that the package supports"
+    if path.startswith("http"):
+        hint = "check that it is Parquet and may be read; if its server answers no ranges of bytes: curl -LO ADDRESS"
     raise DataError(f"{place(path)} cannot be opened ({what})", hint)
+
+
+def files_of(source: str | os.PathLike[str]) -> list[str]:
+    """Return the files on this machine that hold the rows of a table: of SQLite, and of Iceberg, where some are."""
+    path = os.path.expanduser(os.fsdecode(source))
+    with needed("lake"):
+        files = state(source) if is_sqlite(path) else open_table(path)[1]
+    return [file for file in files if "://" not in file]
 
 
 # ---- each kind ----------------------------------------------------------------------------------------------
@@ -93,15 +99,10 @@ def _is_of_table(path: str) -> bool:
     return "/_delta_log/" in path or ("/metadata/" in path and path.endswith(".metadata.json"))
 
 
-def _iceberg(folder: str) -> Frame:
+def _iceberg(table: Any) -> Frame:
+    """A table of pyiceberg, as it was opened or given."""
     import pyarrow
-    from pyiceberg.table import StaticTable
 
-    newest = metadata(folder)
-    if len(newest) > 1:
-        hint = "a failed write may have left one of them: ask its catalog which"
-        raise SourceError("source", "have one newest file of metadata", f"{len(newest)} of one number", hint)
-    table = StaticTable.from_metadata(newest[0])
     schema = table.schema().as_arrow()
 
     def read(places: Sequence[int]) -> Any:
@@ -113,80 +114,13 @@ def _iceberg(folder: str) -> Frame:
     return _frame(schema, read)
 
 
-# ---- SQLite -------------------------------------------------------------------------------------------------
-
-
 def _sqlite(path: str, table: str | None) -> Frame:
-    import pyarrow as arrow
+    import pyarrow
 
-    if table is None:
-        raise SourceError("table", "name a table of the database", "nothing", _listed(_tables(path)))
-    names = _asked(path, f"SELECT name FROM pragma_table_info({_text(table)})")
-    if not names:
-        raise SourceError("table", "be a table of the database", repr(table), _listed(_tables(path)))
-    schema = arrow.schema([(name, arrow.string()) for name in names])
+    schema = read_schema(path, table)
 
     def read(places: Sequence[int]) -> Any:
-        # Of a name alone that is no column any more SQLite makes a text, which all rows would have.
-        columns = ", ".join(_text_of(f"{_name(table)}.{_name(names[at])}") for at in places)
-        chosen = arrow.schema([schema.field(at) for at in places])
-        return arrow.RecordBatchReader.from_batches(
-            chosen, _batches(path, f"SELECT {columns} FROM {_name(table)}", chosen)
-        )
+        chosen = pyarrow.schema([schema.field(at) for at in places])
+        return pyarrow.RecordBatchReader.from_batches(chosen, read_batches(path, str(table), chosen))
 
     return _frame(schema, read)
-
-
-def _batches(path: str, sql: str, schema: Any) -> Iterator[Any]:
-    import pyarrow as arrow
-
-    with closing(_opened(path)) as connection:
-        connection.text_factory = _valid
-        rows = connection.execute(sql)
-        while found := rows.fetchmany(ROWS):
-            columns = [arrow.array(values, arrow.string()) for values in zip(*found, strict=True)]
-            yield arrow.record_batch(columns, schema=schema)
-
-
-def _text_of(column: str) -> str:
-    """The text of a value, by itself; bytes have none, and one longer than values may be is missing."""
-    short = f"length(CAST({column} AS BLOB)) <= {LONGEST}"
-    return f"CASE WHEN typeof({column}) <> 'blob' AND {short} THEN CAST({column} AS TEXT) END"
-
-
-def _valid(value: bytes) -> str | None:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _asked(path: str, sql: str) -> list[str]:
-    """The one column of a statement about the schema."""
-    if not os.path.isfile(path):
-        raise SourceError("source", "be a file that exists", repr(path))
-    with contextlib.suppress(sqlite3.Error, UnicodeError), closing(_opened(path)) as connection:
-        return [name for (name,) in connection.execute(sql)]
-    raise DataError(f"{path} cannot be read as SQLite", "it may be damaged, locked or another kind of file")
-
-
-def _opened(path: str) -> sqlite3.Connection:
-    where = f"file:{quote(os.path.realpath(os.fsencode(path)))}?mode=ro"
-    return sqlite3.connect(where, uri=True, check_same_thread=False)
-
-
-def _tables(path: str) -> list[str]:
-    found = _asked(path, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
-    return [name for name in found if not name.startswith("sqlite_")]
-
-
-def _listed(tables: Sequence[str]) -> str:
-    return f"tables: {', '.join(tables)}" if tables else "it has no tables"
-
-
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeGuard
 
-from dpselect.errors import SourceError
+from dpselect.engines.sources.iceberg_tables import is_iceberg, metadata_of
+from dpselect.errors import SourceError, came, install_hint
 
 SQLITE = (".sqlite", ".sqlite3")
 BESIDE = ("-wal", "-journal")  # of SQLite; an empty one holds no row, and a reader makes one
@@ -21,7 +22,7 @@ def is_lake(source: object) -> TypeGuard[str | os.PathLike[str]]:
     """Is it Parquet at an address, an Iceberg table, or SQLite?"""
     if not isinstance(source, (str, os.PathLike)):
         return False
-    return is_remote(source) or is_sqlite(_path(source)) or bool(metadata(_path(source)))
+    return is_remote(source) or is_sqlite(_path(source)) or is_iceberg(_path(source))
 
 
 def is_sqlite(path: str) -> bool:
@@ -34,9 +35,25 @@ def is_delta(folder: str) -> bool:
     return os.path.isdir(os.path.join(folder, "_delta_log"))
 
 
+def is_delta_table(source: object) -> bool:
+    """Return whether it is a DeltaTable, which has a folder and a version."""
+    return _is_instance(source, "deltalake", "DeltaTable")
+
+
+def is_iceberg_table(source: object) -> bool:
+    """Return whether it is a Table of pyiceberg, of any catalog."""
+    return _is_instance(source, "pyiceberg.table", "Table")
+
+
+def _is_instance(source: object, package: str, name: str) -> bool:
+    """Return whether it is of a class of a package. One that nobody has imported has made none."""
+    module = sys.modules.get(package)
+    return module is not None and isinstance(source, getattr(module, name))
+
+
 def is_table(folder: str) -> bool:
     """Is it the folder of a Delta or Iceberg table? Some of its files may be of an older state."""
-    return is_delta(folder) or bool(metadata(folder))
+    return is_delta(folder) or is_iceberg(folder)
 
 
 def is_remote(source: object) -> bool:
@@ -56,14 +73,14 @@ def state(source: str | os.PathLike[str]) -> list[str]:
     if is_remote(source):
         return []
     beside = (os.path.realpath(path) + end for end in BESIDE)  # where SQLite has them, whatever links to it
-    return metadata(path) or [path, *(one for one in beside if os.path.exists(one) and os.path.getsize(one))]
+    return metadata_of(path) or [path, *(one for one in beside if os.path.exists(one) and os.path.getsize(one))]
 
 
-def metadata(folder: str) -> list[str]:
-    """The newest description of an Iceberg table, by the number in its name; all that have that number."""
-    found = sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", "*.metadata.json")))
-    number = {path: [int(n) for n in re.findall(r"\d+", os.path.basename(path))[:1]] for path in found}
-    return [path for path in found if number[path] == max(number.values())]
+def refuse_table(table: str | None) -> None:
+    """Refuse the name of a table for a source that is one."""
+    if table is not None:
+        hint = "a table name is for a DuckDB file or connection, PostgreSQL, SQLite or Spark"
+        raise SourceError("table", "be left out for this kind of source", came(table), hint)
 
 
 def _path(source: str | os.PathLike[str]) -> str:
@@ -76,5 +93,5 @@ def needed(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        came, hint = f"no package {error.name or error}", f'pip install "dpselect[{extra}]"'
-        raise SourceError("source", "be a table that can be read here", came, hint) from None
+        got = f"no package {error.name or error}"
+        raise SourceError("source", "be a table that can be read here", got, install_hint(extra)) from None

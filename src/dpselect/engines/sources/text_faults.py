@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from dpselect.engines.sources.text_lines import MARK, Header, opened
+from dpselect.engines.sources.text_lines import MARK, UTF_8, Header, opened
 from dpselect.engines.values import LONGEST
 
 Fault = str | None
@@ -19,7 +19,9 @@ _WHOLE = re.compile(r"(?:[^\\]++|\\[^u]|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u(?
 NOT_WELL_FORMED = "with a quote that has no other, or with text after a quote"
 
 
-def faults(path: str, judge: Callable[[str], Fault], *, header: bool) -> Iterator[tuple[int, Fault]]:
+def faults(
+    path: str, judge: Callable[[str], Fault], *, header: int, encoding: str = UTF_8
+) -> Iterator[tuple[int, Fault]]:
     """The number of each line of a file, from 1, and what is wrong with it."""
     number = 0
     with opened(path) as file:
@@ -28,18 +30,18 @@ def faults(path: str, judge: Callable[[str], Fault], *, header: bool) -> Iterato
             rest = line
             while not rest.endswith(b"\n") and (rest := file.readline(LONGEST)):
                 pass
-            if number > 1 or not header:
+            if number > header:
                 text = line.removeprefix(MARK) if number == 1 else line
-                yield number, _fault(text.removesuffix(b"\n").removesuffix(b"\r"), judge)
+                yield number, _fault(text.removesuffix(b"\n").removesuffix(b"\r"), judge, encoding)
 
 
-def _fault(line: bytes, judge: Callable[[str], Fault]) -> Fault:
+def _fault(line: bytes, judge: Callable[[str], Fault], encoding: str) -> Fault:
     if len(line) >= LONGEST:
         return TOO_LONG
     try:
-        return judge(line.decode())
+        return judge(line.decode(encoding))
     except UnicodeDecodeError:
-        return NOT_UTF8
+        return NOT_UTF8 if encoding == UTF_8 else f"not in {encoding}"
 
 
 def csv_judge(header: Header) -> Callable[[str], Fault]:

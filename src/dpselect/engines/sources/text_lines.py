@@ -13,9 +13,10 @@ from __future__ import annotations
 import csv
 import gzip
 import itertools
+import re
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import BinaryIO
 
 from dpselect.engines.values import LONGEST
@@ -23,6 +24,7 @@ from dpselect.errors import DataError
 
 MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a file of UTF-8."""
+UTF_8 = "utf-8"
 _BLOCK = 1 << 18  # larger ones are new pages of memory each time, which take longer than reading
 
 
@@ -31,48 +33,64 @@ def opened(path: str) -> BinaryIO:
     return gzip.open(path, "rb") if path.lower().endswith(".gz") else open(path, "rb")  # type: ignore[return-value]
 
 
-def first_line(path: str) -> bytes | None:
-    """The first line without its end, or as much of it as a line may have; None where there are no bytes."""
+def first_line(path: str, skip: int = 0) -> bytes | None:
+    """The first line after those that are skipped, without its end, or as much of it as a line may have; or None."""
     with opened(path) as file:
-        line = file.readline(LONGEST).removeprefix(MARK)
+        for _ in range(skip):
+            while (passed := file.readline(LONGEST)) and not passed.endswith(b"\n"):
+                pass
+        line = file.readline(LONGEST)
+    line = line if skip else line.removeprefix(MARK)
     return line.removesuffix(b"\n").removesuffix(b"\r") if line else None
 
 
-def blocks(path: str, *, header: bool, size: int = _BLOCK, longest: int = LONGEST) -> Iterator[bytes]:
-    """The lines of a file after its header, each with a line feed and no carriage return before it."""
+def blocks(
+    path: str, *, header: int, size: int = _BLOCK, longest: int = LONGEST, encoding: str = UTF_8
+) -> Iterator[bytes]:
+    """The lines of a file after so many first ones, in UTF-8, each with a line feed and no carriage return before."""
     for lines in _whole(path, header, size, longest):
         block = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
+        block = block if encoding == UTF_8 else _in_utf8(block, encoding)
         block = block if _readable(block) and len(block) <= longest else _read_on(block, longest)
         if block:
             yield block
 
 
-def _whole(path: str, header: bool, size: int, longest: int) -> Iterator[bytes]:
+def _in_utf8(block: bytes, encoding: str) -> bytes:
+    """The lines of another encoding; one with bytes that it does not have is left out alone."""
+    try:
+        return block.decode(encoding).encode()
+    except UnicodeDecodeError:
+        lines = block.split(b"\n")[:-1]
+        return b"".join(_in_utf8(line, encoding) + b"\n" for line in lines if _readable(line, encoding))
+
+
+def _whole(path: str, header: int, size: int, longest: int) -> Iterator[bytes]:
     """Blocks that end where lines do. No more than a line that is too long is ever held."""
     with opened(path) as file:
         rest = file.read(len(MARK)).removeprefix(MARK)
         skipping = header
         while more := file.read(size):
             rest += more
-            if skipping:
+            while skipping and rest:
                 _, found, rest = rest.partition(b"\n")
-                skipping = not found
+                skipping -= bool(found)
             cut = rest.rfind(b"\n") + 1
             yield rest[:cut]
             rest = rest[cut:]
             if len(rest) > longest:
-                rest, skipping = b"", True
+                rest, skipping = b"", 1
         if skipping:
             rest = rest.partition(b"\n")[2]
         if rest:
             yield rest if rest.endswith(b"\n") else rest + b"\n"
 
 
-def _readable(block: bytes) -> bool:
+def _readable(block: bytes, encoding: str = UTF_8) -> bool:
     if block.isascii():
         return True
     try:
-        block.decode()
+        block.decode(encoding)
     except UnicodeDecodeError:
         return False
     return True
@@ -89,28 +107,72 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 
 
 @dataclass(frozen=True)
+class CsvForm:
+    """What the owner says of the form of CSV files."""
+
+    newlines_in_values: bool = False
+    columns: tuple[str, ...] | None = None  # of files without a header
+    delimiter: str | None = None
+    skip: int = 0
+    encoding: str = UTF_8
+
+    @property
+    def said(self) -> dict[str, object]:
+        """What is not as usual, as a ledger knows it."""
+        every = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in every.items() if value != getattr(USUAL_CSV, name)}
+
+
+USUAL_CSV = CsvForm()
+
+
+@dataclass(frozen=True)
 class Header:
-    """How the fields of a CSV file are separated and what its columns are called."""
+    """How the fields of a CSV file are separated, what its columns are called, and how many lines stand before rows."""
 
     delimiter: str
     names: tuple[str, ...]
+    lines: int = 1
+    encoding: str = UTF_8
 
 
-def header(path: str, kind: str) -> Header | None:
+def header(path: str, kind: str, form: CsvForm) -> Header | None:
     """The header of a file, None where it has no bytes."""
+    line: bytes | None = None
+    usual = "\t" if kind == "tsv" else ","
+    names: list[str] = []
     try:
-        line = first_line(path)
+        line = first_line(path, form.skip)
         if line is None:
             return None
-        text = line.decode()
-        delimiter = "\t" if kind == "tsv" else max(",;\t|", key=lambda mark: len(_fields(text, mark)))
+        if form.columns is not None:
+            return Header(form.delimiter or usual, form.columns, form.skip, form.encoding)
+        text = line.decode(form.encoding)
+        several = ",;\t|" if form.delimiter is None and kind != "tsv" else form.delimiter or usual
+        delimiter = max(several, key=lambda mark: len(_fields(text, mark)))
         names = _fields(text, delimiter)
-        if text.strip() and names and len(line) <= LONGEST:
-            return Header(delimiter, tuple(unique(names)))
+        if (
+            text.strip()
+            and names
+            and not re.fullmatch("sep=.", text, re.IGNORECASE)
+            and len(line) <= LONGEST
+            and not _twice(names)
+        ):
+            return Header(delimiter, tuple(unique(names)), form.skip + 1, form.encoding)
     except (*UNREADABLE, UnicodeError):
         pass
+    if (place := _twice(names)) is not None:  # in a file without a header the names would be data
+        hint = "name the columns: dps.CSV(path, columns=[...], skip=1)"
+        raise DataError(f"the header of {path} names column {place} as another column too", hint)
     hint = "its first line must name its columns, in UTF-8 and on one line; lines end with a line feed"
+    if line is not None and re.fullmatch(rb"sep=.", line, re.IGNORECASE):
+        hint = f"its first line, {line.decode(errors='replace')}, is Excel's and names none: tail -n +2 FILE > rows.csv"
     raise DataError(f"{path} has no header that can be read", hint)
+
+
+def _twice(names: list[str]) -> int | None:
+    """The place of the first column whose name another one before it has."""
+    return next((place + 1 for place, name in enumerate(names) if name and name in names[:place]), None)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -122,13 +184,13 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """The names, told apart as DuckDB does, which does not see letter case: the second `a` becomes `a_1`."""
+    """Return the names, each once: the second `a` becomes `a_1`. Letter case makes another name."""
     taken: set[str] = set()
     found = []
     for position, name in enumerate(names):
         base = name or f"column{position}"
         ways = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(1)))
-        fresh = next(way for way in ways if way.lower() not in taken)
-        taken.add(fresh.lower())
+        fresh = next(way for way in ways if way not in taken)
+        taken.add(fresh)
         found.append(fresh)
     return found

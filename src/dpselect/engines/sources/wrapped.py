@@ -26,6 +26,23 @@ def native(source: object) -> object:
     return source.to_native() if wrapped else source  # type: ignore[attr-defined]
 
 
+_TO_ARROW = {
+    ("pyarrow.dataset", "Dataset"): "to_table",  # of which one of Lance is a kind
+    ("pyarrow.dataset", "Scanner"): "to_table",
+    ("pyiceberg.table", "TableScan"): "to_arrow",
+}
+
+
+def in_memory(source: object) -> str | None:
+    """Return the hint for an object that would read files by types of its own, some of them from rows."""
+    for (package, name), method in _TO_ARROW.items():
+        module = sys.modules.get(package)
+        if module is not None and isinstance(source, getattr(module, name)):
+            columns = 'columns=["user", "item"]' if name == "Dataset" else ""
+            return f"pass the Arrow table that its {method}({columns}) makes"
+    return None
+
+
 def at_home(source: object, table: str | None) -> Home:
     """A source behind its wrapping, and its table: those of Ibis as the engine has them in which they are."""
     source = native(source)

@@ -17,11 +17,10 @@ import datetime
 import re
 from typing import TYPE_CHECKING
 
+from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.spark.sorted import sorted_text
 from dpselect.engines.sql.port import Dialect, SqlType, read_by
 from dpselect.engines.values import LETTERS, LONGEST, NUMBER
-from dpselect.engines.values import WHOLE as WHOLE_TEXT
-from dpselect.errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructField
@@ -63,7 +62,6 @@ SPARK = Dialect(
     literal=literal,
     text="CAST({} AS STRING)",
     keyed=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
-    written=f"CASE WHEN {MATCHES.format(text='{}', pattern=f'^{WHOLE_TEXT}$')} THEN CAST({{}} AS {WHOLE}) END",
     summed=f"sum(CAST({{}} AS {WHOLE}))",
     by_user="/*+ REPARTITION(u) */",  # distinct pairs and the bound then take one shuffle, and kept pairs none
     in_order="SORT BY u",  # once: to sort the pairs of every user by their hash is then half the work, each time
@@ -76,7 +74,8 @@ SPARK = Dialect(
 )
 
 
-_TEXT = "make_valid_utf8(CAST({} AS STRING) COLLATE UTF8_BINARY)"
+_BINARY = "UTF8_BINARY"  # the collation of text that declares none
+_TEXT = f"make_valid_utf8(CAST({{}} AS STRING) COLLATE {_BINARY})"
 _NUMBER = f"{MATCHES.format(text='{}', pattern=f'^{NUMBER}$')} AND length({{}}) < {LETTERS}"
 _WRITTEN = f"CASE WHEN {_NUMBER} THEN try_cast({{}} AS DOUBLE) END"
 _INTEGERS = {"byte": "TINYINT", "short": "SMALLINT", "integer": "INTEGER", "long": "BIGINT"}
@@ -87,7 +86,7 @@ _YEARS = {
     "timestamp_ntz": "{} BETWEEN TIMESTAMP_NTZ'0001-01-01 00:00:00' AND TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'",
     "timestamp": "{} BETWEEN TIMESTAMP_LTZ'0001-01-01 00:00:00Z' AND TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'",
 }
-_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
+IN_UTC = "timestampadd(MICROSECOND, unix_micros({}), TIMESTAMP_NTZ'1970-01-01 00:00:00')"
 
 
 def short(name: str, sql_type: SqlType) -> str:
@@ -102,6 +101,7 @@ def spark_type(field: StructField) -> SqlType:
     """The type of a column."""
     sort, name = field.dataType.typeName(), field.dataType.simpleString().partition(" ")[0]
     if sort in ("string", "char", "varchar", "void"):
+        _refuse_collation(field)
         # Of a table's char(n) a frame knows the text only, and beside it how it was declared.
         declared = str(field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", sort))
         form = f"rtrim({_TEXT})" if declared.startswith("char") else _TEXT
@@ -112,17 +112,27 @@ def spark_type(field: StructField) -> SqlType:
         # -0.0 + 0.0 is 0.0, and a float has the same value as a double. Nor is a sum pushed into the reading of files,
         # which skips groups of rows by their ends: those do not count NaN, which is above all numbers here.
         form, here = "(CAST({} AS DOUBLE) + 0.0D)", "{} IS NOT NULL AND NOT isnan({})"
-        return SqlType(name, "number", form, "DOUBLE", _FLOATS[sort], here, number="{}")
+        finite = f"{here} AND abs({{}}) <> CAST('Infinity' AS DOUBLE)"
+        return SqlType(name, "number", form, "DOUBLE", _FLOATS[sort], here, finite, number="{}")
     if sort == "decimal":
         return SqlType(name, "number", "{}", name.upper(), name.upper(), number="CAST({} AS DOUBLE)")
     if sort == "boolean":
         return SqlType(name, "boolean", "{}", "BOOLEAN", "BOOLEAN")
     if sort == "binary":
         return SqlType(name, "bytes", "hex({})", "STRING", "BLOB", label=lambda value: bytes.fromhex(str(value)))
-    return _moments(sort, name, field.dataType)
+    return _moments(field.name, sort, name, field.dataType)
 
 
-def _moments(sort: str, name: str, of: DataType) -> SqlType:
+def _refuse_collation(field: StructField) -> None:
+    """Refuse text that Spark compares by something else than its characters: users that are one there would be two."""
+    collation = getattr(field.dataType, "collation", _BINARY)
+    if collation != _BINARY:
+        name = quoted(field.name)
+        hint = f'read what it compares: frame.withColumn("{field.name}", expr("lower({name} COLLATE {_BINARY})"))'
+        raise refused_type(field.name, f"text with the collation {collation}", hint)
+
+
+def _moments(column: str, sort: str, name: str, of: DataType) -> SqlType:
     """Dates come as text, which `label` reads: a driver's time zone must not matter."""
     text = "CAST(i AS STRING)"
     years = _YEARS.get(sort)
@@ -131,7 +141,7 @@ def _moments(sort: str, name: str, of: DataType) -> SqlType:
         return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, named=text, label=label)
     if sort == "timestamp":
         zoned, label = "TIMESTAMP WITH TIME ZONE", read_by(_in_utc)
-        return SqlType(name, "timestamp", _UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
+        return SqlType(name, "timestamp", IN_UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
     if sort == "date":
         label = read_by(datetime.date.fromisoformat)
         return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, named=text, label=label)
@@ -139,7 +149,7 @@ def _moments(sort: str, name: str, of: DataType) -> SqlType:
         form, label = "CAST({} AS TIME(6))", read_by(datetime.time.fromisoformat)
         return SqlType(name, "time", form, "TIME(6)", "TIME", named=text, label=label)
     hint = "cast it to text or to a number, in a view or with DataFrame.withColumn"
-    raise DataError(f"a column of type {sort} can name neither users nor items", hint)
+    raise refused_type(column, sort, hint)
 
 
 def _in_utc(text: str) -> datetime.datetime:

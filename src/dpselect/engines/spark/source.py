@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect._ground.parameters import near
 from dpselect.engines.sources.files import KINDS, UNCLEAR
-from dpselect.errors import DataError, SourceError
+from dpselect.errors import DataError, SourceError, absent, install_hint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,7 +62,7 @@ def _import() -> None:
     try:
         import pyspark.sql  # noqa: F401 - is it there?
     except ImportError:
-        raise DataError("a table in Spark needs PySpark", "pip install 'dpselect[spark]'") from None
+        raise DataError("a table in Spark needs PySpark", install_hint("spark")) from None
 
 
 def _session(address: str) -> SparkSession:
@@ -124,7 +124,7 @@ def _table(work: SparkWork, table: str) -> DataFrame:
     found = work.guarded(read)
     if found is None:
         must = "be a table or view of the catalogue, or files"
-        raise SourceError("table", must, repr(table), near(table, _tables(work)))
+        raise absent("table", must, repr(table), near(table, _tables(work)))
     return found
 
 

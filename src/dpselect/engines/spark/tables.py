@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpselect._ground.keys import said
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import near_column
+from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
 from dpselect.engines.sql.database import Asked
-from dpselect.engines.sql.port import Int64, SqlType
+from dpselect.engines.sql.port import Int64, SqlType, of_tables
 from dpselect.errors import ParameterError, SourceError
 
 if TYPE_CHECKING:
@@ -30,17 +30,15 @@ def columns_of(work: SparkWork, frame: DataFrame, asked: Asked) -> dict[str, Sql
     names = [field.name for field in fields]
     for parameter, column in asked.named:
         if column not in names:
-            raise SourceError(parameter, "be a column of the source", repr(column), near(column, names))
+            raise SourceError(parameter, "be a column of the source", repr(column), near_column(column, names))
         _refuse_double(parameter, column, names)
     ours = [column for _, column in asked.named]
     others = [name for name in asked.filtered(names) if name not in ours]
     for name in others:
         _refuse_double("where", name, names)
     every = list(dict.fromkeys([*ours, *others]))
-    if len({name.lower() for name in every}) < len(every):
-        must = "name columns that differ in more than letter case"
-        raise SourceError("item", must, said(asked.item), "rename one of them")
-    return {name: spark_type(fields[names.index(name)]) for name in every}
+    refuse_case_twins(every, asked.named, str.lower)
+    return of_tables({name: spark_type(fields[names.index(name)]) for name in every})
 
 
 def _refuse_double(parameter: str, column: str, names: list[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.keys import Key as KeyNames
@@ -76,8 +77,12 @@ class Database(ABC):
     """The types of the columns that were asked for when it was opened, as they are counted."""
     fixed: bool = False
     """Does the source alone decide what it says? Nobody can tell whether a table has changed."""
+    undeclared: tuple[str, ...] = ()
+    """The columns that were asked for, where the source declares none."""
     state: str | None = None
     """What names the state of its rows, where there is a name for each."""
+    declared: Mapping[str, object] = MappingProxyType({})
+    """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
     holds: bool = False
     """Are kept results tables, whose values can be kept again as they are?"""
 
@@ -114,7 +119,12 @@ class Database(ABC):
         from dpselect.engines.row_periods import row_periods
 
         name = periods.column
+        if (text := self.types[name].undeclared) is not None:
+            text.refuse("times")
         return row_periods(periods, self.dialect.quote(name), self.filtered[name], SPELLINGS[self.dialect.name])
+
+    def check_unchanged(self) -> None:  # noqa: B027 - most have one schema as long as they are open
+        """Refuse a source whose schema may have changed since it was read."""
 
     def each(self) -> None:  # noqa: B027 - most have all rows
         """From now on rows are there as often as they are; a source may have those that say the same only once."""

@@ -5,7 +5,8 @@ Every database counts the same, to the bit; only which items a bounded user keep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -17,7 +18,7 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Asked, Database
-from dpselect.engines.sql.port import int64
+from dpselect.engines.sql.port import Key, int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
 from dpselect.errors import SourceError, naming
 
@@ -93,8 +94,13 @@ class SqlEngine(QuestionsByGroup):
                 raise SourceError("split", "go with an item column of text", f"a column of {what.type.name}")
             time = None if periods is None else database.time(periods)
             beside = (["g"] if by else []) + self._beside
-            rows = questions.rows(database.source, whose, what, kept, time, database.dialect, group, weight, values)
-            self._rows = rows if split is None else questions.parts(rows, split, database.dialect, beside)
+
+            def rows(item: Key) -> str:
+                every = database.source, whose, item, kept, time, database.dialect, group, weight, values
+                found = questions.rows(*every)
+                return found if split is None else questions.parts(found, split, database.dialect, beside)
+
+            self._rows, self._rows_of_values = rows(what), rows(replace(what, nameable=what.present))
             self._every = split is None and bool(asked.items)  # are items those of rows, each of them?
         except BaseException:
             database.close()
@@ -116,9 +122,23 @@ class SqlEngine(QuestionsByGroup):
         return self._database.fixed
 
     @property
+    def undeclared(self) -> tuple[str, ...]:
+        """The columns that were asked of a source that declares none."""
+        return self._database.undeclared
+
+    @property
     def condition(self) -> str | None:
         """The canonical text of the filter, with the declared types of its columns."""
         return None if self._condition is None else self._condition.canonical(self._database.filtered)
+
+    @property
+    def declared(self) -> Mapping[str, object]:
+        """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
+        return self._database.declared
+
+    def check_unchanged(self) -> None:
+        """Refuse a source whose schema may have changed since it was read."""
+        self._database.check_unchanged()
 
     @property
     def state(self) -> str | None:
@@ -136,7 +156,7 @@ class SqlEngine(QuestionsByGroup):
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         refuse_width(domain, len(self._types))
         if isinstance(domain, Span):
-            questions.in_span("", domain, self._item, self._dialect)
+            questions.in_span("", domain, self._item)
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
                 self._domains[domain] = self._database.listed(domain, self._types)
@@ -148,7 +168,9 @@ class SqlEngine(QuestionsByGroup):
         with naming("exclude"):
             refuse_width(items, len(self._types))
             listed, _ = self._database.listed(items, self._types)
-        self._rows = questions.without(self._rows, listed, "u, i" + (", g" if self._by else "") + self._numbers)
+        columns = "u, i" + (", g" if self._by else "") + self._numbers
+        self._rows = questions.without(self._rows, listed, columns)
+        self._rows_of_values = questions.without(self._rows_of_values, listed, columns)
         self._every = False
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
@@ -217,10 +239,14 @@ class SqlEngine(QuestionsByGroup):
         return measures.measured(found, self._measures, items, self._item.label)
 
     def check_values(self) -> None:
-        """Refuse an item column that holds no numbers, and text that was declared as such, which may hold some."""
+        """Refuse an item column that holds no numbers, and text that was declared as such, which may hold some.
+
+        From now on the rows are those of values: an infinite one lies beyond every bound, though it names no item.
+        """
         from dpselect.engines.sql.totals import refuse_no_numbers
 
         refuse_no_numbers(self._item, *self._names)
+        self._rows = self._rows_of_values
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
         """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
@@ -229,7 +255,7 @@ class SqlEngine(QuestionsByGroup):
         if per_user is PerUser.MEAN:
             self._database.each()
         key = self._database.secret(self._key)
-        sql = questions.users_at(self._rows, grid, per_user, key, self._item, self._dialect)
+        sql = questions.users_at(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
         found = self._database.columns(sql, ("p", "n"), progress=progress)
         return UsersAt(int64(found["p"]), int64(found["n"]))
 
@@ -284,7 +310,7 @@ class SqlEngine(QuestionsByGroup):
     def _in(self, domain: Domain | None) -> str:
         """The rows whose item is in the domain."""
         if isinstance(domain, Span):
-            return questions.in_span(self._rows, domain, self._item, self._dialect, self._numbers)
+            return questions.in_span(self._rows, domain, self._item, self._numbers)
         if _in_table(domain):
             return questions.in_domain(self._rows, self._domains[domain][0], self._numbers)
         return self._rows

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+
+from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
     from dpselect.engines.sql.sorted_texts import Sorted
@@ -15,6 +17,26 @@ if TYPE_CHECKING:
 Int64 = npt.NDArray[np.int64]
 Row = tuple[Any, ...]
 Columns = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of text of which no owner said what its values are; `in_view` where only a view can say it."""
+
+    name: str
+    in_view: bool = False
+
+    def refuse(self, used_as: str, value: object = None, declare: str = "") -> NoReturn:
+        """Refuse to read numbers or times out of the text. `declare` is a type that the question itself shows."""
+        must = f"declare column {self.name!r}, which is text, to be used as {used_as}"
+        look = "dpselect inspect FILE --user ... --item ... shows which types fit"
+        if self.in_view:
+            hint = "cast the column in a view of the database"
+        elif declare:
+            hint = f'types={{"{self.name}": "{declare}"}} or --type {self.name}={declare}; {look}'
+        else:
+            hint = f'types={{"{self.name}": ...}} or --type {self.name}=...; {look}'
+        raise SourceError("types", must, "nothing" if value is None else came(value), hint)
 
 
 @dataclass(frozen=True)
@@ -30,12 +52,12 @@ class SqlType:
     counted: str  # the type of that form, as the database calls it
     duckdb: str | None  # the type that DuckDB has for it, None where it has no exact one
     present: str = "{} IS NOT NULL"
-    nameable: str | None = None  # the same of an item, where Python has no value for all that is present
+    nameable: str | None = None  # the same of an item: infinities, and what Python has no value for, name none
     number: str | None = None  # the SQL of the one form as a double, NULL where text is no number; None: no numbers
     named: str = "i"  # the SQL of what `label` takes
     label: Callable[[Any], object] = lambda value: value
     ranged: str | None = None  # the SQL of the whole number that i is in a range, where its kind alone does not say it
-    loose: bool = False  # is it text because nobody declared what it is? Then it may hold numbers
+    undeclared: TextColumn | None = None  # of text that its owner has not declared
 
     @property
     def is_text(self) -> bool:
@@ -46,6 +68,12 @@ class SqlType:
     def has_text(self) -> bool:
         """Can a value be a text? Of a column without a declared type each value has a type of its own."""
         return self.kind in ("text", "any")
+
+
+def of_tables(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
+    """Return the types of columns of a database elsewhere, where a view alone says what a text holds."""
+    texts = {name: TextColumn(name, in_view=True) for name, one in types.items() if one.is_text}
+    return {name: replace(one, undeclared=texts.get(name)) for name, one in types.items()}
 
 
 @dataclass(frozen=True)
@@ -68,7 +96,6 @@ class Dialect:
     literal: Callable[[str], str]  # a text
     text: str  # what says which value it is, of a value in its one form, and can be listed: most often a text
     keyed: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
-    written: str  # the whole number that the text {} is written as, in the digits that Python gives it, else NULL
     parts: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, cut at {separator}
     summed: str  # the sum of whole numbers, which does not overflow
     sorted: Callable[[SqlType], Sorted | None] = lambda _type: None  # the texts of values, for keys of several columns

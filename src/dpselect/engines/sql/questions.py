@@ -165,14 +165,12 @@ def seen_before(gaps: str, unseen: int) -> str:
     return f"SELECT count(*) AS items FROM {gaps} AS g WHERE gap <= {unseen}"
 
 
-def in_span(rows: str, span: Span, item_type: SqlType, dialect: Dialect, more: str = "") -> str:
-    """The rows whose item is one of the span's numbers; text counts where it is written as such a number.
-
-    `more` columns go with them.
-    """
-    ranged = item_type.ranged or (of(dialect.written, "i") if item_type.is_text else None)
-    if ranged is not None:
-        rows = f"(SELECT u, {ranged} AS i{more} FROM {rows} AS s)"
+def in_span(rows: str, span: Span, item_type: SqlType, more: str = "") -> str:
+    """The rows whose item is one of the span's numbers, and `more` columns of them."""
+    if item_type.undeclared is not None:
+        item_type.undeclared.refuse("whole numbers", declare="BIGINT")
+    if item_type.ranged is not None:
+        rows = f"(SELECT u, {item_type.ranged} AS i{more} FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that has them"
         raise ParameterError(

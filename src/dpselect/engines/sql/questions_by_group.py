@@ -42,6 +42,7 @@ class QuestionsByGroup(ABC):
     _by_names: tuple[str, ...]
     _parts: bool
     _rows: str
+    _rows_of_values: str
     _most: int | None
     _totals: Totals | None
     _key: bytes
@@ -112,7 +113,7 @@ class QuestionsByGroup(ABC):
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
         """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
         assert self._group is not None
-        self._rows = self._database.once(self._rows, progress=progress)
+        self._rows = self._rows_of_values = self._database.once(self._rows, progress=progress)
         groups = f"(SELECT u, g AS i FROM {self._rows} AS t)"
         self._numbered = self._database.numbered(groups, self._group, progress=progress)
         return self._numbered[0]
@@ -142,7 +143,7 @@ class QuestionsByGroup(ABC):
             self._database.each()
         listed, secret = self._listed(groups), self._database.secret
         keys = secret(self._key), secret(value_key(self._key))
-        types, rows = (self._group, self._item), of_groups(self._rows, listed)
+        types, rows = (self._group, self._item), of_groups(self._rows_of_values, listed)
         sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keys, types, self._dialect)
         return grouped_values(self._database, sql, self._group, progress)
 
@@ -165,7 +166,7 @@ class QuestionsByGroup(ABC):
         listed, item = self._listed(groups), self._item
         if isinstance(domain, Span):
             item = replace(item, named="i", label=number_of(text=item.is_text))
-            rows = questions.in_span(self._rows, domain, self._item, self._dialect, ", g")
+            rows = questions.in_span(self._rows, domain, self._item, ", g")
         else:
             rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
         kept = self._bounds(max_groups_per_user, self._most).kept(had_of(of_groups(rows, listed), None), "u, g, i")

@@ -21,8 +21,10 @@ def weight(database: Database, column: str) -> str:
 
 
 def refuse_no_numbers(sql_type: SqlType, *columns: str) -> None:
-    """Refuse columns that hold no numbers, and text that was declared as such, which may hold some."""
-    if sql_type.number is None or (sql_type.is_text and not sql_type.loose):
+    """Refuse columns that hold no numbers, and text."""
+    if sql_type.undeclared is not None:
+        sql_type.undeclared.refuse("numbers")
+    if sql_type.number is None or sql_type.is_text:
         hint = "cast it to a number in the source, for example in a view or a data frame"
         whose = f"column {columns[0]!r}, of type {sql_type.name}," if len(columns) == 1 else f"an item of {columns}"
         raise DataError(f"{whose} holds no numbers", hint)

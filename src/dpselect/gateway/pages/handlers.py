@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dpselect.audit.spending import SpentSoFar, picture
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import ParameterError
 from dpselect.gateway import views
@@ -37,7 +38,6 @@ from dpselect.gateway.settings.values import Role
 from dpselect.gateway.web.api import parsed
 from dpselect.gateway.web.desk import thinking
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call
-from dpselect.ledger.spending import SpentSoFar, picture
 from dpselect.release import charts, notebook
 
 PAGES = Routes(pages=True)

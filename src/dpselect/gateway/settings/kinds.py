@@ -29,6 +29,7 @@ from dpselect._ground import parameters
 from dpselect._ground.keys import apart, key_of
 from dpselect._ground.periods import SORTS, zone_of
 from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.account import clean_name
@@ -129,6 +130,8 @@ Prose = Annotated[
 Name = Annotated[str, AfterValidator(lambda name: clean_name("name", name))]
 Separator = Annotated[str, _where(lambda text: text and "\0" not in text, "be the text that separates items")]
 Column = Annotated[str, _where(lambda name: name.strip() and "\0" not in name, "be the name of a column")]
+DeclaredText = Annotated[str, PlainValidator(lambda text: parse_type("value", text).text)]
+"""The type of a column, in its one form."""
 Zone = Annotated[str, PlainValidator(zone_of)]
 Sort = Annotated[str, _one_of(SORTS)]
 OneRole = Annotated[Role, _one_of(Role)]
@@ -233,6 +236,9 @@ def _url(text: str) -> str:
         named = parts.hostname is not None and parts.port != 0
     except ValueError:
         raise ParameterError("value", must, came(text)) from None
+    if parts.path.strip("/"):
+        hint = "give the gateway a host name or a port of its own, because its pages begin at the root"
+        raise ParameterError("value", "be an address without a path", came(parts.path), hint)
     extra = "@" in parts.netloc or "?" in text or "#" in text or " " in text
     if parts.scheme not in ("http", "https") or not named or extra:
         raise ParameterError("value", must, came(text))

@@ -13,7 +13,7 @@ from dpselect._ground.periods import between
 from dpselect.aggregates.totals import Totals
 from dpselect.engines.identity import sizes_of
 from dpselect.engines.port import Engine
-from dpselect.errors import DpselectError, ParameterError
+from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.flat import dataset_of
 from dpselect.gateway import filters
 from dpselect.gateway.settings.kinds import plain
@@ -49,7 +49,7 @@ def _tried(data: DataSettings, what: str, attempt: Callable[[], None]) -> list[s
     try:
         attempt()
     except DpselectError as error:
-        whole = isinstance(error, ParameterError) and error.parameter in _OF_ALL
+        whole = isinstance(error, (ParameterError, DataError)) and str(error).partition(" must ")[0] in _OF_ALL
         return [f"[data.{data.name}] {error}" if whole else f"[data.{data.name}] {what}: {error}"]
     return []
 
@@ -85,6 +85,7 @@ def _opened(
 ) -> None:
     """Open an engine as a question about these items would, and check more of it."""
     given = {"user": plain(data.user), "table": data.table, "split": data.split, **given}
+    given |= {"types": data.types} if data.types else {}
     if data.time is not None and data.period is not None:
         during = data.since or next(between(data.period, _SOME_DAY, _SOME_DAY)).name
         given |= {"time": data.time, "period": data.period, "during": during, "timezone": data.timezone}

@@ -17,10 +17,12 @@ from dpselect.errors import ParameterError, came
 from dpselect.gateway import views
 from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import Refused
+from dpselect.gateway.settings.values import Person
 from dpselect.gateway.web import replies
 from dpselect.gateway.web.answers import FORMS
 from dpselect.gateway.web.desk import LONGEST, desk_of, ended, thinking
 from dpselect.gateway.web.routes import ANALYST, AUDITOR, EVERYBODY, NOBODY, OWNER, Routes, call
+from dpselect.questions.kinds import several_written
 from dpselect.release.formatting import Json
 
 ROUTES = Routes()
@@ -125,7 +127,20 @@ async def me(request: Request) -> Response:
 @ROUTES.at("GET", "/v1/data", EVERYBODY, replies.DataList)
 async def data(request: Request) -> Response:
     """The data sets that may be asked, as declared."""
-    return await of_person(request, views.described, under="data")
+    return await of_person(request, _described, under="data")
+
+
+def _described(gateway: Gateway, person: Person) -> list[dict[str, Json]]:
+    """Return the description of the data, with integers that JavaScript would round as [kind, text]."""
+
+    def written(values: Any) -> Json:
+        return several_written(values) if isinstance(values, (list, tuple)) else values
+
+    found = views.described(gateway, person)
+    for one in found:
+        for name in ("filters", "domains"):
+            one[name] = {column: written(values) for column, values in dict(one[name]).items()}  # type: ignore[arg-type]
+    return found
 
 
 @ROUTES.at("POST", "/v1/plan", OWNER | ANALYST, replies.Plan, takes="Question")

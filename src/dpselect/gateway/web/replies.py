@@ -9,10 +9,10 @@ from pydantic import ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from dpselect._ground.privacy import Neighbors
+from dpselect.audit.report import STATES
 from dpselect.gateway.jobs import JobState
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.kinds import Role
-from dpselect.ledger.report import STATES
 from dpselect.release.statement import Ended, Kind
 
 Count = Annotated[int, Field(ge=0)]
@@ -349,6 +349,7 @@ class Asked(TypedDict):
     when: str
     analyst: str
     question: str | None
+    approved_by: str | None
     periods: list[str]
     state: AskedState
     epsilon: float

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 from dpselect._ground.domain import Domain, most_items
 from dpselect.errors import ParameterError
-from dpselect.queries.price import AskedAccuracy, best, price_for, times
+from dpselect.queries.price import price_for
 from dpselect.queries.top.selection import Selection
-from dpselect.release.accuracy import AS_ASKED, Accuracy
+from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_ranking
 
 Planned = Callable[[Fraction], Selection]
 """The plan at an epsilon."""
 
 
-def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[AskedAccuracy, Selection]:
+def near_enough(wanted: int, domain: Domain | None, planned: Planned) -> tuple[TargetAccuracy, Selection]:
     """The cheapest plan whose items and counts are near: no item has over `wanted` users fewer than the k-th best.
 
     What it says of items and what it says of all counts at once hold with 95 % confidence each.
@@ -48,27 +48,14 @@ def _refuse_what_is_certain(plan: Selection, candidates: int | None) -> None:
         raise ParameterError("k_bar", f"be above k = {k:,} if within is given", plan.k_bar)
 
 
-def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> AskedAccuracy:
-    """What is said of it before, and with the answer."""
-    k, reach, counted = plan.selector.k, plan.reach(), plan.width() > 0
-    users, cut = plan.scale.said(wanted), bool(plan.scale.bounds)
-    true = "those before noise" if cut else "the true ones"
-    near = f"within {users} of {best(k)}"
-    said = [f"No item here has over {users} fewer than {best(k)}{AS_ASKED}"]
-    if counted:
-        said.append(f"All counts are within {users} of {true} at once{AS_ASKED}")
-    more = ""
-    if reach is not None:
-        all_of = "it comes back" if k == 1 else f"all {k:,} come back"
-        more = (
-            f"; {all_of} {times()} if {best(k)} has over {plan.scale.said(reach)} more than the item at rank "
-            f"{(plan.k_bar or 0) + 1:,}"
-        )
-    return AskedAccuracy(
-        name="within",
-        wanted=wanted,
-        epsilon=epsilon,
-        whereof=f"{near} and of all {'counts before noise' if cut else 'true counts'}" if counted else near,
-        more=more,
-        accuracy=Accuracy(tuple(said), {"within": wanted}),
+def asked_of(wanted: int, epsilon: Fraction, plan: Selection) -> TargetAccuracy:
+    """Describe the accuracy that was asked for, before and with the answer."""
+    return describe_target_ranking(
+        wanted,
+        epsilon,
+        k=plan.selector.k,
+        k_bar=plan.k_bar,
+        reach=plan.reach(),
+        counted=plan.width() > 0,
+        scale=plan.scale,
     )

@@ -1,10 +1,11 @@
-"""top_k by discovery: what is planned before data is touched, and what is said of the answer."""
+"""top_k by discovery: a set union finds items, and the best of them are ranked; what it costs, and how it is drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +24,7 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.queries.answer import likeness
-from dpselect.queries.top.selection import Selection, fresh_counts, near_counts, noise
+from dpselect.queries.top.selection import Selection, noisy_counts
 from dpselect.queries.union.accuracy import found_by
 from dpselect.queries.union.bound import (
     BOUND_SHARE,
@@ -36,19 +36,26 @@ from dpselect.queries.union.bound import (
     one_of,
     placed,
 )
-from dpselect.queries.union.run import added_in_engine
 from dpselect.queries.union.terms import without_curve
-from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
+from dpselect.release.answers.method_reasons import DISCOVERED
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.ranking_sentences import (
+    describe_counts,
+    describe_discovered_ranking,
+    describe_discovery,
+    describe_noise,
+)
+from dpselect.release.answers.union_sentences import add_in_engine
 from dpselect.release.measures import of_measures
-from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.release import Release
+from dpselect.release.statement import Ended, Statement
 
 if TYPE_CHECKING:
     from dpselect.engines.port import Engine
-    from dpselect.queries.plan import Ready
+    from dpselect.queries.plan import BoundDraw
 
 METHOD = "discover"
-REASON = "No domain is given, so part of the price finds items that enough users share, and the rest ranks the best."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +94,13 @@ class Discovery:
 
     def mechanism(self, most: int) -> DiscoverThenPeel:
         """For users of at most `most` items in the union."""
-        left = self.epsilon - self.for_bound
-        return DiscoverThenPeel(k=self.k, epsilon=left, delta=self.delta, max_items_per_user=most)
+        return _mechanism(self.k, self.epsilon - self.for_bound, self.delta, most)
+
+
+@lru_cache(maxsize=4)
+def _mechanism(k: int, epsilon: Fraction, delta: Fraction, most: int) -> DiscoverThenPeel:
+    """Return the mechanism, kept because some take long to make: a draw needs it, and so does writing its release."""
+    return DiscoverThenPeel(k=k, epsilon=epsilon, delta=delta, max_items_per_user=most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,19 +139,18 @@ class FoundTop(Selection):
         """Counts alone do not tell who shares which items."""
         return True
 
-    def select(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Release:
-        """The answer for the items of every user."""
+    def draw(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Outcome:
+        """Draw from the items of every user: a bound if none is known, the union, the ranking, and counts."""
         asked, sets = self.selector, aggregate
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
-        each = self._price_of_pick(mechanism, len(found))
-        codes = best(asked.k, found, users_of(sets, found), each, draws)
-        return self._released(mechanism, len(found), each, sets.labels(codes), users_of(sets, codes), draws)
+        codes = best(asked.k, found, users_of(sets, found), self._price_of_pick(mechanism, len(found)), draws)
+        return self._ranked(mechanism, len(found), sets.labels(codes), users_of(sets, codes), draws)
 
     def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - they are discovered
         """From how many users on an item is found, where the bound is known; how many are found is in the answer."""
         if self.ready is None:
-            return accuracy.NOTHING
+            return NOTHING
         return found_by(self.ready.union, self.ready.max_items_per_user, among=self._among)
 
     @property
@@ -147,32 +158,52 @@ class FoundTop(Selection):
         """Which users those are, if not all."""
         return " in the periods that are asked about" if self.scale.gains else ""
 
-    def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - they are discovered
-        """An answer with what this plan says of it; the bound, and how many were found, are parts of the answer."""
-        asked, size, mechanism = self.selector, len(release), self._mechanism_of(release)
-        stated = release.privacy.parameters.get("discovered")
-        found = size if size < asked.k or not isinstance(stated, int) else max(size, stated)
-        each = self._price_of_pick(mechanism, found)
-        said = self._in_engine(self.statement(mechanism, found, each))
-        return self._like(release, said, self._near(mechanism, found, each), self._counter(size, each))
+    def possible(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
+        size, k = len(outcome.items), self.selector.k
+        return replace(
+            outcome,
+            max_items_per_user=self._possible_bound(outcome),
+            discovered=discovered_at_least(size, outcome.discovered, k),
+        )
 
-    def _like(self, release: Release, said: Statement, near: Accuracy, counter: NoisyCounts | None) -> Release:
-        width, near = None if counter is None else counter.width(BETA), near + near_counts(counter, self.scale)
-        return likeness(release, said, near, counted=self.selector.counted, width=width, scale=self.scale)
+    def _possible_bound(self, outcome: Outcome) -> int:
+        return one_of(BOUNDS, outcome.max_items_per_user) if self.ready is None else self.ready.max_items_per_user
 
-    def _mechanism_of(self, release: Release) -> DiscoverThenPeel:
-        """What gave the answer: where the bound was chosen, that of its bound."""
-        most = release.privacy.parameters.get("max_items_per_user")
-        return self.ready or self.selector.mechanism(one_of(BOUNDS, most))
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release; the bound, and how many items were discovered, are parts of the outcome."""
+        mechanism, discovered = self._mechanism_of(outcome), outcome.discovered or 0
+        each = self._price_of_pick(mechanism, discovered)
+        statement, near = self.statement(mechanism, discovered, each), self._near(mechanism, discovered, each)
+        return self._write(outcome, statement, near, self._counter(len(outcome.items), each))
 
-    def asked_of(self, engine: Engine) -> Ready | None:
+    def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: NoisyCounts | None) -> Release:
+        """Write the release, with counts by this counter."""
+        width = None if counter is None else counter.width(BETA)
+        near += describe_counts(width, self.scale)
+        return self.write(outcome, statement, near, counted=self.selector.counted, width=width, columns=self._columns)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """The columns of groups."""
+        return ()
+
+    def _mechanism_of(self, outcome: Outcome) -> DiscoverThenPeel:
+        """Return what drew the outcome: where the bound was chosen, that of its bound."""
+        return self.ready or self.selector.mechanism(self._possible_bound(outcome))
+
+    def epsilon_per_measure(self, outcome: Outcome) -> Fraction:
+        """Return the epsilon of each noisy number of a measure, which depends on how many items were discovered."""
+        return self._price_of_pick(self._mechanism_of(outcome), outcome.discovered or 0) * COUNT_SHARE
+
+    def bind_draw(self, engine: Engine) -> BoundDraw | None:
         """Where users' items stay in the engine: it adds up the weights of the union, then users of what was found."""
         if not (self.selector.in_engine or self.scale.gains):
             return None
-        return lambda draws, progress: self._of_pairs(engine.pairs(progress=progress), draws, progress)
+        return lambda draws, progress: self.draw_pairs(engine.pairs(progress=progress), draws, progress)
 
-    def _of_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Release:
-        """The answer for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
+    def draw_pairs(self, pairs: PairsElsewhere, draws: Draws, progress: Progress | None) -> Outcome:
+        """Draw for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
         asked, mechanism = self.selector, self.ready
         if mechanism is None:
             users_at, chooser = placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), bound_chooser(asked.for_bound, BOUNDS)
@@ -181,15 +212,8 @@ class FoundTop(Selection):
         names = pairs.names()
         users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
         found = np.arange(len(names), dtype=np.int64)
-        each = self._price_of_pick(mechanism, len(names))
-        places = best(asked.k, found, users, each, draws)
-        labels = [names[place] for place in places]
-        release = self._released(mechanism, len(names), each, labels, users[places], draws)
-        return replace(release, privacy=self._in_engine(release.privacy))
-
-    def _in_engine(self, said: Statement) -> Statement:
-        """What is promised, and where weights were added up."""
-        return added_in_engine(said) if self.selector.in_engine else said
+        places = best(asked.k, found, users, self._price_of_pick(mechanism, len(names)), draws)
+        return self._ranked(mechanism, len(names), [names[place] for place in places], users[places], draws)
 
     def _price_of_pick(self, mechanism: DiscoverThenPeel, found: int) -> Fraction:
         """The epsilon of a pick, where so many items were found."""
@@ -202,66 +226,58 @@ class FoundTop(Selection):
             return None
         return NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE)
 
-    def _released(
-        self,
-        mechanism: DiscoverThenPeel,
-        found: int,
-        each: Fraction,
-        labels: Sequence[object],
-        users: Int64,
-        draws: Draws,
-    ) -> Release:
-        """The answer with these items of those that were found, and their numbers of users."""
-        asked, size = self.selector, len(labels)
-        told = fresh_counts(self._counter(size, each), users.tolist(), draws, self.scale)
-        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
-        return Release(
-            items=items,
-            ended=Ended.FULL if size == asked.k else Ended.DISCOVERED,
-            counted=asked.counted,
-            privacy=self.statement(mechanism, found, each),
+    def _ranked(
+        self, mechanism: DiscoverThenPeel, discovered: int, labels: Sequence[object], users: Int64, draws: Draws
+    ) -> Outcome:
+        """Return the outcome with these items of those that were discovered, and draw their noisy counts."""
+        counter = self._counter(len(labels), self._price_of_pick(mechanism, discovered))
+        return Outcome(
+            items=tuple(map(DrawnItem, labels, noisy_counts(counter, users.tolist(), draws))),
             secure=draws.secure,
-            accuracy=self._near(mechanism, found, each) + told.accuracy,
+            ended=Ended.FULL if len(labels) == self.selector.k else Ended.DISCOVERED,
+            max_items_per_user=mechanism.max_items_per_user,
+            discovered=discovered,
         )
 
-    def _near(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Accuracy:
+    def _near(self, mechanism: DiscoverThenPeel, discovered: int, each: Fraction) -> Accuracy:
         """From how many users on an item is found, and how good the ranking of so many is."""
         good = found_by(mechanism.union, mechanism.max_items_per_user, among=self._among)
-        if found <= 1:
-            return good
-        gap = whole(gaps.exponential(each, gaps.others(found), gaps.each(BETA, made(self.selector.k, found))))
-        return good + accuracy.ranking(gap, what=accuracy.DISCOVERED, scale=self.scale)
+        gap = None
+        if discovered > 1:
+            tail = gaps.each(BETA, made(self.selector.k, discovered))
+            gap = whole(gaps.exponential(each, gaps.others(discovered), tail))
+        return good + describe_discovered_ranking(gap, self.scale, by_group=bool(self._columns))
 
-    def statement(self, mechanism: DiscoverThenPeel, found: int, each: Fraction) -> Statement:
-        """What is promised, in numbers and in sentences. How many items were found is part of the answer."""
-        asked = self.selector
-        used: dict[str, object] = {
+    def statement(self, mechanism: DiscoverThenPeel, discovered: int, each: Fraction) -> Statement:
+        """State the promise. How many items were discovered is part of the outcome."""
+        asked, bound, noise = self.selector, mechanism.max_items_per_user, each * COUNT_SHARE
+        parameters: dict[str, object] = {
             "k": asked.k,
-            "discovered": found,
-            "max_items_per_user": mechanism.max_items_per_user,
+            "discovered": discovered,
+            "max_items_per_user": bound,
             "union_share": mechanism.union_share,
             **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
             "epsilon_per_pick": each,
             **({"epsilon_of_bound": asked.for_bound} if asked.most is None else {}),
         }
-        sentences = [self.reason, _bound(mechanism.max_items_per_user, asked)]
-        how = "what they gained of all users" if self.scale.gains else "the numbers of all their users"
-        sentences.append(
-            f"Items discovered: {found:,}; {self._ranked(found)} ranked by {how}: max_items_per_user limits the "
-            "discovery only."
+        share, by_group = BOUND_SHARE if asked.most is None else None, bool(self._columns)
+        sentences = [self.reason]
+        sentences += describe_discovery(
+            asked.k, discovered, bound, share_of_bound=share, by_group=by_group, scale=self.scale
         )
         if asked.counted:
-            used["epsilon_per_count"] = each * COUNT_SHARE
-            sentences.append(noise(each * COUNT_SHARE, self.scale))
+            parameters["epsilon_per_count"] = noise
+            sentences.append(describe_noise(noise, self.scale))
         if asked.measures:
-            more, said = of_measures(asked.measures, each * COUNT_SHARE, None)
-            used, sentences = used | more, [*sentences, *said]
-        sentences += self.scale.sentences
-        return Statement.of(self.privacy, type(mechanism).__name__, used | self.scale.parameters, tuple(sentences))
+            more, of_each = of_measures(asked.measures, noise, None)
+            parameters, sentences = parameters | more, [*sentences, *of_each]
+        statement = self.state((parameters, sentences), type(mechanism).__name__)
+        return add_in_engine(statement) if asked.in_engine else statement
 
-    def _ranked(self, found: int) -> str:
-        """Which of the items that were found are ranked."""
-        return f"the best {self.selector.k} of them are" if found > self.selector.k else "all of them are"
+
+def discovered_at_least(shown: int, stated: int | None, most_shown: int) -> int:
+    """Return how many items were discovered where so many are shown: more, if as many are as can be."""
+    return shown if shown < most_shown or stated is None else max(shown, stated)
 
 
 def plan_discovery(
@@ -290,7 +306,7 @@ def plan_discovery(
         hint = "lower max_items_per_user, or take limited-domain"
         raise without_curve(epsilon, left, asked.delta, asked.most, METHOD, hint)
     ready = None if asked.most is None else asked.mechanism(asked.most)
-    return FoundTop(method=METHOD, selector=asked, ready=ready, privacy=asked.privacy, reason=REASON + why)
+    return FoundTop(method=METHOD, selector=asked, ready=ready, privacy=asked.privacy, reason=DISCOVERED + why)
 
 
 def made(k: int, found: int) -> int:
@@ -301,12 +317,3 @@ def made(k: int, found: int) -> int:
 def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:
     """Is there a union for users of so many items, or of as many as may be chosen?"""
     return most == 1 or has_curve(epsilon, delta, MOST_ITEMS if most is None else most)
-
-
-def _bound(most: int, asked: Discovery) -> str:
-    said = f"Every user takes part in the discovery with at most {most} random items"
-    return (
-        f"{said}."
-        if asked.most is not None
-        else f"{said}; that number was chosen privately, with 1/{1 / BOUND_SHARE} of epsilon."
-    )

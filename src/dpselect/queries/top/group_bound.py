@@ -11,13 +11,15 @@ from dpselect._ground.domain import Domain, most_items
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
-from dpselect.queries.plan import Plan, Ready
+from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.union.bound import BOUND_SHARE, bound_at, bound_chooser, one_of, placed
+from dpselect.release.answers.ranking_sentences import describe_chosen_groups
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect._ground.parameters import Progress
     from dpselect.draws import Draws
+    from dpselect.release.answers.outcome import Outcome
 
 BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is planned before a row is read; docs/mechanisms/by-group.md
 Asking = TypeVar("Asking", bound=Plan)
@@ -104,34 +106,32 @@ class ChosenGroups(Generic[Asking]):
         assert isinstance(most, int)
         return self.given(most)
 
-    def ready(self, engine: Engine) -> Ready:
-        """First in how many groups users are, then the question; what cannot be asked is refused now."""
-        asked = {most: self.given(most).ready(engine) for most in self.bounds}
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now."""
+        draw_with = {most: self.given(most).bind_draw(engine) for most in self.bounds}
         chooser = bound_chooser(self.epsilon, self.bounds)
 
-        def answer(draws: Draws, progress: Progress | None) -> Release:
-            found = placed(*engine.groups_of_users(self.listed, progress=progress), self.bounds)
-            most = bound_at(found, chooser, draws, self.bounds)
-            return self._said(asked[most](draws, progress))
+        def draw(draws: Draws, progress: Progress | None) -> Outcome:
+            users = placed(*engine.groups_of_users(self.listed, progress=progress), self.bounds)
+            most = bound_at(users, chooser, draws, self.bounds)
+            return replace(draw_with[most](draws, progress), max_groups_per_user=most)
 
-        return answer
+        return draw
 
-    def like(self, release: Release) -> Release:
-        """An answer with what is planned of it: the bound is a part of it."""
+    def outcome_of(self, release: Release) -> Outcome:
+        """Read the outcome of a release; a bound that cannot be chosen is read as the least."""
         most = one_of(self.bounds, release.privacy.parameters.get("max_groups_per_user"))
-        return self._said(self.given(most).like(release))
+        return replace(self.given(most).outcome_of(release), max_groups_per_user=most)
 
-    def _said(self, release: Release) -> Release:
-        """The answer, which says what chose its bound."""
-        said = release.privacy
-        most = said.parameters["max_groups_per_user"]
-        chosen = (
-            f"max_groups_per_user = {most} was chosen privately, with {BOUND_SHARE} of epsilon, so that 9 of 10 users "
-            f"are in no more groups. The choice is noisy, and with a few thousand users mostly random; at most "
-            f"{self.bounds[-1]} can be chosen."
-        )
-        parameters = {**said.parameters, "epsilon_of_max_groups": self.epsilon}
-        statement = replace(said, epsilon=self.total, parameters=parameters, sentences=(*said.sentences, chosen))
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release, with what chose its bound."""
+        most = outcome.max_groups_per_user
+        assert most is not None
+        release = self.given(most).answer(outcome)
+        statement = release.privacy
+        sentences = (*statement.sentences, describe_chosen_groups(most, self.bounds[-1], BOUND_SHARE))
+        parameters = {**statement.parameters, "epsilon_of_max_groups": self.epsilon}
+        statement = replace(statement, epsilon=self.total, parameters=parameters, sentences=sentences)
         return replace(release, privacy=statement)
 
 

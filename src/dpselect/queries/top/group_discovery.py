@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,28 +15,23 @@ from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import gaps
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best
 from dpselect.queries.facts import cut_by
-from dpselect.queries.plan import Ready
-from dpselect.queries.top.discovery import FoundTop, made, plan_discovery
-from dpselect.queries.top.groups import LISTED, UNLISTED
-from dpselect.queries.top.selection import fresh_counts, near_counts
-from dpselect.queries.union.accuracy import IN_ONE, found_by
+from dpselect.queries.plan import BoundDraw
+from dpselect.queries.top.discovery import FoundTop, discovered_at_least, made, plan_discovery
+from dpselect.queries.top.selection import noisy_counts
 from dpselect.queries.union.bound import BOUNDS, bound_chooser, chosen_bound
 from dpselect.questions.parts import AskedGroups
-from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, whole
-from dpselect.release.groups import Group, Groups, told_apart
-from dpselect.release.release import Ended, Item, Release, Statement
+from dpselect.release.answers import method_reasons
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.union_sentences import IN_ONE_GROUP
+from dpselect.release.groups import Group, told_apart
+from dpselect.release.release import Release
 from dpselect.release.scale import USERS
+from dpselect.release.statement import Ended
 
 Values = tuple[object, ...]
-REASON = (
-    "part of the price finds pairs of group and item that enough users share, and the rest ranks the best of each "
-    "group."
-)
 
 
 @dataclass(frozen=True)
@@ -54,70 +50,87 @@ class FoundTopByGroup(FoundTop):
     asked: AskedGroups
     groups: int  # in which one user counts, at most
 
-    def asked_of(self, engine: Engine) -> Ready:
-        """How an engine answers it: by the pairs of every user, in the groups that they keep."""
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind to the pairs of every user, in the groups that they keep."""
         listed = self.asked.listed
         engine.check_pairs()
         if listed is not None:
             engine.check_groups(listed)
 
-        def answer(draws: Draws, progress: Progress | None) -> Release:
+        def draw(draws: Draws, progress: Progress | None) -> Outcome:
             names = [] if listed is None else engine.group_names(listed)
-            return self._select(engine.contributions_by(self.groups, listed, progress=progress), names, draws, progress)
+            sets = engine.contributions_by(self.groups, listed, progress=progress)
+            return self.draw_by_group(sets, names, draws, progress)
 
-        return answer
+        return draw
 
-    def _select(self, sets: Sets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Release:
-        """The answer for the pairs of every user; the label of a pair has the values of the group, then the item's."""
+    def draw_by_group(self, sets: Sets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Outcome:
+        """Draw from the pairs of every user; the label of a pair has the values of the group, then the item's."""
         asked = self.selector
         mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
         found = self._by_group(codes, sets.labels(codes))
         users = numbers_of_users(sets)
-        named = [one if isinstance(one, tuple) else (one,) for one in listed]
-        shown = {told_apart(values): values for values in named or (one.group for one in found.values())}
-        largest = self._largest(len(one.codes) for one in found.values())
+        named = [name if isinstance(name, tuple) else (name,) for name in listed]
+        shown = {told_apart(values): values for values in named or (of_group.group for of_group in found.values())}
+        largest = self._largest(len(of_group.codes) for of_group in found.values())
         each = self._each(mechanism, largest)
         counter = self._counter(asked.k, each)
-        items: list[Item] = []
-        for one in (found[which] for which in shown if which in found):
-            places = {code: place for place, code in enumerate(one.codes.tolist())}
-            ranked = best(asked.k, one.codes, users[one.codes], each, draws)
-            told = fresh_counts(counter, users[ranked].tolist(), draws, self.scale)
+        items: list[DrawnItem] = []
+        for of_group in (found[which] for which in shown if which in found):
+            labels = dict(zip(of_group.codes.tolist(), of_group.items, strict=True))
+            ranked = best(asked.k, of_group.codes, users[of_group.codes], each, draws)
+            noisy = noisy_counts(counter, users[ranked].tolist(), draws)
             items += [
-                Item(one.items[places[code]], rank, *numbers, one.group)
-                for rank, (code, numbers) in enumerate(zip(ranked.tolist(), told.of, strict=True), 1)
+                DrawnItem(labels[code], number, of_group.group)
+                for code, number in zip(ranked.tolist(), noisy, strict=True)
             ]
         groups = tuple(
             self._group(values, len(found[which].codes) if which in found else 0) for which, values in shown.items()
         )
-        return Release(
+        return Outcome(
             items=tuple(items),
-            ended=Ended.FULL if groups and all(group.complete for group in groups) else Ended.DISCOVERED,
-            counted=asked.counted,
-            privacy=self.stated_of(mechanism, len(codes), largest, each),
             secure=draws.secure,
-            accuracy=self._good(mechanism, largest, each) + near_counts(counter if items else None, self.scale),
-            groups=Groups(self.asked.by, groups),
+            ended=Ended.FULL if groups and all(group.complete for group in groups) else Ended.DISCOVERED,
+            groups=groups,
+            max_items_per_user=mechanism.max_items_per_user,
+            discovered=len(codes),
+            discovered_by_group=tuple(largest),
         )
 
-    def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - they are discovered
-        """An answer with what this plan says of it; the bound, and how many were found, are parts of the answer."""
-        k, used, mechanism = self.selector.k, release.privacy.parameters, self._mechanism_of(release)
-        shown, stated = self._largest(release.found), used.get("discovered_by_group")
-        told = (*(stated if isinstance(stated, tuple) else ()), *shown)
-        largest = [_found(size, more, k) for size, more in zip(shown, told, strict=False)]
-        full = max(release.found, default=0) >= k
-        found = _found(len(release), used.get("discovered"), 0) if full else len(release)
+    def possible(self, outcome: Outcome) -> Outcome:
+        """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
+        k, sizes = self.selector.k, Counter(told_apart(item.group) for item in outcome.items).values()
+        shown, stated, size = self._largest(sizes), outcome.discovered_by_group, len(outcome.items)
+        stated = (*stated, *shown[len(stated) :])
+        largest = [discovered_at_least(here, more, k) for here, more in zip(shown, stated, strict=False)]
+        full = max(sizes, default=0) >= k
+        return replace(
+            outcome,
+            max_items_per_user=self._possible_bound(outcome),
+            discovered=discovered_at_least(size, outcome.discovered, 0) if full else size,
+            discovered_by_group=tuple(largest),
+        )
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release; the bound, and how many pairs were discovered, are parts of the outcome."""
+        mechanism, largest = self._mechanism_of(outcome), outcome.discovered_by_group
         each = self._each(mechanism, largest)
-        counter = self._counter(k, each) if len(release) else None
-        said = self.stated_of(mechanism, found, largest, each)
-        return self._like(release, said, self._good(mechanism, largest, each), counter)
+        counter = self._counter(self.selector.k, each) if outcome.items else None
+        statement = self.statement(mechanism, outcome.discovered or 0, each)
+        more = {"max_groups_per_user": self.groups, "discovered_by_group": largest}
+        statement = replace(statement, parameters={**statement.parameters, **more})
+        return self._write(outcome, statement, self._near(mechanism, max(largest, default=0), each), counter)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        """The columns of groups."""
+        return self.asked.by
 
     @property
     def _among(self) -> str:
         """A user of one group."""
-        return IN_ONE
+        return IN_ONE_GROUP
 
     def _by_group(self, codes: Int64, labels: Sequence[object]) -> Mapping[object, Found]:
         """The pairs found, group by group; codes are in the order of pairs, so groups are in theirs."""
@@ -149,30 +162,6 @@ class FoundTopByGroup(FoundTop):
     def _group(self, values: Values, found: int) -> Group:
         return Group(values, Ended.FULL if found >= self.selector.k else Ended.DISCOVERED)
 
-    def _good(self, mechanism: DiscoverThenPeel, largest: Sequence[int], each: Fraction) -> Accuracy:
-        """From how many users on a pair is found, and how good the ranking of a group is."""
-        good, most = found_by(mechanism.union, mechanism.max_items_per_user, among=self._among), max(largest, default=0)
-        if most > 1:
-            gap = gaps.exponential(each, gaps.others(most), gaps.each(BETA, made(self.selector.k, most)))
-            ranked = accuracy.ranking(whole(gap), what=accuracy.DISCOVERED, scale=self.scale)
-            good += replace(ranked, sentences=tuple(f"In a group: {said}" for said in ranked.sentences))
-        return good
-
-    def _ranked(self, found: int) -> str:  # noqa: ARG002 - it is so for any number
-        """Which of the pairs that were found are ranked."""
-        return f"of each group the best {self.selector.k} are"
-
-    def stated_of(self, mechanism: DiscoverThenPeel, found: int, largest: Sequence[int], each: Fraction) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        said = self.statement(mechanism, found, each)
-        used = {**said.parameters, "max_groups_per_user": self.groups, "discovered_by_group": tuple(largest)}
-        return replace(said, parameters=used)
-
-
-def _found(shown: int, stated: object, full: int) -> int:
-    """How many were found where so many are shown: more, as it is stated, where those are as many as may be shown."""
-    return max(shown, stated) if shown >= full and isinstance(stated, int) else shown
-
 
 def plan_found_by_group(
     asked: AskedGroups,
@@ -202,7 +191,7 @@ def plan_found_by_group(
         selector=plan.selector,
         ready=plan.ready,
         privacy=plan.privacy,
-        reason=(UNLISTED if asked.listed is None else LISTED) + REASON + why,
+        reason=method_reasons.discovered_by_group(listed=asked.listed is not None) + why,
         asked=asked,
         groups=groups,
         scale=USERS.kept(groups=cut_by(groups, asked.listed)),

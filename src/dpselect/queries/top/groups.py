@@ -1,11 +1,10 @@
-"""A top k in every group: what is planned before data is touched, what is said of the answer, what it cost."""
+"""A top k in every group: what is planned before data is touched, how it is drawn, what it cost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -18,21 +17,20 @@ from dpselect.engines.port import Engine
 from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-from dpselect.queries.answer import likeness
 from dpselect.queries.facts import cut_by
-from dpselect.queries.plan import Ready
-from dpselect.queries.top.selection import Selection, fresh_counts, near_counts
+from dpselect.queries.plan import BoundDraw
+from dpselect.queries.top.selection import Selection, Terms, noisy_counts
 from dpselect.questions.parts import AskedGroups
-from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, NOTHING, whole
-from dpselect.release.groups import Group, Groups
-from dpselect.release.release import Ended, Item, Release, Statement
-from dpselect.release.scale import USERS, Scale
+from dpselect.release.accuracy import BETA, Accuracy, whole
+from dpselect.release.answers import method_reasons
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.ranking_sentences import describe_limited_domain_by_group, describe_ranking_by_group
+from dpselect.release.groups import Group
+from dpselect.release.release import Release
+from dpselect.release.scale import USERS
+from dpselect.release.statement import Ended
 
 METHOD = "limited-domain"
-LISTED = "Each listed group has its own answer: "
-UNLISTED = "Each group has its own answer, and groups need not be known: "
-REASON = "limited domain looks only at the k_bar + 1 items with the most users of each"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,115 +50,78 @@ class TopByGroup(Selection):
         """How far bottom stands above the item at rank k_bar + 1 of a group, in users or in units of a weight."""
         return self.selector.each.height
 
-    def asked_of(self, engine: Engine) -> Ready:
-        """How an engine answers it; listed groups that do not fit are refused now."""
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind to the largest items of every group; listed groups that do not fit are refused now."""
         most, listed = self.selector.max_groups_per_user, self.asked.listed
         if listed is not None:
             engine.check_groups(listed)
         rows = self.k_bar + 1  # no more of a group leave the engine
         users = self.of_groups is not None
-        return lambda draws, progress: self.select(
+        return lambda draws, progress: self.draw(
             engine.top_by(rows, most, listed, users=users, progress=progress), draws
         )
 
-    def select(self, aggregate: GroupedCounts, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
-        """The answer for counts."""
+    def draw(self, aggregate: GroupedCounts, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
+        """Draw the picks of every group, their noisy counts, and the noisy numbers of users of the groups."""
         picked = self.selector.picks(aggregate, draws)
         places = np.concatenate([one.rows for one in picked]) if picked else np.zeros(0, dtype=np.int64)
-        told = fresh_counts(self.counter, aggregate.counts[places].tolist(), draws, self.scale)
-        groups = self._shown(aggregate, picked, draws)
-        values = {place: group.values for place, group in groups.items()}
-        of = [(values[one.group], rank) for one in picked for rank in range(1, len(one.rows) + 1)]
-        labels = aggregate.items(places)
-        items = tuple(
-            Item(label, rank, *numbers, group)
-            for label, numbers, (group, rank) in zip(labels, told.of, of, strict=True)
-        )
-        shown = Groups(self.asked.by, tuple(groups.values()), self.of_groups is not None)
-        return Release(
-            items=items,
-            ended=Ended.FULL if groups and all(group.complete for group in shown.shown) else Ended.BOTTOM,
-            counted=self.counter is not None,
-            privacy=self.statement(),
+        noisy = noisy_counts(self.counter, aggregate.counts[places].tolist(), draws)
+        groups = self._draw_groups(aggregate, picked, draws)
+        of_items = [groups[one.group].values for one in picked for _ in one.rows]
+        shown = tuple(groups.values())
+        return Outcome(
+            items=tuple(map(DrawnItem, aggregate.items(places), noisy, of_items)),
             secure=draws.secure,
-            accuracy=self._good(),
+            ended=Ended.FULL if shown and all(group.complete for group in shown) else Ended.BOTTOM,
             groups=shown,
         )
 
-    def before(self, candidates: int | None) -> accuracy.Accuracy:  # noqa: ARG002 - k_bar of them are looked at
-        """How good the items of a group are, their counts and its number of users."""
-        return self._good()
-
-    def like(self, release: Release, candidates: int) -> Release:  # noqa: ARG002 - k_bar of them are looked at
-        """An answer with what this plan says of it."""
-        of_groups = None if self.of_groups is None else self.of_groups.width(BETA)
-        return likeness(release, self.statement(), self._good(), of_groups=of_groups, **self.counting)
-
-    def _shown(self, found: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
-        """The groups with an item, in their order; of listed groups all. Their numbers of users where asked for."""
+    def _draw_groups(self, counts: GroupedCounts, picked: Sequence[Picked], draws: Draws) -> dict[int, Group]:
+        """Draw the groups with an item, in their order, or all listed ones, with numbers of users if asked for."""
         sizes = {one.group: len(one.rows) for one in picked}
-        shown = sorted(sizes) if self.asked.listed is None else range(len(found.sizes))
+        shown = sorted(sizes) if self.asked.listed is None else range(len(counts.sizes))
         places = np.array(shown, dtype=np.int64)
-        names = [name if isinstance(name, tuple) else (name,) for name in found.groups(places)]
-        told: Sequence[Any] = fresh_counts(self.of_groups, self._users(found, places), draws, self._of_users).of
-        if self.of_groups is None:
-            told = [(None, None, None)] * len(names)
+        names = [name if isinstance(name, tuple) else (name,) for name in counts.groups(places)]
+        users = [0] * len(names) if self.of_groups is None else counts.users(places).tolist()
+        noisy = noisy_counts(self.of_groups, users, draws)
         return {
-            place: Group(name, Ended.FULL if sizes.get(place) == self.selector.k else Ended.BOTTOM, *numbers)
-            for place, name, numbers in zip(places.tolist(), names, told, strict=True)
+            place: Group(name, Ended.FULL if sizes.get(place) == self.selector.k else Ended.BOTTOM, number)
+            for place, name, number in zip(places.tolist(), names, noisy, strict=True)
         }
 
-    def _users(self, found: GroupedCounts, places: np.ndarray) -> list[int]:
-        return [] if self.of_groups is None else found.users(places).tolist()
-
-    def _good(self) -> accuracy.Accuracy:
-        """How good the items of a group are, their counts and its number of users."""
-        terms = self.selector.each.terms
-        good = accuracy.ranking(whole(terms.gap(BETA)), scale=self.scale)
-        good += accuracy.ends_early(whole(terms.reach(BETA)), self.k_bar + 1, self.scale)
-        good = replace(good, sentences=tuple(f"In a group: {said}" for said in good.sentences))
-        return good + near_counts(self.counter, self.scale) + self._good_of_groups()
-
-    @property
-    def _of_users(self) -> Scale:
-        """What the users of a group are counted in."""
-        return replace(self.scale, totals=None)
-
-    def _good_of_groups(self) -> accuracy.Accuracy:
-        return (
-            NOTHING if self.of_groups is None else accuracy.users_of_groups(self.of_groups.width(BETA), self._of_users)
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release of all groups."""
+        columns, group_width = self.asked.by, self._group_width
+        return self.write(
+            outcome, self.state(self.terms()), self.before(None), columns=columns, group_width=group_width
         )
 
-    def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        s = self.selector
-        groups, each = s.max_groups_per_user, s.each
-        used: dict[str, object] = {
+    def terms(self) -> Terms:
+        """Describe the selection."""
+        s, bound = self.selector, self.selector.max_items_per_user
+        parameters: dict[str, object] = {
             "k": s.k,
-            "max_groups_per_user": groups,
+            "max_groups_per_user": s.max_groups_per_user,
             "epsilon_per_pick": s.epsilon_per_pick,
             "k_bar": self.k_bar,
             "delta_threshold": s.delta_threshold,
-            "max_items_per_user": s.max_items_per_user,
+            "max_items_per_user": bound,
             **({"groups_listed": True} if self.asked.listed is not None else {}),
         }
         if self.of_groups is not None:
-            used["epsilon_per_group"] = self.of_groups.epsilon_per_count
-        sentences = [self.reason, *self._by_weights(), *self._in_a_group()]
-        sentences.append(
-            f"An item is returned only if it exceeds a noisy threshold (bottom), {self.scale.about(each.height)} above "
-            f"the {self.scale.score} at rank k_bar + 1 = {self.k_bar + 1:,} of its group."
-        )
-        return self.stated(used, sentences)
+            parameters["epsilon_per_group"] = self.of_groups.epsilon_per_count
+        described = describe_limited_domain_by_group(bound, s.each.height, self.k_bar, self.scale)
+        return parameters, [self.reason, *described]
 
-    def _by_weights(self) -> list[str]:
-        if self.scale.totals is None:
-            return []
-        return ["A user has only the groups in which they give an item a unit; what they give is added up in each."]
+    @property
+    def _group_width(self) -> int | None:
+        return None if self.of_groups is None else self.of_groups.width(BETA)
 
-    def _in_a_group(self) -> list[str]:
-        most = self.selector.max_items_per_user
-        return [] if most is None else [f"In each of them a user counts for at most {accuracy.said_items(most)}."]
+    def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
+        """How good the items of a group are, their counts and its number of users."""
+        terms, width, group_width = self.selector.each.terms, self.count_width, self._group_width
+        gap, reach = whole(terms.gap(BETA)), whole(terms.reach(BETA))
+        return describe_ranking_by_group(gap, reach, self.k_bar, width=width, group_width=group_width, scale=self.scale)
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
         """The steps that an answer took: those of the groups with most, as many as one user may count in.
@@ -223,9 +184,7 @@ def plan_by_group(
         counter=counter if counts else None,
         of_groups=NoisyCounts(k=1, epsilon_per_count=each) if asked.sizes else None,
         privacy=privacy,
-        reason=f"{UNLISTED}{REASON}, and a group without an item is not shown."
-        if asked.listed is None
-        else f"{LISTED}{REASON}.",
+        reason=method_reasons.limited_by_group(listed=asked.listed is not None),
         asked=asked,
         scale=USERS.kept(groups=cut_by(groups, asked.listed), items=most),
     )

@@ -8,9 +8,10 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import Domain, most_items, refuse_more
 from dpselect._ground.methods import AUTO
 from dpselect.errors import ParameterError
-from dpselect.queries.facts import sampled
 from dpselect.queries.top.picks import LIMITED, PEELING, SPARSE, LimitedTop, PeeledTop, SparseTop
 from dpselect.queries.top.selection import Selection, Wanted
+from dpselect.release.answers.items_left_out import describe_sampling
+from dpselect.release.answers.method_reasons import BOUND_HELPS, IN_ORDER, LARGE_K, NO_ORDER
 
 DISCOVER = "discover"
 FEWEST_OF_A_SET = 3  # below, peeling's monotonic counts are worth more
@@ -21,13 +22,6 @@ FEWEST_OF_SPARSE = 3
 FEWEST_TO_DISCOVER_BY_GROUP, MOST_BY_GROUP = 10, 20  # picks in the groups of a user, and picks / epsilon
 MOST_OF_LIMITED_DOMAIN = 25  # k / epsilon up to which bottom is low enough
 MOST_OF_SPARSE = 4000  # k^2 / epsilon up to which few of the picks are too low
-IN_ORDER = " It was chosen because the items are wanted in order."
-LARGE_K = " It was chosen because k is large for epsilon."
-BOUND_HELPS = " With a max_items_per_user that few users exceed, a set union could find more."
-NO_ORDER = {
-    "canonical-set": " A whole set is drawn because no order is wanted and k is small enough for epsilon.",
-    "peeling": " It was chosen because k is below 3, or too large for epsilon to draw a whole set.",
-}
 
 
 def selected(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) -> Selection:
@@ -39,7 +33,7 @@ def selected(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) ->
     if method == AUTO:
         best = best_set_method(parameters.listed("k", wanted.k), epsilon, delta)
         method, why = (PEELING, IN_ORDER) if wanted.ranked else (best, NO_ORDER[best])
-    why += sampled(bound)
+    why += describe_sampling(bound)
     if method == PEELING:
         return PeeledTop.of(wanted, epsilon, delta, why)
     from dpselect.queries.top.set import SetTop

@@ -18,25 +18,26 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.top.selection import Selection, Wanted, fresh_counts, near_counts
+from dpselect.queries.top.selection import Selection, Terms, Wanted, noisy_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
-from dpselect.release.release import Ended, Item, Release
+from dpselect.release.answers.method_reasons import KNOWN_DOMAIN, UNKNOWN_DOMAIN, UNKNOWN_SPARSE
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.ranking_sentences import (
+    describe_limited_domain,
+    describe_sparse_limited_domain,
+    describe_unknown_domain,
+)
+from dpselect.release.statement import Ended
 
 if TYPE_CHECKING:
     from dpselect.mechanisms.top_k.peeling import Peeling
     from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
+    from dpselect.release.release import Release
 
 LIMITED, PEELING, SPARSE = "limited-domain", "peeling", "limited-domain-sparse"
-KNOWN_DOMAIN = "The domain is given, so peeling ranks exactly k of its items; items without users have count 0."
-UNKNOWN_DOMAIN = "No domain is given, so limited domain looks only at the k_bar + 1 items with the most users."
-UNKNOWN_SPARSE = (
-    "No domain is given, so only the k_bar + 1 items with the most users are considered, and one noisy threshold "
-    "decides which picks are returned."
-)
-
-Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any]]
-"""Picks, the counts of groups, and what names the picks."""
+Picked = tuple[Sequence[tuple[int, int]], Any, Callable[[Any], Any], int]
+"""Picks, the counts of groups, what names the picks, and the number of candidates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +45,8 @@ class Picks(Selection):
     """One pick for each item."""
 
     @abstractmethod
-    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
-        """The picks of an answer, and how good they are."""
+    def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
+        """Draw the picks."""
 
     @abstractmethod
     def near(self, candidates: int) -> Accuracy:
@@ -53,29 +54,23 @@ class Picks(Selection):
 
     def before(self, candidates: int | None) -> Accuracy:
         """How good the picks are, and their counts."""
-        return self.near(candidates or 1) + near_counts(self.counter, self.scale)
+        return self.near(candidates or 1) + self.near_counts()
 
-    def like(self, release: Release, candidates: int) -> Release:
-        """An answer with what this plan says of it."""
-        from dpselect.queries.answer import likeness
-
-        near = self.near(candidates) + near_counts(self.counter, self.scale)
-        return likeness(release, self.stated(*self.said()), near, **self.counting)
-
-    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
-        """The answer for counts."""
-        (picks, counts, names), good = self.picked(aggregate, draws)
-        told = fresh_counts(self.counter, [int(counts[g]) for g, _ in picks], draws, self.scale)
+    def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
+        """Draw the picks, and noisy counts of them."""
+        picks, counts, names, candidates = self.picked(aggregate, draws)
+        noisy = noisy_counts(self.counter, [int(counts[group]) for group, _ in picks], draws)
         labels = names(picks) if picks else []
-        items = tuple(Item(label, i + 1, *told.of[i]) for i, label in enumerate(labels))
-        return Release(
-            items=items,
-            ended=Ended.FULL if len(items) == self.selector.k else Ended.BOTTOM,
-            counted=self.counter is not None,
-            privacy=self.stated(*self.said()),
+        return Outcome(
+            items=tuple(map(DrawnItem, labels, noisy)),
             secure=draws.secure,
-            accuracy=good + told.accuracy,
+            ended=Ended.FULL if len(picks) == self.selector.k else Ended.BOTTOM,
+            candidates=candidates,
         )
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release of picks."""
+        return self.write(outcome, self.state(self.terms()), self.before(outcome.candidates))
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
         """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
@@ -88,8 +83,8 @@ class Picks(Selection):
         steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(told, c.times)) for c in counts)]
         return tuple(s for s in steps if s.times)
 
-    def said(self) -> tuple[dict[str, object], list[str]]:
-        """Parameters and sentences of the selection."""
+    def terms(self) -> Terms:
+        """Describe the selection."""
         return {"k": self.selector.k, "epsilon_per_pick": self.selector.epsilon_per_pick}, [self.reason]
 
 
@@ -117,10 +112,10 @@ class PeeledTop(Picks):
         """By how much an item may be below the k-th best."""
         return None if candidates is None else whole(self.selector.shortfall(BETA, candidates))
 
-    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
-        """Among all items of the domain."""
+    def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
+        """Draw the picks among all items of the domain."""
         among = candidates(histogram)
-        return (self.selector.picks(among, draws), among.scores, among.names), self.near(among.count)
+        return self.selector.picks(among, draws), among.scores, among.names, among.count
 
     def near(self, candidates: int) -> Accuracy:
         """By how much an item is below another at most."""
@@ -146,15 +141,15 @@ class UnknownTop(Picks):
         """How far above rank k_bar + 1 nothing is missing."""
         return whole(self.selector.terms.reach(BETA))
 
-    def picked(self, histogram: CountGroups, draws: Draws) -> tuple[Picked, Accuracy]:
-        """Among the first k_bar items."""
+    def picked(self, histogram: CountGroups, draws: Draws) -> Picked:
+        """Draw the picks among the first k_bar items."""
         rows = top_rows(histogram, self.k_bar + 1)
-        return (self.selector.picks(rows, draws), rows.counts, rows.names), self.near(self.k_bar)
+        return self.selector.picks(rows, draws), rows.counts, rows.names, self.k_bar
 
     def near(self, candidates: int) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
         """By how much an item is below another at most, and what is not missing."""
-        good = accuracy.ranking(whole(self.selector.terms.gap(BETA)), scale=self.scale)
-        return good + accuracy.ends_early(self.reach(), self.k_bar + 1, self.scale)
+        gap = whole(self.selector.terms.gap(BETA))
+        return describe_unknown_domain(gap, self.reach(), self.k_bar, self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,19 +178,12 @@ class LimitedTop(UnknownTop):
         told = wanted.told(pick * COUNT_SHARE)
         return cls(method=LIMITED, selector=selector, **told, privacy=privacy, reason=UNKNOWN_DOMAIN)
 
-    def said(self) -> tuple[dict[str, object], list[str]]:
-        """Parameters and sentences of the selection."""
-        used, sentences = super().said()
-        s = self.selector
-        used |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": s.max_items_per_user}
-        most = s.max_items_per_user
-        touched = "any number of items" if most is None else f"at most {accuracy.said_items(most)}"
-        sentences += [
-            f"One user counts for {touched}.",
-            f"An item is returned only if it exceeds a noisy threshold (bottom), {self.scale.about(s.height)} above "
-            f"the {self.scale.score} at rank k_bar + 1 = {self.k_bar + 1:,}.",
-        ]
-        return used, sentences
+    def terms(self) -> Terms:
+        """Describe the selection."""
+        parameters, sentences = super().terms()
+        s, bound = self.selector, self.selector.max_items_per_user
+        parameters |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": bound}
+        return parameters, [*sentences, *describe_limited_domain(bound, s.height, self.k_bar, self.scale)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,22 +226,10 @@ class SparseTop(UnknownTop):
         of = terms.added(items, self.noises * items)
         return max(of, terms.added(items - 1, self.noises * items)) if items == self.selector.k else of
 
-    def said(self) -> tuple[dict[str, object], list[str]]:
-        """Parameters and sentences of the selection."""
-        used, sentences = super().said()
-        t = self.selector.terms
-        used |= {
-            "k_bar": t.k_bar,
-            "epsilon_of_threshold": t.epsilon_of_threshold,
-            "epsilon_of_test": t.epsilon_of_test,
-            "delta_threshold": t.delta_threshold,
-            "height": t.height,
-        }
-        count = self.scale.score
-        sentences += [
-            "One user counts for any number of items.",
-            f"Picks are shown in their order while their {count}s pass one noisy threshold, which is at most "
-            f"{self.scale.about(t.height)} above the {count} of rank k_bar + 1 = {t.k_bar + 1:,}; "
-            "the first one below it ends the list.",
-        ]
-        return used, sentences
+    def terms(self) -> Terms:
+        """Describe the selection."""
+        parameters, sentences = super().terms()
+        terms = self.selector.terms
+        for name in ("k_bar", "epsilon_of_threshold", "epsilon_of_test", "delta_threshold", "height"):
+            parameters[name] = getattr(terms, name)
+        return parameters, [*sentences, *describe_sparse_limited_domain(terms.height, terms.k_bar, self.scale)]

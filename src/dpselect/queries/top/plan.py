@@ -16,7 +16,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import cut_by
-from dpselect.queries.plan import Plan, Ready
+from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.top.method import DISCOVER, best_by_group, selected
 from dpselect.queries.top.picks import LIMITED, PEELING
 from dpselect.queries.top.selection import Selection, Wanted
@@ -24,14 +24,17 @@ from dpselect.questions.parts import SET, AskedGroups, By, Gain, Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
+from dpselect.release.answers.items_left_out import add_left_out
+from dpselect.release.answers.method_reasons import LARGE_BY_GROUP
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect.aggregates.measures import Measure
-    from dpselect.queries.price import AskedAccuracy
     from dpselect.queries.top.group_bound import ChosenGroups
+    from dpselect.queries.top.measures import MeasuredItems
+    from dpselect.release.answers.outcome import Outcome
+    from dpselect.release.answers.target_accuracy import TargetAccuracy
 
-LARGE_BY_GROUP = " It was chosen because k and the groups of a user are large for epsilon."
 ONE_GROUP = "ask of one group after another, with where="
 
 
@@ -210,62 +213,60 @@ class TopKPlan(Plan):
         """The periods with which those of the data are compared."""
         return self.question.score.over if isinstance(self.question.score, Gain) else ()  # type: ignore[return-value]
 
-    def ready(self, engine: Engine) -> Ready:
-        """How the engine answers it, and what accuracy was asked for."""
-        answer, asked = self._without(engine), self.asked
-        if self.measuring:
-            from dpselect.queries.top.measures import measured
-
-            answer = measured(answer, self.measuring, engine, self.domain, self._most_measured)
-        return answer if asked is None else lambda draws, progress: asked.told(answer(draws, progress))
-
-    def like(self, release: Release) -> Release:
-        """An answer with what is planned of it."""
-        if self.chosen is not None:
-            told = self.chosen.like(release)
-        else:
-            candidates = None if self.domain is None else most_items(self.domain)
-            told = self.selection.like(release, candidates or 1)
-            if isinstance(self.domain, Column):
-                told = replace(told, accuracy=release.accuracy)  # how many candidates there were is not in it
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind to all items but those that shall not come back, and to the measures of those that do."""
         if self.facts.exclude is not None:
-            from dpselect.queries.answer import left_out_of
+            engine.leave_out(self.facts.exclude)
+        draw = self._bind_items(engine)
+        measured = self._measured_items
+        return draw if measured is None else measured.bind_draw(draw, engine, self.domain)
 
-            told = left_out_of(told, self.facts.exclude)
-        if self.measuring and not isinstance(self.domain, Column):
-            from dpselect.queries.top.measures import near_measures
-
-            told = near_measures(told, self.measuring, self._most_measured)
-        return told if self.asked is None else self.asked.told(told)
-
-    @property
-    def _most_measured(self) -> int | None:
-        return None if self.selection.of_sets else self.most
-
-    def _without(self, engine: Engine) -> Ready:
-        """Of all items but those that shall not come back."""
-        if self.facts.exclude is None:
-            return self._ready(engine)
-        from dpselect.queries.answer import without
-
-        return without(self.facts.exclude, engine, self._ready)
-
-    def _ready(self, engine: Engine) -> Ready:
-        """By the items of every user, by those of the k_bar + 1 largest items, or by all of a domain that fits."""
+    def _bind_items(self, engine: Engine) -> BoundDraw:
+        """Bind to the items of every user, to the k_bar + 1 largest items, or to all of a domain that fits."""
         if self.chosen is not None:
-            return self.chosen.ready(engine)
+            return self.chosen.bind_draw(engine)
         selection, domain = self.selection, self.domain
-        own = selection.asked_of(engine)
+        own = selection.bind_draw(engine)
         if own is not None:
             return own
         if selection.of_sets:
-            return lambda draws, progress: selection.select(engine.contributions(progress=progress), draws, progress)
+            return lambda draws, progress: selection.draw(engine.contributions(progress=progress), draws, progress)
         if selection.k_bar is not None:
             rows = selection.k_bar + 1  # no more of them leave the engine
-            return lambda draws, progress: selection.select(engine.top(rows, progress=progress), draws)
+            return lambda draws, progress: selection.draw(engine.top(rows, progress=progress), draws)
         if domain is not None:
             engine.check(domain, k=selection.selector.k)
-        return lambda draws, progress: selection.select(engine.grouped(domain, progress=progress), draws)
+        return lambda draws, progress: selection.draw(engine.grouped(domain, progress=progress), draws)
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release, with what was left out, the measures, and what accuracy was asked for."""
+        release = self.selection.answer(outcome) if self.chosen is None else self.chosen.answer(outcome)
+        if self.facts.exclude is not None:
+            release = add_left_out(release, self.facts.exclude)
+        if self._measured_items is not None:
+            release = self._measured_items.add_to(release, outcome)
+        return release if self.asked is None else self.asked.added_to(release)
+
+    def outcome_of(self, release: Release) -> Outcome:
+        """Read the outcome of a release; a bound that was chosen is a part of it."""
+        if self.chosen is not None:
+            return self.chosen.outcome_of(release)
+        return self.selection.possible(super().outcome_of(release))
+
+    @property
+    def needs_candidates(self) -> bool:
+        """Of a known domain: the more items it has, the further one may be below another."""
+        return self.domain is not None
+
+    @property
+    def _measured_items(self) -> MeasuredItems | None:
+        """The measures of the items, where any are asked for."""
+        if not self.measuring:
+            return None
+        from dpselect.queries.top.measures import MeasuredItems
+
+        bound = None if self.selection.of_sets else self.most
+        return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
         """The steps that an answer took."""
@@ -309,7 +310,7 @@ class TopKPlan(Plan):
         if self.asked is not None:
             from dpselect.queries.top.accuracy import asked_of
 
-            set_fields(found, asked=asked_of(self.asked.wanted, self.asked.epsilon, selection))
+            set_fields(found, asked=asked_of(self.asked.target, self.asked.epsilon, selection))
         return found
 
     @property
@@ -363,7 +364,7 @@ class TopKPlan(Plan):
             known = [PEELING] if self.ranked else [PEELING, "canonical-set"]
             names = [LIMITED] if self.domain is None else known
 
-        def named(name: str) -> tuple[AskedAccuracy, Selection]:
+        def named(name: str) -> tuple[TargetAccuracy, Selection]:
             return near_enough(wanted, self.domain, lambda epsilon: self._selected(name, epsilon))
 
         asked, selection = min(map(named, names), key=lambda found: found[0].epsilon)

@@ -10,16 +10,8 @@ from dpselect.aggregates.totals import Totals
 from dpselect.errors import ParameterError, came
 from dpselect.queries.top.selection import Selection
 from dpselect.questions.parts import Total
+from dpselect.release.answers.method_reasons import reason_of_gains, reason_of_sums
 
-OF_SUMS = {
-    "items with the most users": "items of the largest sums",
-    "items without users have count 0": "items without users have sum 0",
-}
-OF_GAINS = {
-    "with the most users": "that gained the most users",
-    "have count 0": "have gain 0",
-    "that enough users share": "that enough users share in the periods that are asked about",
-}
 DISCOVER = "discover"
 
 
@@ -33,16 +25,10 @@ def totals_of(score: Total, method: str) -> Totals:
 
 
 def by_weights(plan: Selection, totals: Totals) -> Selection:
-    """The plan, which says what it selects by."""
-    reason = plan.reason
-    for of_users, of_sums in OF_SUMS.items():
-        reason = reason.replace(of_users, of_sums)
-    return replace(plan, reason=reason, scale=replace(plan.scale, totals=totals))
+    """Return the plan of a selection by sums."""
+    return replace(plan, reason=reason_of_sums(plan.reason), scale=replace(plan.scale, totals=totals))
 
 
 def by_gains(plan: Selection) -> Selection:
-    """The plan, which says what it selects by."""
-    reason = plan.reason
-    for of_users, of_gains in OF_GAINS.items():
-        reason = reason.replace(of_users, of_gains)
-    return replace(plan, reason=reason, scale=replace(plan.scale, gains=True))
+    """Return the plan of a selection by gained users."""
+    return replace(plan, reason=reason_of_gains(plan.reason), scale=replace(plan.scale, gains=True))

@@ -13,9 +13,11 @@ from dpselect._ground.privacy import Privacy, Steps
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, Number
-from dpselect.release.release import Release, Statement
+from dpselect.release.accuracy import BETA, Accuracy
+from dpselect.release.answers.ranking_sentences import describe_counts, describe_noise
+from dpselect.release.answers.written_release import write_release
 from dpselect.release.scale import USERS, Scale
+from dpselect.release.statement import Statement
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
@@ -23,7 +25,12 @@ if TYPE_CHECKING:
     from dpselect.engines.port import Engine
     from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
-    from dpselect.queries.plan import Ready
+    from dpselect.queries.plan import BoundDraw
+    from dpselect.release.answers.outcome import Outcome
+    from dpselect.release.release import Release
+
+Terms = tuple[dict[str, object], list[str]]
+"""Parameters and sentences of a statement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,12 +114,6 @@ class Selection(ABC):
         """No item that comes back has fewer users than the k-th best by more, with 95 % confidence; None: not known."""
         return None
 
-    @property
-    def counting(self) -> dict[str, Any]:
-        """Have items counts, between ends how far apart, and what they are counted in."""
-        width = None if self.counter is None else self.counter.width(BETA)
-        return {"counted": self.counter is not None, "width": width, "scale": self.scale}
-
     def width(self) -> int:
         """With 95 % confidence all counts that were asked for lie within so many users of what they count, at once."""
         return 0 if self.counter is None else self.counter.width(BETA, self.counter.k)
@@ -121,36 +122,66 @@ class Selection(ABC):
         """While an item has more users than the one at rank k_bar + 1 by more, the list does not end early."""
         return None
 
-    def stated(self, used: dict[str, object], sentences: Sequence[str]) -> Statement:
-        """What is promised, in numbers and in sentences, also of the counts that were asked for."""
+    def state(self, terms: Terms, mechanism: str | None = None) -> Statement:
+        """State the promise: the terms of the selection, the counts and measures that were asked for, who counts."""
+        parameters, sentences = terms
         if self.counter is not None:
-            used["epsilon_per_count"] = self.counter.epsilon_per_count
-            if self.counter.max_items_per_user is not None:  # so many counts are moved by one user
-                used["max_items_per_user"] = self.counter.max_items_per_user
-            sentences = [*sentences, noise(self.counter.rate, self.scale)]
+            parameters["epsilon_per_count"] = self.counter.epsilon_per_count
+            if self.counter.max_items_per_user is not None:  # one user moves that many counts
+                parameters["max_items_per_user"] = self.counter.max_items_per_user
+            sentences = [*sentences, describe_noise(self.counter.rate, self.scale)]
         if self.measurer is not None:
             from dpselect.release.measures import of_measures
 
             m = self.measurer
-            more, said = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)
-            used, sentences = used | more, [*sentences, *said]
-        used, sentences = used | self.scale.parameters, [*sentences, *self.scale.sentences]
-        return Statement.of(self.privacy, type(self.selector).__name__, used, tuple(sentences))
+            more, of_each = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)
+            parameters, sentences = parameters | more, [*sentences, *of_each]
+        parameters, sentences = parameters | self.scale.parameters, [*sentences, *self.scale.sentences]
+        return Statement.of(self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences))
+
+    @property
+    def count_width(self) -> int | None:
+        """How far one count may be off; None where none are asked for."""
+        return None if self.counter is None else self.counter.width(BETA)
+
+    def near_counts(self) -> Accuracy:
+        """Return how near counts are, where they are asked for."""
+        return describe_counts(self.count_width, self.scale)
 
     @abstractmethod
+    def draw(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Outcome:
+        """Draw the outcome for counts, or for the items of every user."""
+
+    @abstractmethod
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release of an outcome."""
+
     def select(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Release:
-        """The answer for counts, or for the items of every user."""
+        """Return the release for counts, or for the items of every user."""
+        return self.answer(self.draw(aggregate, draws, progress))
 
-    @abstractmethod
-    def like(self, release: Release, candidates: int) -> Release:
-        """An answer with what this plan says of it, of a domain of so many items where there is one."""
+    def possible(self, outcome: Outcome) -> Outcome:
+        """Return an outcome that this selection can have drawn: the same, if it has drawn it."""
+        return outcome
+
+    def write(self, outcome: Outcome, statement: Statement, accuracy: Accuracy, **more: Any) -> Release:
+        """Write the release, with counts if they are asked for."""
+        counted, width = self.counter is not None, self.count_width
+        return write_release(
+            outcome, statement, accuracy, **{"counted": counted, "width": width, "scale": self.scale} | more
+        )
+
+    def epsilon_per_measure(self, outcome: Outcome) -> Fraction:  # noqa: ARG002 - of discovered items
+        """Return the epsilon of each noisy number of a measure."""
+        assert self.measurer is not None
+        return Fraction(self.measurer.epsilon_per_noise)
 
     def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
         """What holds of an answer whatever the data are, as far as it is known before there is one."""
         return accuracy.NOTHING
 
-    def asked_of(self, engine: Engine) -> Ready | None:  # noqa: ARG002 - most ask what the data of all methods have
-        """How an engine answers it, where that is a question of its own."""
+    def bind_draw(self, engine: Engine) -> BoundDraw | None:  # noqa: ARG002 - most ask what the data of all methods have
+        """Return what draws from the engine, where that is a question of its own."""
         return None
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:  # noqa: ARG002 - only picks can be saved
@@ -166,38 +197,8 @@ class Selection(ABC):
         return of_outcome(self.privacy, self.steps(release.found), order)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Noisy counts with their intervals, and how good they are."""
-
-    of: Sequence[tuple[Number | None, Number | None, Number | None]]
-    accuracy: Accuracy
-
-    @classmethod
-    def none(cls, items: int) -> Counts:
-        """None were asked for."""
-        return cls([(None, None, None)] * items, accuracy.NOTHING)
-
-    @classmethod
-    def within(cls, noisy: Sequence[int], width: int, said: Accuracy, scale: Scale = USERS) -> Counts:
-        """Each is so near to what it counts."""
-        return cls([(scale.value(n), *accuracy.interval(n, width, scale)) for n in noisy], said)
-
-
-def near_counts(counter: NoisyCounts | None, scale: Scale = USERS) -> Accuracy:
-    """How near counts with noise of their own are, where they were asked for."""
-    return accuracy.NOTHING if counter is None else accuracy.counts_apart(counter.width(BETA), scale)
-
-
-def fresh_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws, scale: Scale = USERS) -> Counts:
-    """Counts with noise of their own, where they were asked for."""
+def noisy_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws) -> Sequence[int | None]:
+    """Return the counts with noise of their own, or None for each where they were not asked for."""
     if counter is None:
-        return Counts.none(len(counts))
-    width = counter.width(BETA)
-    noisy = counter(counts, draws=draws) if counts else []
-    return Counts.within(noisy, width, near_counts(counter, scale), scale)
-
-
-def noise(rate: Fraction, scale: Scale = USERS) -> str:
-    """How noisy counts are."""
-    return f"{scale.score.title()}s carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
+        return [None] * len(counts)
+    return counter(counts, draws=draws) if counts else []

@@ -15,13 +15,14 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked
-from dpselect.queries.answer import likeness
-from dpselect.queries.top.selection import Selection, Wanted, fresh_counts, near_counts
+from dpselect.queries.top.selection import Selection, Terms, Wanted, noisy_counts
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
-from dpselect.release.release import Item, Kind, Release, Statement
-
-KNOWN_SET = "The domain is given, and k of its items are chosen all at once; items without users have count 0."
+from dpselect.release.answers.method_reasons import KNOWN_SET
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.ranking_sentences import A_SET
+from dpselect.release.release import Release
+from dpselect.release.statement import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,40 +53,28 @@ class SetTop(Selection):
         """By how much an item may be below the k-th best: no more than by the loss of the set."""
         return None if candidates is None else whole(self.selector.gap(BETA, candidates))
 
-    def select(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Release:  # noqa: ARG002 - quick
-        """The answer for counts. Items of a set come in an order of their own, or by their noisy counts."""
+    def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
+        """Draw the items. Those of a set come in an order of their own, or by their noisy counts."""
         among = ranked(aggregate, self.selector.k)
         ranks = self.selector.ranks(among, draws)
-        labels = list(among.names(ranks))
-        order = sorted(range(len(labels)), key=lambda i: fixed(labels[i]))
-        told = fresh_counts(self.counter, [among.count(rank) for rank in ranks], draws, self.scale)
-        if self.counter is not None:
-            order.sort(key=lambda i: -(told.of[i][0] or 0))
-        items = tuple(Item(labels[i], None, *told.of[i]) for i in order)
-        return Release(
-            items=items,
-            kind=Kind.SET,
-            counted=self.counter is not None,
-            privacy=self.statement(),
-            secure=draws.secure,
-            accuracy=self.near(among.items),
-        )
+        labels = among.names(ranks)
+        items = list(map(DrawnItem, labels, noisy_counts(self.counter, [among.count(rank) for rank in ranks], draws)))
+        items.sort(key=lambda item: (-(item.score or 0), fixed(item.label)))
+        return Outcome(items=tuple(items), secure=draws.secure, candidates=among.items)
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release of the items."""
+        return self.write(outcome, self.state(self.terms()), self.before(outcome.candidates), kind=Kind.SET)
+
+    def terms(self) -> Terms:
+        """Describe the selection."""
+        return {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}, [self.reason, A_SET]
 
     def near(self, candidates: int) -> Accuracy:
         """How good the items are, and their counts."""
-        good = accuracy.of_set(whole(self.selector.gap(BETA, candidates)), self.scale)
-        return good + near_counts(self.counter, self.scale)
+        gap = whole(self.selector.gap(BETA, candidates))
+        return accuracy.of_set(gap, self.scale) + self.near_counts()
 
     def before(self, candidates: int | None) -> Accuracy:
         """How good the items are, and their counts."""
         return self.near(candidates or 1)
-
-    def like(self, release: Release, candidates: int) -> Release:
-        """An answer with what this plan says of it."""
-        return likeness(release, self.statement(), self.near(candidates), kind=Kind.SET, **self.counting)
-
-    def statement(self) -> Statement:
-        """What is promised, in numbers and in sentences."""
-        used: dict[str, object] = {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}
-        sentences = [self.reason, "The items are a set: their order says nothing, unless noisy counts give one."]
-        return self.stated(used, sentences)

@@ -6,31 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
-from dpselect.release.accuracy import TIMES, Accuracy, said_items, said_users
+from dpselect.release.accuracy import TIMES, Accuracy
+from dpselect.release.answers.union_sentences import describe_found_items
 
-IN_ONE = " and are in no other group"
 FURTHEST = 2**40  # users; beyond, there is nothing to say
 
 
 def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = "") -> Accuracy:
-    """From how many users on an item of a union is found; `among` says which users those are, if not all."""
-    what = "an item" if longest == 1 else f"a candidate of {longest} tokens"
-    sure = users_for(mechanism, TIMES / 100, 1)
-    if sure is None:
-        return Accuracy(("How many users an item needs to be found is not known beforehand.",))
-    half = users_for(mechanism, 0.5, 1)
-    numbers = {"found_with_users": sure, "half_found_with_users": half}
-    said = f"{what.capitalize()} is found if {said_users(sure)} or more have it and no other item{among}"
-    said += f" (with {half:,} its chance is about one half)"
-    if most is None or looks_at_others(mechanism):
-        more = "What users with several items add to it depends on other users, so this says nothing about them."
-    else:
-        more = f"A user with more than {said_items(most)} contributes {most:,} of them, chosen at random."
-        many = None if most == 1 else users_for(mechanism, TIMES / 100, most)
-        if many is not None:
-            said += f", or {said_users(many)} of at most {said_items(most)} each"
-            numbers |= {"found_with_users_of_many": many, "items_of_many": most}
-    return Accuracy((f"{said}. {more} A missing one may still exist, and need not be rare.",), numbers)
+    """Return from how many users on an item of a union is found; `among` says which users those are, if not all."""
+    users, half, of_many = users_for(mechanism, TIMES / 100, 1), None, None
+    others = looks_at_others(mechanism)
+    if users is not None:
+        half = users_for(mechanism, 0.5, 1)
+        if most not in (None, 1) and not others:
+            of_many = users_for(mechanism, TIMES / 100, most or 1)
+    return describe_found_items(
+        users, half, of_many, max_items_per_user=most, looks_at_others=others, longest=longest, among=among
+    )
 
 
 def users_for(mechanism: Any, chance: float, items: int) -> int | None:

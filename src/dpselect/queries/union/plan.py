@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ZCDP, BoundedRange, PureDP
 from dpselect.accounting.calibration import largest_rho
 from dpselect.accounting.prices import Price, ceiling, divergence, up
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
-from dpselect.draws import Draws, fresh_key, secure
+from dpselect.draws import Draws, fresh_key
 from dpselect.engines.port import Engine
-from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
-from dpselect.queries.plan import Ready
+from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bound import BOUNDS, bound_at, one_of, placed
-from dpselect.queries.union.run import Run, added_in_engine, plainly, why
+from dpselect.queries.union.bounded_union import BoundedUnion, plainly
 from dpselect.queries.union.terms import UnionTerms
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, Accuracy, interval
-from dpselect.release.groups import Group, Groups, told_apart
-from dpselect.release.release import Item, Release
+from dpselect.release.accuracy import Accuracy
+from dpselect.release.answers.items_left_out import add_left_out
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.union_sentences import describe_method
+from dpselect.release.groups import Group, told_apart
+from dpselect.release.release import Release
 from dpselect.texts.token_stream import TokenStream, level_by_level
 
 
@@ -38,15 +39,15 @@ class UnionPlan(UnionTerms):
     @property
     def reason(self) -> str:
         """Why this method."""
-        return why(self.method, self)
+        return describe_method(self.method, was_named=self.named != AUTO)
 
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are; nothing where a bound is to be chosen first."""
         if self.chosen:
             return accuracy.NOTHING
-        found = Run(self, self.most, self.mechanisms(self.most), secure(), None).accuracy()
-        return found + (accuracy.NOTHING if self.asked is None else self.asked.accuracy)
+        of_union = BoundedUnion.of(self, self.most).accuracy()
+        return of_union + (accuracy.NOTHING if self.asked is None else self.asked.accuracy)
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""
@@ -57,90 +58,78 @@ class UnionPlan(UnionTerms):
         most = release.privacy.parameters.get("max_items_per_user") if self.chosen else self.most
         return union_price(self, most if isinstance(most, int) else None, order)
 
-    def ready(self, engine: Engine) -> Ready:
-        """How the engine answers it, and what accuracy was asked for."""
-        answer, asked, by = self._without(engine), self.asked, self.by
-
-        def said(draws: Draws, progress: Progress | None) -> Release:
-            found = answer(draws, progress)
-            found = found if asked is None else asked.told(found)
-            return _by_group(found, by, plainly) if by else found
-
-        return said
-
-    def like(self, release: Release) -> Release:
-        """An answer with what is planned of it: a bound that was chosen is a part of the answer."""
-        most = one_of(BOUNDS, release.privacy.parameters.get("max_items_per_user")) if self.chosen else self.most
-        told = Run(self, most, self.mechanisms(most), secure(), None).like(release)
-        told = replace(told, privacy=added_in_engine(told.privacy)) if self.in_engine else told
+    def bind_draw(self, engine: Engine) -> BoundDraw:
+        """Bind to the tokens of a text, to items that stay in the engine, or to the items of every user."""
         if self.facts.exclude is not None:
-            from dpselect.queries.answer import left_out_of
-
-            told = left_out_of(told, self.facts.exclude)
-        return told if self.asked is None else self.asked.told(told)
-
-    def _without(self, engine: Engine) -> Ready:
-        """Of all items but those that shall not come back."""
-        if self.facts.exclude is None:
-            return self._ready(engine)
-        from dpselect.queries.answer import without
-
-        return without(self.facts.exclude, engine, self._ready)
-
-    def _ready(self, engine: Engine) -> Ready:
-        """By the items of every user: the tokens of a text, items that stay in the engine, or items in memory."""
+            engine.leave_out(self.facts.exclude)
         if self.words is not None:
-            cutter = self.words.tokenizer
-            engine.check_text(cutter)
-            return lambda draws, progress: vocabulary_of(
-                engine.tokens(cutter, progress=progress), self, draws, progress
+            tokenizer = self.words.tokenizer
+            engine.check_text(tokenizer)
+            return lambda draws, progress: draw_vocabulary(
+                engine.tokens(tokenizer, progress=progress), self, draws, progress
             )
         if self.by:
             engine.check_pairs()
-        if self.in_engine:
-            return lambda draws, progress: union_of_pairs(engine.pairs(progress=progress), self, draws, progress)
-        return lambda draws, progress: union_of(engine.contributions(progress=progress), self, draws, progress)
+
+        def draw(draws: Draws, progress: Progress | None) -> Outcome:
+            if self.in_engine:
+                outcome = draw_pairs(engine.pairs(progress=progress), self, draws, progress)
+            else:
+                outcome = draw_union(engine.contributions(progress=progress), self, draws, progress)
+            return _by_group(outcome, len(self.by)) if self.by else outcome
+
+        return draw
+
+    def outcome_of(self, release: Release) -> Outcome:
+        """Read the outcome of a release: a bound that was chosen, and the levels of its items, are parts of it."""
+        outcome = super().outcome_of(release)
+        return self._bounded(outcome).possible(outcome, [(item.low, item.high) for item in release.items])
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release, with what was left out and what accuracy was asked for."""
+        release = self._bounded(outcome).answer(outcome)
+        if self.facts.exclude is not None:
+            release = add_left_out(release, self.facts.exclude)
+        return release if self.asked is None else self.asked.added_to(release)
+
+    def _bounded(self, outcome: Outcome) -> BoundedUnion:
+        """Return the union with the bound that was chosen, if one was."""
+        return BoundedUnion.of(self, one_of(BOUNDS, outcome.max_items_per_user) if self.chosen else self.most)
 
 
-def union_of(sets: Sets, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
-    """The items that enough users share."""
-    run = Run.of(sets if query.chosen else None, query, draws, progress)
-    items = run.level(sets, 0)
-    return run.release([items])
+def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
+    """Draw the items that enough users share."""
+    union = BoundedUnion.choose(terms, sets if terms.chosen else None, draws)
+    return union.outcome([union.draw_level(sets, 0, draws, progress)], secure=draws.secure)
 
 
-def vocabulary_of(stream: TokenStream, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
-    """The n-grams that enough users share, level by level."""
-    shortest, longest = query.first + 1, len(query.parts)
-    run = Run.of(stream.sets() if query.chosen else None, query, draws, progress)
-    found: list[dict[object, Item]] = []
+def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
+    """Draw the n-grams that enough users share, level by level."""
+    shortest, longest = terms.first + 1, len(terms.parts)
+    union = BoundedUnion.choose(terms, stream.sets() if terms.chosen else None, draws)
+    drawn: list[dict[object, DrawnItem]] = []
 
-    def release(sets: Sets, level: int) -> Int64:
-        items = run.level(sets, level - 1)
-        found.append({item.item: item for item in items.values()})
+    def release(sets: Sets, length: int) -> Int64:
+        items = union.draw_level(sets, length - 1, draws, progress)
+        drawn.append({item.label: item for item in items.values()})
         return np.array(list(items), dtype=np.int64)
 
-    levels = [level.length for level in level_by_level(stream, longest, release)]
-    wanted = [found[length - 1] if length <= len(found) else {} for length in levels if length >= shortest]
-    return run.release(wanted, [str(length) for length in levels if length >= shortest])
+    lengths = [level.length for level in level_by_level(stream, longest, release)]
+    wanted = [length for length in lengths if length >= shortest]
+    levels = [drawn[length - 1] if length <= len(drawn) else {} for length in wanted]
+    return union.outcome(levels, secure=draws.secure, lengths=[str(length) for length in wanted])
 
 
-def union_of_pairs(pairs: PairsElsewhere, query: UnionTerms, draws: Draws, progress: Progress | None) -> Release:
-    """The items that enough users share; neither users nor items that were not released come here."""
-    most = query.most or bound_at(placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), query.chooser, draws, BOUNDS)
-    run = Run(query, most, query.mechanisms(most), draws, progress)
-    release_elsewhere(run.mechanisms[0], pairs, draws=draws, progress=progress)
+def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
+    """Draw the items that enough users share; neither users nor items that were not released come here."""
+    most = terms.most or bound_at(placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), terms.chooser, draws, BOUNDS)
+    union = BoundedUnion.of(terms, most)
+    release_elsewhere(union.mechanisms[0], pairs, draws=draws, progress=progress)
     labels = pairs.names()
     counts: list[int | None] = [None] * len(labels)
-    width = None
-    if query.counts:
-        variance = query.noise(0, most)
-        width = gaussian_width(variance, BETA)
-        counts = [int(n) + draws.gaussian(variance) for n in pairs.users(most, fresh_key())]
-    told = zip(labels, counts, strict=True)
-    items = dict(enumerate(Item(label, None, n, *interval(n, width)) for label, n in told))
-    release = run.release([items])
-    return replace(release, privacy=added_in_engine(release.privacy))
+    if terms.counts:
+        counts = list(union.add_noise(pairs.users(most, fresh_key()), 0, draws))
+    return union.outcome([dict(enumerate(map(DrawnItem, labels, counts)))], secure=draws.secure)
 
 
 def union_price(terms: UnionTerms, most: int | None, order: int | None) -> Price:
@@ -169,17 +158,17 @@ def _counts(terms: UnionTerms, order: int) -> Fraction:
     return min(divergence(PureDP(epsilon), order), divergence(ZCDP(largest_rho(epsilon, delta)), order))
 
 
-def _by_group(release: Release, columns: tuple[str, ...], order: Callable[[object], Any]) -> Release:
-    """A set of pairs, group and item, as the items of groups: each group that has any is shown, in this order."""
-    width = len(columns)
-    members: dict[object, list[Item]] = {}
+def _by_group(outcome: Outcome, columns: int) -> Outcome:
+    """Return a set of pairs, group and item, as the items of groups; each group that has any is shown, by its name."""
+    members: dict[object, list[DrawnItem]] = {}
     names: dict[object, tuple[object, ...]] = {}
-    for item in release.items:
-        values = item.item if isinstance(item.item, tuple) else (item.item,)
-        label = values[width] if len(values) == width + 1 else values[width:]
-        which, group = told_apart(values[:width]), values[:width]
-        names.setdefault(which, group)
-        members.setdefault(which, []).append(replace(item, item=label, group=group))
-    shown = sorted(names, key=lambda which: order(names[which]))
-    groups = Groups(columns, tuple(Group(names[which], release.ended) for which in shown))
-    return replace(release, items=tuple(item for which in shown for item in members[which]), groups=groups)
+    for item in outcome.items:
+        values = item.label if isinstance(item.label, tuple) else (item.label,)
+        label = values[columns] if len(values) == columns + 1 else values[columns:]
+        group = values[:columns]
+        key = told_apart(group)
+        names.setdefault(key, group)
+        members.setdefault(key, []).append(item._replace(label=label, group=group))
+    shown = sorted(names, key=lambda key: plainly(names[key]))
+    groups = tuple(Group(names[key], outcome.ended) for key in shown)
+    return replace(outcome, items=tuple(item for key in shown for item in members[key]), groups=groups)

@@ -21,12 +21,13 @@ from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
 from dpselect.queries.plan import Plan
-from dpselect.queries.price import AskedAccuracy, price_for, times
+from dpselect.queries.price import price_for
 from dpselect.queries.union.accuracy import looks_at_others, users_for
 from dpselect.queries.union.bound import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
-from dpselect.release.accuracy import TIMES, said_items, said_users
+from dpselect.release.accuracy import TIMES
+from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
 from dpselect.texts.text import Words, level_shares
 
 ONE_ITEM = "truncated-geometric"
@@ -264,7 +265,7 @@ def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any,
 
 
 @lru_cache(maxsize=4)
-def _near_enough(plan: UnionTerms, _popular: str) -> AskedAccuracy:
+def _near_enough(plan: UnionTerms, _popular: str) -> TargetAccuracy:
     """The price that follows from `threshold`. Kept, since some mechanisms take long to make and several are tried."""
     wanted, most = plan.payment.threshold or 1, plan.most
 
@@ -277,12 +278,9 @@ def _near_enough(plan: UnionTerms, _popular: str) -> AskedAccuracy:
         return users_for(made(epsilon), TIMES / 100, 1)
 
     epsilon = price_for("threshold", wanted, miss, "; so is a smaller max_items_per_user")
-    mechanism, more = made(epsilon), ""
+    mechanism = made(epsilon)
     many = None if most in (None, 1) or looks_at_others(mechanism) else users_for(mechanism, TIMES / 100, most or 1)
-    if many is not None:
-        more = f"; {said_users(many)} of at most {said_items(most or 1)} each will do too"
-    whereof = f"finding an item {times()} if {said_users(wanted)} have it and no other item"
-    return AskedAccuracy(name="threshold", wanted=wanted, epsilon=epsilon, whereof=whereof, more=more)
+    return describe_target_threshold(wanted, epsilon, users_of_many=many, items_of_many=most or 1)
 
 
 def _digest(popular: tuple[Any, ...]) -> str:

@@ -5,11 +5,17 @@
 let waiting = null;
 let latest = 0;
 
+// What is shown of the question before the change is grey, and cannot be asked, until the new one is there.
+function outdate() {
+  const expect = document.getElementById("expect"), ask = document.getElementById("ask");
+  if (expect) expect.setAttribute("aria-busy", "true");
+  if (ask) ask.disabled = true;
+}
+
 async function update(form) {
   const turn = ++latest;
   const address = form.action + "?" + new URLSearchParams(new FormData(form));
-  const ask = document.getElementById("ask");
-  if (ask) ask.disabled = true;
+  outdate();
   try {
     const answer = await fetch(address, { headers: { Accept: "text/html" } });
     if (turn !== latest) return;
@@ -38,8 +44,7 @@ function replace(which, page) {
 document.addEventListener("input", (event) => {
   const field = event.target, choice = document.getElementById(field.dataset.chooses);
   if (choice) choice.checked = true;
-  const ask = field.closest("[data-live]") && document.getElementById("ask");
-  if (ask) ask.disabled = true;
+  if (field.closest("[data-live]")) outdate();
 });
 
 document.addEventListener("change", (event) => {

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpselect.ledger.audit import Sums
+from dpselect.audit.verification import Sums
 from dpselect.release.panels import Axis, Chart, Line
 from dpselect.release.picture import Picture
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpselect.ledger.entry import Entry
+    from dpselect.ledger.ledger import Ledger
     from dpselect.ledger.standing import Standing
 
 
@@ -43,21 +46,21 @@ def picture(lines: Mapping[str, Sequence[SpentSoFar]], what: str = "entry of the
     return Picture(title, [chart], [], f"{title}{when}. {told or 'Nothing was spent.'}")
 
 
-def spending(entries: Iterable[Entry], *, analyst: str | None, data: str | None) -> Picture:
-    """A line for the data and one for every analyst; in each period, where the data have periods."""
+def plot(ledger: Ledger, *, analyst: str | None, data: str | None, ax: Axes | Iterable[Axes] | None) -> Picture:
+    """Draw a line for the data and one for every analyst; in each period, where the data have periods."""
 
     def meant(entry: Entry) -> bool:
         return analyst in (None, entry.account.analyst) and data in (None, entry.account.dataset)
 
     lines: dict[str, list[SpentSoFar]] = {}
-    for entry, when, standing in _standings(entries):
+    for entry, when, standing in _standings(ledger.entries()):
         if standing is None or not meant(entry):
             continue
         everybody = standing.data.promise.limits.part(standing.all.total.sums)
         whose = {f"everybody on {standing.data.dataset!r}": everybody, str(entry.account): 1 - standing.left}
         for name, used in whose.items():
             lines.setdefault(f"{name}{when}", []).append(SpentSoFar(entry.number, entry.at[:10], float(used)))
-    return picture(lines)
+    return picture(lines).on(ax)
 
 
 def _standings(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str, Standing | None]]:

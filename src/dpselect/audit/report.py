@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from dpselect.audit.verification import Sums
 from dpselect.errors import LedgerError
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
-from dpselect.ledger.audit import Sums
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry, EntryKind
 from dpselect.ledger.ledger import Ledger
@@ -62,7 +62,8 @@ class _Record:
             case EntryKind.DATA:
                 self._change(entry, f"promised to {data_of(entry).unit}")
             case EntryKind.GRANT:
-                self._change(entry, f"granted to {entry.account.analyst}")
+                by = "" if entry.by is None else f" by {entry.by}"
+                self._change(entry, f"granted to {entry.account.analyst}{by}")
             case EntryKind.HOLD | EntryKind.REFUSED:
                 self.asked[entry.number] = _Asked(entry, entry.kind, self._share(entry), entry.charge)
             case EntryKind.REPEAT:
@@ -171,6 +172,7 @@ def _question(asked: _Asked) -> dict[str, Json]:
         "when": entry.at,
         "analyst": entry.account.analyst,
         "question": None if entry.question is None else summary(entry.question),
+        "approved_by": entry.by,
         "periods": [period for period in entry.parts if period],
         "state": STATES[asked.state],
         "epsilon": float(asked.charge.epsilon),

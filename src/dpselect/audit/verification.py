@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
@@ -28,21 +28,25 @@ from dpselect.ledger.rows import (
 )
 from dpselect.ledger.standing import DataAccount, Standing, Used, data_text, total_of
 
+if TYPE_CHECKING:
+    from dpselect.ledger.ledger import Ledger
+
 NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
 MOST = 100  # problems that are told one by one
 
 
-def audit(store: Store, head: str | None) -> list[str]:
-    """The problems, one sentence each. A damaged ledger is never an error here."""
-    found: list[str] = []
-    for part in (_of_the_place(store), _of_the_tables(store, head)):
-        try:
-            for problem in part:
-                found.append(problem)
-        except LedgerError as error:
-            found.append(str(error).partition("\n")[0])
-    more = len(found) - MOST
-    return found if more <= 0 else [*found[:MOST], f"and {more} more problems"]
+def verify(ledger: Ledger, head: str | None) -> list[str]:
+    """Return the problems of a ledger, one sentence each. A damaged ledger is never an error here."""
+    problems: list[str] = []
+    with ledger.locked_store() as store:
+        for part in (_of_the_place(store), _of_the_tables(store, head)):
+            try:
+                for problem in part:
+                    problems.append(problem)
+            except LedgerError as error:
+                problems.append(str(error).partition("\n")[0])
+    more = len(problems) - MOST
+    return problems if more <= 0 else [*problems[:MOST], f"and {more} more problems"]
 
 
 def _of_the_place(store: Store) -> Iterator[str]:

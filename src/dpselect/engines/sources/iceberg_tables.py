@@ -1,0 +1,156 @@
+"""Iceberg tables in a folder of this machine: which file describes the table, and where the files of its rows lie.
+
+A description (`00003-....metadata.json`) lists the ones before it. Its catalog made each of these the table, one after
+the other: whoever writes the next description gets the last from there.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from dpselect.errors import SourceError
+
+DESCRIPTION = ".metadata.json"
+_WHICH = "name the one that its catalog has, table.metadata_location, as the source"
+
+
+@dataclass(frozen=True)
+class _Description:
+    path: str
+    table: str
+    earlier: tuple[str, ...]
+
+    def is_excluded_by(self, other: _Description) -> bool:
+        """Return whether another description of the table lists a commit that this one, were it the last, would list.
+
+        A list may have lost its oldest entries, so commits before its first tell nothing.
+        """
+        first = _number(self.earlier[0]) if self.earlier else -1
+        commits = set(other.earlier) - set(self.earlier)
+        return self.table == other.table and any(_number(commit) >= first for commit in commits)
+
+
+def is_iceberg(path: str) -> bool:
+    """Return whether a path is a description of an Iceberg table, or the folder of one."""
+    return _is_description(path) or bool(_descriptions(path))
+
+
+def metadata_of(path: str) -> list[str]:
+    """Return the descriptions that may be the table's state: the one that is named, or the newest of a folder.
+
+    Those that no other lists and no commit excludes; whether a catalog has taken the last one no folder tells.
+    """
+    if _is_description(path):
+        return [path]
+    descriptions = _descriptions(path)
+    if hinted := _hinted(path, descriptions):
+        return [hinted]
+    heads: list[_Description] = []
+    for file in sorted(descriptions, key=_number, reverse=True):
+        if not any(os.path.basename(file) in head.earlier for head in heads):
+            status = os.stat(file)
+            heads.append(_read(file, status.st_mtime_ns, status.st_size))
+    last = [head for head in heads if not any(map(head.is_excluded_by, heads))]
+    return sorted(head.path for head in last or heads)
+
+
+def folder_of(path: str) -> str:
+    """Return the folder of the table that a path names."""
+    return os.path.dirname(os.path.dirname(os.path.abspath(path))) if _is_description(path) else os.path.abspath(path)
+
+
+def open_table(path: str) -> tuple[Any, list[str]]:
+    """Return the table of pyiceberg and the files of its rows: where they lie in its folder now, if it was moved."""
+    from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+    from pyiceberg.table import StaticTable
+
+    newest = metadata_of(path)
+    if len(newest) > 1:
+        names = " and ".join(map(os.path.basename, newest))
+        raise SourceError("source", "have one newest file of metadata", names, _WHICH)
+    table = StaticTable.from_metadata(newest[0])
+    locate = _locator(folder_of(path), table.location())
+
+    class InFolder(PyArrowFileIO):
+        def new_input(self, location: str) -> PyArrowFile:
+            return super().new_input(locate(location))
+
+    table.io = InFolder(table.io.properties)
+    tasks = list(table.scan().plan_files())
+    files = {locate(file.file_path) for task in tasks for file in (task.file, *task.delete_files)}
+    for file in sorted(files):
+        if "://" not in file and not os.path.isfile(file):
+            raise SourceError(
+                "source", "be an Iceberg table all of whose files are there", f"no file {file}", "copy it whole"
+            )
+    return table, sorted({locate(task.file.file_path) for task in tasks})
+
+
+def _locator(folder: str, location: str) -> Callable[[str], str]:
+    """Return what tells where a file lies: what the description puts below the place of its table is in the folder."""
+    declared = _local(location).rstrip("/")
+    moved = os.path.realpath(declared) != os.path.realpath(folder)
+
+    def locate(file: str) -> str:
+        if (path := _local(file)).startswith(f"{declared}/"):
+            return folder + path[len(declared) :]
+        if moved and not path.startswith(f"{folder}/"):
+            hint = f"the table was at {declared}: read it there, or write it anew here"
+            raise SourceError("source", "be an Iceberg table with all files in its folder, once moved", path, hint)
+        return path
+
+    return locate
+
+
+def _local(location: str) -> str:
+    """Return a place without the scheme of local files, which writers spell file:///, file:/ or not at all."""
+    return re.sub("^file:(//[^/]*)?(?=/)", "", location)
+
+
+def _is_description(path: str) -> bool:
+    return path.lower().endswith(DESCRIPTION) and os.path.isfile(path)
+
+
+def _descriptions(folder: str) -> list[str]:
+    return sorted(glob.glob(os.path.join(glob.escape(folder), "metadata", f"*{DESCRIPTION}")))
+
+
+def _number(path: str) -> int:
+    number = re.match(r"v?(\d+)[-.]", os.path.basename(path))
+    return int(number[1]) if number else -1
+
+
+@lru_cache(maxsize=64)
+def _read(path: str, written: int, size: int) -> _Description:  # noqa: ARG001 - they tell whether it is the same file
+    """Return what a description says of others; one that cannot be read lists none, and is of no other's table."""
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, EOFError):
+        with gzip.open(path) if path.lower().endswith(f".gz{DESCRIPTION}") else open(path, "rb") as file:
+            content = json.load(file)
+        earlier = tuple(os.path.basename(entry["metadata-file"]) for entry in content.get("metadata-log", []))
+        return _Description(path, content.get("table-uuid") or content["location"], earlier)
+    return _Description(path, path, ())
+
+
+def _hinted(folder: str, descriptions: Sequence[str]) -> str | None:
+    """Return the description that `version-hint.text` names. Of numbers the last counts: it may lag behind its file."""
+    metadata = os.path.join(folder, "metadata")
+    with suppress(OSError, UnicodeError), open(os.path.join(metadata, "version-hint.text"), encoding="utf-8") as text:
+        hint = text.read(1_000).strip()
+        if not hint.isdecimal():
+            name = hint if hint.endswith(DESCRIPTION) else hint + DESCRIPTION
+            return next((file for file in descriptions if os.path.basename(file) == name), None)
+        numbered = {_number(file): file for file in descriptions if os.path.basename(file).startswith("v")}
+        last = int(hint)
+        while last + 1 in numbered:
+            last += 1
+        return numbered.get(last)
+    return None

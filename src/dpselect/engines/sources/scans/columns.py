@@ -1,0 +1,22 @@
+"""What is known of a column before any row is read: its one spelling, its type, and who declared it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dpselect.engines.sources.scans.declarations import DeclaredType
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """A column by its one spelling, and the SQL type of its values.
+
+    The owner declares a type, or the source does, in a footer, a catalogue or a frame. Text files, JSON lines and names
+    of folders declare none: their values are texts.
+    """
+
+    name: str
+    type: str
+    by: Literal["owner", "source", "nobody"]
+    declaration: DeclaredType | None = None

@@ -1,0 +1,98 @@
+"""Columns that names of folders hold (`country=DE/`): only below the folder or the glob that a caller gave.
+
+A name of a folder is public, as the name of a file is. Its value is text until somebody declares the column.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from dpselect.engines.duckdb.workspace import literal
+from dpselect.engines.sources.files import Files
+from dpselect.errors import SourceError
+
+FILE = "dpselect_file"
+"""What the path of a row's file is called where names of folders are read."""
+MISSING = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Folders:
+    """The columns, and for each file how many characters of its path stand before the names that count."""
+
+    names: tuple[str, ...]
+    begins: Mapping[str, int]
+    paths: tuple[str, ...]
+
+    def hint(self, column: str) -> str | None:
+        """What may be said of a column that only folders above the given files have."""
+        mark = f"{os.sep}{column}="
+        above = next((path for path in self.paths if mark in os.sep + path), None)
+        if column in self.names or above is None:
+            return None
+        folder = (os.sep + above).partition(mark)[0].removeprefix(os.sep) or ("." if above[0] != os.sep else os.sep)
+        return f"names of folders are columns only below a folder or glob that is given, such as {folder!r}"
+
+    def refuse_both(self, columns: Iterable[str], own: Iterable[str], path: str) -> None:
+        """Refuse a column that is used and that a file has too, in any letter case."""
+        theirs = {name.lower() for name in own}
+        both = next((name for name in columns if name in self.names and name.lower() in theirs), None)
+        if both is not None:
+            raise SourceError("source", f"have {both!r} in its files or in names of folders", f"both, as {path}")
+
+    def values(self, path: str) -> tuple[str | None, ...]:
+        """The texts of the columns for one file; None where it is missing."""
+        found = {name: unquote_to_bytes(value).decode() for name, value in _named(path, self.begins[path])}
+        return tuple(None if found[name] in ("", MISSING) else found[name] for name in self.names)
+
+    def text(self, name: str, file: str, begin: int) -> str:
+        """The SQL of the text of a column, from the SQL of a file's path."""
+        pattern = literal(f"(?:^|{re.escape(os.sep)}){re.escape(name)}=([^{re.escape(os.sep)}]*){re.escape(os.sep)}")
+        value = f"url_decode(regexp_extract(substr({file}, {begin + 1}), {pattern}, 1))"
+        return f"nullif(nullif({value}, ''), '{MISSING}')"
+
+
+def folders_of(files: Files) -> Folders:
+    """Return the columns of the folders; refuse those that are not the same above every file."""
+    begins = {
+        path: len(path) if root is None else len(root) for path, root in zip(files.paths, files.roots, strict=True)
+    }
+    names: tuple[str, ...] | None = None
+    first = ""
+    for path, begin in begins.items():
+        named = _named(path, begin)
+        found = tuple(name for name, _ in named)
+        if any(not _is_utf8(value) for _, value in named):
+            raise SourceError("source", "have folders whose % codes are UTF-8", repr(path))
+        if len({name.lower() for name in found}) < len(found):
+            raise SourceError("source", "have folders that name each column once", repr(path))
+        if names is None:
+            names, first = found, path
+        elif sorted(found) != sorted(names):
+            came = f"{path!r} ({_said(found)}) and {first!r} ({_said(names)})"
+            raise SourceError("source", "have the same columns in the folders of every file", came)
+    return Folders(names or (), begins, tuple(begins))
+
+
+def _named(path: str, begin: int) -> list[tuple[str, str]]:
+    """The names and values of the folders after so many characters of a path."""
+    if "=" not in path[begin:]:
+        return []
+    parts = path[begin:].split(os.sep)[:-1]
+    return [(name, value) for name, mark, value in (part.partition("=") for part in parts) if mark and name]
+
+
+def _said(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        unquote_to_bytes(text).decode()
+    except UnicodeDecodeError:
+        return False
+    return True

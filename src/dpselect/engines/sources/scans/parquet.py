@@ -1,0 +1,284 @@
+"""Parquet files as one scan: types are those of their footers, which are read in one statement before any row.
+
+Files whose used columns have equal types are read together; each group's values are brought to the common or declared
+type, and the groups are joined. So a file's rows read the same whatever other files there are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpselect.engines.duckdb.scans import Scan, Select
+from dpselect.engines.duckdb.types import floor_form, short_form
+from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
+from dpselect.engines.sources.encrypted_parquet import encrypted_columns
+from dpselect.engines.sources.files import Files, unlike_parquet
+from dpselect.engines.sources.scans.declarations import DeclaredType
+from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
+from dpselect.engines.sources.scans.reading import read_value
+from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
+from dpselect.errors import DataError, SourceError
+
+if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
+
+Footer = Mapping[str, str]
+"""The columns of a file and their types, as its footer has them."""
+_WIDE, _INT128 = "DECIMAL of more than 38 digits", "whole numbers of 128 bits"
+_REFUSED = {_WIDE: "write it as text", _INT128: "write it as text or as DECIMAL(38,0)"}
+_RENAME = "rename one of them, or write the file again without it"
+_DECRYPT = "read the file with its keys, as PyArrow does, and give the table"
+_CHILDREN = "name, num_children, duckdb_type, precision, type, type_length, logical_type"
+_FOOTERS = (
+    f"SELECT s, list(file_name ORDER BY file_name) FROM (SELECT file_name, list(struct_pack({_CHILDREN}) "
+    "ORDER BY column_id) AS s FROM parquet_schema({}) GROUP BY 1) GROUP BY 1 ORDER BY 2"
+)
+
+
+def paths_of(paths: Sequence[str]) -> str:
+    """The SQL of a list of files; the brackets and stars of a path are its own."""
+    return f"[{', '.join(literal(glob.escape(path)) for path in paths)}]"
+
+
+def parquet_rows(paths: Sequence[str], *, text: str = "replace", more: str = "") -> str:
+    """Return what stands after FROM for Parquet files of equal types. What is no UTF-8 is read with a ? instead.
+
+    A NaN is greater than every number: the statistics of a part of the file do not count it, and would skip it unless a
+    larger number of another row stands there. Names of folders are read by `Folders`.
+    """
+    how = f"utf8_validation = '{text}', can_have_nan = true, hive_partitioning = false"
+    return f"read_parquet({paths_of(paths)}, {how}{more})"
+
+
+@dataclass(frozen=True)
+class ParquetScan(Scan):
+    """Parquet files, each as its own footer has it."""
+
+    footers: tuple[tuple[Footer, tuple[str, ...]], ...]
+    stamps: Mapping[str, tuple[int, ...]]
+    inside: Folders
+    table: Mapping[str, str]
+    """The types that a table declares for all of its files, whose names match in any letter case."""
+    encrypted: Mapping[str, str]
+    """The columns that need a key, and for each a file in which it does."""
+
+    def hint(self, column: str) -> str:
+        """What may be said about a column that is not there."""
+        return self.inside.hint(column) or super().hint(column)
+
+    def refuse(
+        self,
+        user: tuple[str, ...] | None,
+        others: Sequence[tuple[str, str]],  # noqa: ARG002
+        filtered: Sequence[str],  # noqa: ARG002
+        periods: Periods | None,  # noqa: ARG002
+    ) -> None:
+        """Refuse files without the user's columns, whose people would be nobody."""
+        for name in user or ():
+            lacking = next((paths[0] for footer, paths in self.footers if name not in footer), None)
+            if name in self.names and lacking is not None and name not in (*self.folders, *self.table):
+                raise SourceError("user", "be a column of every file", f"{name!r}, which {lacking} does not have")
+
+    def check_unchanged(self) -> None:
+        """Refuse files that were written again after their footers were read."""
+        for path, stamp in self.stamps.items():
+            if _stamp(path) != stamp:
+                raise DataError(f"{path} has changed while it was opened", "ask again once no program writes to it")
+
+    def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
+        """The declared types; files that disagree about one of the columns are refused."""
+        return {column: self._type(column) for column in columns}
+
+    def _type(self, column: str) -> str:
+        if column in self.encrypted:
+            hint = f"column {column!r} has a key: {_DECRYPT}"
+            raise SourceError("source", "be Parquet files that are not encrypted", self.encrypted[column], hint)
+        own = lower_ascii(column)
+        alike = {name for footer, _ in self.footers for name in footer if lower_ascii(name) == own}
+        if column in self.folders and alike and column not in self.table:
+            path = next(paths[0] for footer, paths in self.footers if alike & footer.keys())
+            self.inside.refuse_both([column], alike, path)
+        if column not in self.table and len(alike) > 1:
+            came = " and ".join(map(repr, sorted(alike)))
+            raise SourceError("source", f"have one column that is called {column!r} in any letter case", came)
+        held: dict[str, str] = {}
+        for footer, paths in self.footers:
+            if (name := next(iter(alike & footer.keys()), None)) is not None:
+                held.setdefault(footer[name], paths[0])
+        for sql_type, path in held.items():
+            _refuse_type(column, sql_type, path)
+        if column in self.folders:
+            held = {"VARCHAR": ""}
+        if (declared := self.declared.get(column)) is not None:
+            for sql_type in held:
+                read_value("x", sql_type, declared, column)
+            return declared.type
+        if column in self.table:
+            return self.table[column]
+        found = common_type(held)
+        return found or refuse_unequal(column, held)
+
+    @contextmanager
+    def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
+        """What stands after FROM for one query over the selected rows."""
+        self.check_unchanged()
+        wanted = self.types(workspace, columns)
+        used = [name for name in columns if name in self.folders]
+        groups: dict[tuple[tuple[str | None, ...], int], list[str]] = {}
+        for footer, paths in self.footers:
+            have = {name.lower(): name for name in footer} if self.table else {name: name for name in footer}
+            own = [have.get(name.lower() if self.table else name) for name in columns]
+            held = tuple(None if name is None else footer[name] for name in own)
+            for path in paths:
+                groups.setdefault((held, self.inside.begins[path] if used else 0), []).append(path)
+        parts = [self._part(columns, held, wanted, paths, begin) for (held, begin), paths in groups.items()]
+        none = ", ".join(f"CAST(NULL AS {wanted[name]}) AS {quoted(name)}" for name in columns)
+        yield f"({select('(' + (' UNION ALL '.join(parts) or f'SELECT {none} LIMIT 0') + ')')})"
+
+    def _part(
+        self,
+        columns: Sequence[str],
+        held: Sequence[str | None],
+        wanted: Mapping[str, str],
+        paths: Sequence[str],
+        begin: int,
+    ) -> str:
+        """The rows of files of equal types, each value as what is wanted of its column."""
+        more = f", filename = '{FILE}'" if not self.folders_unused(columns) else ""
+        values = []
+        for name, sql_type in zip(columns, held, strict=True):
+            value, own = self._value(name, sql_type, begin)
+            declared = self.declared.get(name)
+            if declared is not None:
+                value = read_value(value, own, declared, name)
+            elif own != wanted[name]:
+                value = self._as_wanted(value, own, wanted[name])
+            values.append(f"{value} AS {quoted(name)}")
+        return f"SELECT {', '.join(values)} FROM {parquet_rows(paths, more=more)}"
+
+    def folders_unused(self, columns: Sequence[str]) -> bool:
+        """Does no column come from a name of a folder?"""
+        return not any(name in self.folders for name in columns)
+
+    def _value(self, name: str, held: str | None, begin: int) -> tuple[str, str]:
+        """The SQL of a value and its type. Statistics of texts are of their bytes: none are known of `left`."""
+        if name in self.folders:
+            text = self.inside.text(name, FILE, begin)
+            # Of the folders of a table Delta's protocol says that an empty name is null.
+            return (f"nullif({text}, '')" if name in self.table else text), "VARCHAR"
+        if held is None:
+            return "NULL", '"NULL"'
+        nothing = f"nullif(left({quoted(name)}, 0), '')" if held == "VARCHAR" else "NULL"
+        return short_form(quoted(name), held, nothing), held
+
+    @staticmethod
+    def _as_wanted(value: str, held: str, wanted: str) -> str:
+        """A value in the type of all files, exactly; of a table, in the type that it declares."""
+        if wanted.startswith(("INTEGER[", "MAP", "STRUCT")):  # of which a filter asks only whether it is there
+            return value
+        floored = floor_form(value, held) if held in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
+        return f"TRY_CAST({floored} AS {wanted})"
+
+
+def _refuse_type(column: str, sql_type: str, path: str) -> None:
+    if sql_type == "JSON":  # the reader looks at every value, and fails for one
+        hint = "write the file again with that column as text"
+        raise DataError(f"column {column!r} is JSON in Parquet, where one bad value stops all reading", hint)
+    if sql_type in _REFUSED:
+        raise DataError(f"column {column!r} of {path} has {sql_type}", _REFUSED[sql_type])
+
+
+def parquet_scan(workspace: Workspace, files: Files, types: Mapping[str, DeclaredType]) -> ParquetScan:
+    """Return the scan of Parquet files, whose footers are read and no row."""
+    inside = folders_of(files)
+    stamps = {path: _stamp(path) for path in files.paths}
+    encrypted = _encrypted(files.paths)
+    footers = _footers(workspace, files.paths)
+    for footer, paths in footers:
+        refuse_twins_of_source(footer, f" in {paths[0]}", _RENAME)
+    table = dict(files.declared or ())
+    parts = inside.names if files.parts is None else files.parts
+    if files.parts and any(name not in inside.names for name in files.parts if files.paths):
+        raise SourceError(
+            "source", "be a table whose folders are named by its parts", f"no {files.parts[0]}=... among them"
+        )
+    names = dict.fromkeys([*(name for footer, _ in footers for name in footer), *parts, *table])
+    if table:
+        own = {name.lower() for name in (*parts, *table)}
+        names = {name: None for name in names if name in table or name in parts or name.lower() not in own}
+    return ParquetScan(
+        tuple(names), footers, stamps, inside, table, encrypted, fixed=True, folders=parts, declared=dict(types)
+    )
+
+
+def _encrypted(paths: Sequence[str]) -> dict[str, str]:
+    """Return the encrypted columns, each with a file in which it is; a file whose footer is encrypted is refused."""
+    found: dict[str, str] = {}
+    for path in paths:
+        columns = encrypted_columns(path)
+        if columns is None:
+            raise SourceError("source", "be Parquet files that are not encrypted", path, _DECRYPT)
+        found |= dict.fromkeys(columns, path)
+    return found
+
+
+def _footers(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[Footer, tuple[str, ...]], ...]:
+    """The distinct schemas of the files, each with the files that have it."""
+    if not paths:
+        return ()
+    found = None
+    with contextlib.suppress(DataError):
+        found = [(_top(schema), tuple(own)) for schema, own in workspace.fetch(_FOOTERS.format(paths_of(paths)))]
+    if found is not None:
+        return tuple((_without_bytes_of_16(workspace, footer, own[0]), own) for footer, own in found)
+    damaged = [path for path in paths if not _has_footer(workspace, path)] or paths
+    hint = "it may be damaged, incomplete or another kind of file"
+    raise DataError(f"{unlike_parquet(damaged[:1])} cannot be read as parquet", hint)
+
+
+def _without_bytes_of_16(workspace: Workspace, footer: Footer, path: str) -> Footer:
+    """The same footer; values of 16 bytes are whole numbers only of polars, which has no such bytes."""
+    if _INT128 not in footer.values():
+        return footer
+    writer = workspace.fetch(f"SELECT created_by FROM parquet_file_metadata({paths_of([path])})")[0][0]
+    if str(writer).startswith("Polars"):
+        return footer
+    return {name: "BLOB" if sql_type == _INT128 else sql_type for name, sql_type in footer.items()}
+
+
+def _has_footer(workspace: Workspace, path: str) -> bool:
+    with contextlib.suppress(DataError):
+        return bool(workspace.fetch(f"SELECT count(*) FROM parquet_schema({paths_of([path])})"))
+    return False
+
+
+def _top(schema: Sequence[Mapping[str, Any]]) -> Footer:
+    """The columns of a footer, without what lies inside of them, and their types."""
+    found, inside = {}, 0
+    for one in schema[1:]:
+        if not inside:
+            found[one["name"]] = _type_of(one)
+        inside += (one["num_children"] or 0) - (1 if inside else 0)
+    return found
+
+
+def _type_of(one: Mapping[str, Any]) -> str:
+    if (one["precision"] or 0) > 38:
+        return _WIDE
+    is_int128 = one["type"] == "FIXED_LEN_BYTE_ARRAY" and one["type_length"] == "16" and one["logical_type"] is None
+    return _INT128 if is_int128 and one["duckdb_type"] == "BLOB" else one["duckdb_type"]
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,167 @@
+"""The SQL that reads a value of a source as the type that was declared of its column.
+
+A value is exactly one of the declared type, or it is missing: nothing is rounded into a type, and a text is read only
+where it matches a pattern, since an engine's own reading of odd text (0x10, 1_000, epoch, 19.7 as 20) is not asked for.
+"""
+
+from __future__ import annotations
+
+import re
+
+from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, floor_form, kind, number_form
+from dpselect.engines.duckdb.workspace import literal
+from dpselect.engines.filters.casts import DAY, MOMENT, MOMENT_WITH_ZONE
+from dpselect.engines.sources.scans.declarations import UNITS, ZONED, DeclaredType, pattern_of_format
+from dpselect.errors import SourceError
+
+ONCE = "current_connection_id() IS NOT NULL"
+"""A condition that always holds and that DuckDB does not copy into a filter below, so that a value is read once."""
+_LONGEST = 100
+"""Bytes of a text that is read as another type; a longer one is missing."""
+
+
+def read_value(value: str, held: str, declared: DeclaredType, column: str) -> str:
+    """Return the SQL of a value of the type `held` as what is declared; refuse types of which no value is one."""
+    if held in (NOTHING, "NULL"):
+        return f"CAST(NULL AS {declared.type})"
+    if kind(held) in TEXTS | {"ENUM"}:
+        text = value if kind(held) == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+        return text if declared.type == "VARCHAR" else f"CASE WHEN {ONCE} THEN {_text_as(text, declared)} END"
+    found = _number_as(value, held, declared) or _time_as(value, held, declared) or _as_text(value, held, declared)
+    if found is None:
+        must = f"be a type that values of {kind(held)} can have, for column {column!r}"
+        raise SourceError("types", must, declared.text, _hint(held, declared))
+    return found
+
+
+def _hint(held: str, declared: DeclaredType) -> str | None:
+    if declared.type == ZONED and kind(held) in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return "TimeText(zone=...) or TIME(zone='...') says where the clocks stood that showed these times"
+    if declared.type == "VARCHAR":
+        return "numbers are no texts: 7.0 and 7 would be two values; declare BIGINT or DECIMAL(18,2)"
+    return None
+
+
+# ---- values that have a type ----------------------------------------------------------------------------------
+
+
+def _number_as(value: str, held: str, declared: DeclaredType) -> str | None:
+    """A number is taken where casting it back gives it again; a double becomes the nearest decimal."""
+    to, is_float = declared.type, held in FLOATS
+    if kind(held) not in INTEGERS | FLOATS | {"DECIMAL"} or declared.format is not None:
+        return None
+    if declared.unit is not None:
+        whole = value if held in INTEGERS else _same(value, held, "HUGEINT")
+        return _moment_of(whole, declared.unit)
+    if held == "FLOAT" and to != "FLOAT":  # the number that was written, whose binary digits are another one's
+        value, held = f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)", "DOUBLE"
+    if held == to:
+        return value
+    if to == "DOUBLE" and kind(held) == "DECIMAL":
+        return f"CAST(CAST({value} AS VARCHAR) AS DOUBLE)"
+    if kind(to) == "DECIMAL" and (is_float or held in INTEGERS):
+        return f"TRY_CAST({value} AS {to})"
+    if to in INTEGERS and held in INTEGERS:
+        return f"TRY_CAST({value} AS {to})"
+    if to in INTEGERS | {"DOUBLE"} or kind(to) == "DECIMAL":
+        return _same(value, held, to)
+    if to == "BOOLEAN" and held in INTEGERS:
+        return f"CASE {value} WHEN 1 THEN true WHEN 0 THEN false END"
+    return None
+
+
+def _same(value: str, held: str, to: str) -> str:
+    cast = f"TRY_CAST({value} AS {to})"
+    return f"CASE WHEN TRY_CAST({cast} AS {held}) = {value} THEN {cast} END"
+
+
+def _time_as(value: str, held: str, declared: DeclaredType) -> str | None:
+    to, name = declared.type, kind(held)
+    if declared.format is not None or declared.unit is not None:
+        return None
+    if held == to and (declared.zone is None or to == ZONED):
+        return value
+    if name == "TIMESTAMPTZ_NS" and to == ZONED:
+        return floor_form(value, held)
+    if name not in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
+        return None
+    clock = floor_form(value, held) if name == "TIMESTAMP_NS" else f"TRY_CAST({value} AS TIMESTAMP)"
+    if to == "TIMESTAMP":
+        return clock
+    if to == ZONED and declared.zone is not None:
+        return f"TRY({clock} AT TIME ZONE {literal(declared.zone)})"
+    return _same(clock, "TIMESTAMP", "DATE") if to == "DATE" else None
+
+
+def _as_text(value: str, held: str, declared: DeclaredType) -> str | None:
+    if declared.type == "VARCHAR" and held == "BLOB":
+        return f"TRY(decode({value}))"
+    if declared.type == "VARCHAR" and (held in INTEGERS or held in ("DATE", "BOOLEAN", "UUID")):
+        return f"CAST({value} AS VARCHAR)"
+    return value if held == declared.type else None
+
+
+def _moment_of(number: str, unit: str) -> str:
+    """The moment so many units after 1970 began, in whole microseconds; nanoseconds are rounded down."""
+    digits = UNITS[unit]
+    whole = f"CAST({number} AS HUGEINT)"
+    micros = f"{whole} * {10 ** (6 - digits)}" if digits <= 6 else _floored(whole, 1000)
+    return f"TRY(make_timestamptz(TRY_CAST(TRY({micros}) AS BIGINT)))"
+
+
+def _floored(number: str, by: int) -> str:
+    return f"(({number}) - ((({number}) % {by}) + {by}) % {by}) // {by}"
+
+
+# ---- texts ----------------------------------------------------------------------------------------------------
+
+
+def _text_as(text: str, declared: DeclaredType) -> str:
+    to = declared.type
+    if declared.format is not None:
+        return _fits(text, pattern_of_format(declared.format), _in_format(text, declared))
+    if declared.unit is not None:
+        return _fits(text, "-?[0-9]{1,25}", _moment_of(f"TRY_CAST({text} AS HUGEINT)", declared.unit))
+    if to == "BOOLEAN":
+        return _fits(text, "(?i)true|false|t|f|1|0", f"TRY_CAST({text} AS BOOLEAN)")
+    if to == "DATE":
+        return _fits(text, DAY, f"TRY_CAST({text} AS DATE)")
+    if to == "TIMESTAMP":
+        return _fits(text, MOMENT, f"TRY_CAST({text} AS TIMESTAMP)")
+    if to == ZONED:
+        return _moment(text, declared)
+    return _number(text, declared)
+
+
+def _fits(text: str, pattern: str, sql: str) -> str:
+    return f"CASE WHEN strlen({text}) <= {_LONGEST} AND regexp_full_match({text}, {literal(pattern)}) THEN {sql} END"
+
+
+def _in_format(text: str, declared: DeclaredType) -> str:
+    parsed = f"try_strptime({text}, {literal(declared.format or '')})"
+    if declared.zone is not None and "%z" not in (declared.format or ""):
+        return f"TRY({parsed} AT TIME ZONE {literal(declared.zone)})"
+    return parsed
+
+
+def _moment(text: str, declared: DeclaredType) -> str:
+    """A moment with its zone, or what the clocks of the declared zone showed."""
+    plain = f"left({text}, 10) || 'T' || replace(replace(substr({text}, 12), ' ', ''), 'UTC', 'Z')"
+    moment = _fits(text, MOMENT_WITH_ZONE, f"TRY_CAST({plain} AS {ZONED})")
+    if declared.zone is None:
+        return moment
+    clock = f"TRY(TRY_CAST({text} AS TIMESTAMP) AT TIME ZONE {literal(declared.zone)})"
+    return f"coalesce({_fits(text, MOMENT, clock)}, {moment})"
+
+
+def _number(text: str, declared: DeclaredType) -> str:
+    to, point, group = declared.type, re.escape(declared.decimal), re.escape(declared.thousands)
+    whole = f"([0-9]{{1,3}}({group}[0-9]{{3}})+|[0-9]+)" if group else "[0-9]+"
+    plain = f"replace({text}, {literal(declared.thousands)}, '')" if group else text
+    plain = plain if declared.decimal == "." else f"replace({plain}, {literal(declared.decimal)}, '.')"
+    if to == "DOUBLE" and plain == text:
+        number = number_form(text, "VARCHAR")
+        return f"CASE WHEN isfinite({number}) THEN {number} END"
+    places = int(to.partition(",")[2].rstrip(")") or 0)
+    decimals = "[0-9]*" if to == "DOUBLE" else f"[0-9]{{0,{places}}}0*"
+    return _fits(text, f"[ ]*[+-]?{whole}({point}{decimals})?[ ]*", f"TRY_CAST({plain} AS {to})")

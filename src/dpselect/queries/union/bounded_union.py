@@ -1,0 +1,233 @@
+"""A set union for a known bound: how the items of every level and their counts are drawn, and how it is answered."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import repeat
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect._ground.methods import AUTO
+from dpselect._ground.parameters import Progress
+from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
+from dpselect.draws import Draws
+from dpselect.mechanisms.gaps import gaussian_width
+from dpselect.mechanisms.set_union.rounds import bounded, without
+from dpselect.queries.union.accuracy import found_by
+from dpselect.queries.union.bound import BOUND_SHARE, chosen_bound
+from dpselect.queries.union.terms import UnionTerms, chosen_method
+from dpselect.release import accuracy
+from dpselect.release.accuracy import BETA, Accuracy
+from dpselect.release.answers import union_sentences
+from dpselect.release.answers.outcome import DrawnItem, Outcome
+from dpselect.release.answers.written_release import Interval, write_release
+from dpselect.release.release import Release
+from dpselect.release.scale import Scale
+from dpselect.release.statement import Kind, Statement
+
+ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
+MECHANISM_PARAMETERS = ("threshold", "deviation", "cutoff", "rounds", "order")  # those that a statement has
+
+
+@dataclass(frozen=True)
+class BoundedUnion:
+    """One union for users of at most so many items each."""
+
+    terms: UnionTerms
+    max_items_per_user: int | None
+    mechanisms: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, terms: UnionTerms, max_items_per_user: int | None) -> BoundedUnion:
+        """Return the union with this bound."""
+        return cls(terms, max_items_per_user, terms.mechanisms(max_items_per_user))
+
+    @classmethod
+    def choose(cls, terms: UnionTerms, sets: Sets | None, draws: Draws) -> BoundedUnion:
+        """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
+        return cls.of(terms, terms.most if sets is None else chosen_bound(sets, terms.chooser, draws))
+
+    # ---- what is drawn ----------------------------------------------------------------------------------------
+
+    def draw_level(self, sets: Sets, level: int, draws: Draws, progress: Progress | None) -> dict[int, DrawnItem]:
+        """Draw what one level releases, by code."""
+        mechanism, shown = self.mechanisms[level], level >= self.terms.first
+        if self.terms.counts_decide and shown:
+            codes, users = mechanism.weighed(sets, draws, progress)
+            noisy: Iterable[int | None] = mechanism.noisy(users.astype("int64"), draws)
+        else:
+            codes = mechanism(sets, draws=draws, progress=progress)
+            counted = self.terms.counts and shown
+            noisy = self._draw_counts(sets, codes, level, draws) if counted else repeat(None, len(codes))
+        drawn = zip(codes.tolist(), sets.labels(codes), noisy, strict=True)
+        return {code: DrawnItem(label, count, level=level) for code, label, count in drawn}
+
+    def _draw_counts(self, sets: Sets, codes: Int64, level: int, draws: Draws) -> Iterator[int]:
+        """Draw noisy numbers of users. Every user counts for a random few of the released items that they have."""
+        gone: npt.NDArray[np.bool_] = np.ones(sets.size, dtype=np.bool_)
+        gone[codes] = False
+        kept = bounded(without(sets, gone), self.max_items_per_user, draws)
+        return self.add_noise(numbers_of_users(kept)[codes], level, draws)
+
+    def add_noise(self, users: Iterable[Any], level: int, draws: Draws) -> Iterator[int]:
+        """Draw the noisy numbers of users of items, of which a user has no more than the bound."""
+        variance = self._variances[level]
+        return (int(number) + draws.gaussian(variance) for number in users)
+
+    @cached_property
+    def _variances(self) -> Mapping[int, Fraction]:
+        """The variance of the noise on the counts of each level that is released."""
+        return {level: self.terms.noise(level, self.max_items_per_user or 1) for level in self._levels}
+
+    @cached_property
+    def _widths(self) -> Mapping[int, int]:
+        """How near the counts of each level are."""
+        return {level: gaussian_width(variance, BETA) for level, variance in self._variances.items()}
+
+    def outcome(
+        self, levels: Sequence[Mapping[Any, DrawnItem]], *, secure: bool, lengths: Sequence[str] | None = None
+    ) -> Outcome:
+        """Return the items of all levels in an order that says nothing: by noisy count if there is one, then by name.
+
+        `lengths` are the numbers of tokens of the items of each level of a text.
+        """
+        items = [item for level in levels for item in level.values()]
+        items.sort(key=lambda item: (-(item.score or 0), plainly(item.label)))
+        sizes = None if lengths is None else dict(zip(lengths, map(len, levels), strict=True))
+        return Outcome(
+            items=tuple(items), secure=secure, max_items_per_user=self.max_items_per_user, items_by_length=sizes
+        )
+
+    # ---- what is written --------------------------------------------------------------------------------------
+
+    def answer(self, outcome: Outcome) -> Release:
+        """Write the release. How many items of each length a text has is a part of the outcome."""
+        statement = self._statement(outcome.items_by_length)
+        interval_of = cache(self.interval)
+        return write_release(
+            outcome,
+            statement,
+            self.accuracy(),
+            kind=Kind.SET,
+            counted=self.terms.counts,
+            interval_of=lambda item: interval_of(item.level, item.score),
+            columns=self.terms.by,
+        )
+
+    def possible(self, outcome: Outcome, intervals: Sequence[Interval]) -> Outcome:
+        """Return an outcome with the level of every item, by its interval, and with lengths that an answer can have."""
+        sizes = None
+        if self.terms.words is not None:
+            words, stated = self.terms.words, outcome.items_by_length or {}
+            lengths = map(str, range(words.shortest, words.longest + 1))
+            sizes = {length: stated[length] for length in lengths if isinstance(stated.get(length), int)}
+            sizes = sizes if sum(sizes.values()) == len(outcome.items) else {}
+        items = outcome.items
+        if self.terms.counts:
+            items = tuple(map(self._with_level, items, intervals))
+        return replace(outcome, items=items, items_by_length=sizes, max_items_per_user=self.max_items_per_user)
+
+    def _with_level(self, item: DrawnItem, interval: Interval) -> DrawnItem:
+        """Return the item with the first level whose interval it has, or else with the first of all."""
+        fitting = []
+        if item.score is not None and len(self._levels) > 1:
+            fitting = [level for level in self._levels if self.interval(level, item.score) == interval]
+        return item._replace(level=fitting[0] if fitting else self.terms.first)
+
+    @property
+    def _levels(self) -> range:
+        """The levels that are released."""
+        return range(self.terms.first, len(self.terms.parts))
+
+    def interval(self, level: int, count: int) -> Interval:
+        """Return the interval of a count of a level."""
+        if self.terms.counts_decide:
+            interval: Interval = self.mechanisms[level].interval(count, BETA)
+            return interval
+        return accuracy.interval(count, self._widths[level])
+
+    def accuracy(self) -> Accuracy:
+        """Return from how many users on an item is found, and how near the counts are."""
+        among = union_sentences.IN_ONE_GROUP if self.terms.by else ""
+        good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among)
+        if self.terms.counts_decide:
+            widths = [_deciding_width(float(one.deviation)) for one in self.mechanisms[self.terms.first :]]
+            good += accuracy.counts_that_decided(max(widths), self.scale)
+        elif self.terms.counts:
+            good += accuracy.counts_of_takers(list(self._widths.values()), self.scale)
+        return good
+
+    @property
+    def scale(self) -> Scale:
+        """Which users are counted: each for a few of the items that came back, or of all that they have."""
+        here = not self.terms.counts_decide
+        return Scale(items=self.max_items_per_user, here=here, period=self.terms.period)
+
+    def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
+        """State the promise; `items_by_length` says how many items a text has of each length."""
+        terms, last, bound = self.terms, self.mechanisms[-1], self.max_items_per_user
+        name = chosen_method(terms, bound)
+        own = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
+        epsilon, delta = terms.for_union
+        parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **own}
+        parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
+        sentences = [
+            union_sentences.describe_method(name, was_named=terms.named != AUTO),
+            *union_sentences.describe_levels(terms.parts),
+            union_sentences.describe_bound(bound, share_of_bound=BOUND_SHARE if terms.chosen else None),
+            union_sentences.NEVER,
+        ]
+        if terms.chosen:
+            parameters["epsilon_of_bound"] = terms.for_bound
+            if terms.named == AUTO and terms.words is None and not terms.in_engine:
+                sentences += union_sentences.describe_few_items(bound)
+        if len(terms.parts) > 1:
+            parameters["shares"] = terms.parts
+        if terms.counts:
+            of_counts, sentence = self._describe_counts()
+            parameters |= of_counts | self.scale.parameters
+            sentences += [sentence, *self.scale.sentences]
+        sentences += union_sentences.describe_weak_points(terms.price.epsilon, terms.price.delta)
+        if items_by_length is not None:
+            parameters["items_by_length"] = items_by_length
+            sentences.append(union_sentences.describe_lengths(items_by_length))
+        statement = Statement.of(terms.price, type(last).__name__, parameters, tuple(sentences))
+        return union_sentences.add_in_engine(statement) if terms.in_engine else statement
+
+    def _describe_counts(self) -> tuple[dict[str, object], str]:
+        """Return the parameters and the sentence of the counts."""
+        if self.terms.counts_decide:
+            shown = self.mechanisms[self.terms.first :]
+            deviation, least = max(float(one.deviation) for one in shown), min(one.least for one in shown)
+            sentence = union_sentences.describe_deciding_counts(deviation, least, several=len(shown) > 1)
+            return {"deviation_of_counts": deviation, "counts_decided": True}, sentence
+        epsilon, delta = self.terms.for_counts
+        deviation = math.sqrt(max(self._variances.values()))
+        parameters = {"epsilon_of_counts": epsilon, "delta_of_counts": delta, "deviation_of_counts": deviation}
+        return parameters, union_sentences.describe_counts(deviation)
+
+
+def plainly(label: object) -> tuple[str, bool, Any]:
+    """Where a label stands among its like: text by its characters, numbers and times by their size."""
+    kind = type(label).__qualname__
+    if isinstance(label, tuple):
+        return kind, False, tuple(map(plainly, label))
+    if isinstance(label, datetime.datetime) and label.tzinfo is not None:  # Python compares none with one without
+        kind += " with a zone"
+    if not isinstance(label, ORDERED) or (isinstance(label, float) and math.isnan(label)):
+        return kind, True, repr(label)
+    return kind, False, label
+
+
+def _deciding_width(deviation: float) -> int:
+    """Return how near a count is that lies far above the threshold."""
+    return math.ceil(-NormalDist().inv_cdf(BETA / 2) * deviation)

@@ -1,0 +1,40 @@
+"""Sentences about counts that are released without a selection: a histogram, and numbers of users."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpselect.release import formatting
+from dpselect.release.answers.items_left_out import describe_sampling
+
+
+def describe_histogram(noise: str, max_items_per_user: int | None) -> tuple[str, str]:
+    """Describe the counts of a whole domain, with this noise."""
+    sampled = describe_sampling(max_items_per_user)
+    return (
+        f"The domain is given, and the numbers of users of all its items are released together.{sampled}",
+        f"Each count carries discrete {noise}; it may be negative.",
+    )
+
+
+def describe_gaussian(variance: Fraction) -> str:
+    """Describe Gaussian noise, which is taken only where it is nearer."""
+    deviation = formatting.few(float(variance) ** 0.5, 3)
+    return f"Gaussian noise of standard deviation {deviation} users, which is nearer here"
+
+
+def describe_laplace(rate: Fraction) -> str:
+    """Describe Laplace noise of this rate."""
+    return f"Laplace noise of scale {formatting.few(float(1 / rate), 4)} users"
+
+
+def describe_users(rate: Fraction, *, in_groups: bool) -> tuple[str, str, str]:
+    """Describe the number of all users, or those of listed groups, with Laplace noise of this rate."""
+    noise = f"discrete Laplace noise of scale {formatting.short(1 / rate)} users; below 0 it is shown as 0"
+    return (
+        "The groups are listed, and the numbers of users of all of them are released together."
+        if in_groups
+        else "The number of distinct users in all selected rows.",
+        f"{'Each' if in_groups else 'The'} number carries {noise}.",
+        "Any selected row makes its user count, even one without an item.",
+    )

@@ -1,0 +1,98 @@
+"""Outcome: what a draw gave. With its plan it makes a release, and it can be read back from that release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from dpselect.release.statement import FROM_ZERO, Ended, Measurement
+
+if TYPE_CHECKING:
+    from dpselect.release.groups import Group
+    from dpselect.release.release import Release
+    from dpselect.release.scale import Scale
+
+
+class DrawnItem(NamedTuple):
+    """A released item, in whole steps its noisy score if one was asked for, its group, and its noisy measures.
+
+    `level` is the place of the level of a union that released it: each level has noise of its own.
+    """
+
+    label: object
+    score: int | None = None
+    group: tuple[object, ...] = ()
+    level: int = 0
+    measures: tuple[Measurement, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """All of an answer that its plan does not fix.
+
+    `candidates` is the number of items that could be chosen; None where only the data tell it. The bounds are those
+    that were chosen privately, and the numbers of discovered items are what a set union found before a ranking, in all
+    and in the groups with most. `is_place` says that the item is a place in an array of scores.
+    """
+
+    items: tuple[DrawnItem, ...]
+    secure: bool
+    ended: Ended = Ended.FULL
+    groups: tuple[Group, ...] | None = None
+    candidates: int | None = None
+    max_items_per_user: int | None = None
+    max_groups_per_user: int | None = None
+    discovered: int | None = None
+    discovered_by_group: tuple[int, ...] = ()
+    items_by_length: Mapping[str, int] | None = None
+    is_place: bool = False
+
+    @classmethod
+    def by_group(cls, groups: Sequence[object], labels: Sequence[Sequence[object]], *, secure: bool) -> Self:
+        """Return the outcome of several labels for every group; a group of one column may be its value alone."""
+        from dpselect.release.groups import Group
+
+        values = [group if isinstance(group, tuple) else (group,) for group in groups]
+        return cls(
+            items=tuple(
+                DrawnItem(label, group=group)
+                for group, of_group in zip(values, labels, strict=True)
+                for label in of_group
+            ),
+            secure=secure,
+            groups=tuple(Group(group, Ended.FULL) for group in values),
+        )
+
+    @classmethod
+    def from_release(cls, release: Release, scale: Scale, *, candidates: int | None) -> Self:
+        """Read the outcome of a release, whose scores are steps of `scale`; what has another type was not drawn."""
+        drawn = release.privacy.parameters
+        by_group, by_length = drawn.get("discovered_by_group"), drawn.get("items_by_length")
+        if not (isinstance(by_group, tuple) and all(isinstance(size, int) for size in by_group)):
+            by_group = ()
+        groups = None
+        if release.groups is not None:
+            groups = tuple(replace(group, low=None, high=None) for group in release.groups.shown)
+        scores = (None if item.count is None else scale.steps(item.count) for item in release.items)
+        items = (
+            DrawnItem(item.item, score, item.group, measures=item.measures)
+            for item, score in zip(release.items, scores, strict=True)
+        )
+        return cls(
+            items=tuple(items),
+            secure=release.secure,
+            ended=release.ended,
+            groups=groups,
+            candidates=candidates,
+            max_items_per_user=_whole(drawn.get("max_items_per_user")),
+            max_groups_per_user=_whole(drawn.get("max_groups_per_user")),
+            discovered=_whole(drawn.get("discovered")),
+            discovered_by_group=by_group,
+            items_by_length=by_length if isinstance(by_length, Mapping) else None,
+            is_place=drawn.get(FROM_ZERO) == 0,
+        )
+
+
+def _whole(number: object) -> int | None:
+    return number if isinstance(number, int) else None

@@ -1,0 +1,108 @@
+"""Sentences about a top k: by picks, as a whole set, in every group, or of discovered items; and their accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from dpselect.release import accuracy
+from dpselect.release.accuracy import NOTHING, Accuracy, said_items
+from dpselect.release.answers.group_sentences import in_each_group
+from dpselect.release.scale import Scale
+
+A_SET = "The items are a set: their order says nothing, unless noisy counts give one."
+
+
+def describe_noise(rate: Fraction, scale: Scale) -> str:
+    """Say how noisy counts are."""
+    return f"{scale.score.title()}s carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
+
+
+def describe_limited_domain(max_items_per_user: int | None, height: float, k_bar: int, scale: Scale) -> list[str]:
+    """Describe picks that end at bottom, which is `height` above the item at rank k_bar + 1."""
+    touched = "any number of items" if max_items_per_user is None else f"at most {said_items(max_items_per_user)}"
+    return [f"One user counts for {touched}.", f"{_describe_bottom(height, k_bar, scale)}."]
+
+
+def describe_limited_domain_by_group(
+    max_items_per_user: int | None, height: float, k_bar: int, scale: Scale
+) -> list[str]:
+    """Describe limited domain in every group."""
+    sentences = []
+    if scale.totals is not None:
+        sentences.append(
+            "A user has only the groups in which they give an item a unit; what they give is added up in each."
+        )
+    if max_items_per_user is not None:
+        sentences.append(f"In each of them a user counts for at most {said_items(max_items_per_user)}.")
+    return [*sentences, f"{_describe_bottom(height, k_bar, scale)} of its group."]
+
+
+def _describe_bottom(height: float, k_bar: int, scale: Scale) -> str:
+    """Say how high bottom is, in a sentence without its full stop."""
+    return (
+        f"An item is returned only if it exceeds a noisy threshold (bottom), {scale.about(height)} above "
+        f"the {scale.score} at rank k_bar + 1 = {k_bar + 1:,}"
+    )
+
+
+def describe_sparse_limited_domain(height: float, k_bar: int, scale: Scale) -> list[str]:
+    """Describe picks that end at the first one below one noisy threshold."""
+    return [
+        "One user counts for any number of items.",
+        f"Picks are shown in their order while their {scale.score}s pass one noisy threshold, which is at most "
+        f"{scale.about(height)} above the {scale.score} of rank k_bar + 1 = {k_bar + 1:,}; "
+        "the first one below it ends the list.",
+    ]
+
+
+def describe_discovery(
+    k: int, discovered: int, max_items_per_user: int, *, share_of_bound: Fraction | None, by_group: bool, scale: Scale
+) -> list[str]:
+    """Describe a union and the ranking of what it found; a bound that was chosen privately took a share of epsilon."""
+    bound = f"Every user takes part in the discovery with at most {max_items_per_user} random items"
+    if share_of_bound is not None:
+        bound += f"; that number was chosen privately, with 1/{1 / share_of_bound} of epsilon"
+    ranked = f"the best {k} of them are" if discovered > k else "all of them are"
+    ranked = f"of each group the best {k} are" if by_group else ranked
+    how = "what they gained of all users" if scale.gains else "the numbers of all their users"
+    limits = "max_items_per_user limits the discovery only"
+    return [f"{bound}.", f"Items discovered: {discovered:,}; {ranked} ranked by {how}: {limits}."]
+
+
+def describe_chosen_groups(chosen: int, largest: int, share: Fraction) -> str:
+    """Say how a bound on the groups of a user was chosen, for a share of epsilon."""
+    return (
+        f"max_groups_per_user = {chosen} was chosen privately, with {share} of epsilon, so that 9 of 10 users "
+        f"are in no more groups. The choice is noisy, and with a few thousand users mostly random; at most "
+        f"{largest} can be chosen."
+    )
+
+
+# ---- accuracy ---------------------------------------------------------------------------------------------
+
+
+def describe_counts(width: int | None, scale: Scale) -> Accuracy:
+    """Say how near counts with noise of their own are; nothing where none were asked for."""
+    return NOTHING if width is None else accuracy.counts_apart(width, scale)
+
+
+def describe_unknown_domain(gap: int, reach: int, k_bar: int, scale: Scale) -> Accuracy:
+    """Say how good a list is that may end early."""
+    return accuracy.ranking(gap, scale=scale) + accuracy.ends_early(reach, k_bar + 1, scale)
+
+
+def describe_ranking_by_group(
+    gap: int, reach: int, k_bar: int, *, width: int | None, group_width: int | None, scale: Scale
+) -> Accuracy:
+    """Say how good the list of each group is, its counts and, where asked for, its number of users."""
+    good = in_each_group(describe_unknown_domain(gap, reach, k_bar, scale)) + describe_counts(width, scale)
+    return good if group_width is None else good + accuracy.users_of_groups(group_width, replace(scale, totals=None))
+
+
+def describe_discovered_ranking(gap: int | None, scale: Scale, *, by_group: bool) -> Accuracy:
+    """Say how good the ranking of discovered items is; of none or one there is nothing to say."""
+    if gap is None:
+        return NOTHING
+    good = accuracy.ranking(gap, what=accuracy.DISCOVERED, scale=scale)
+    return in_each_group(good) if by_group else good

@@ -1,0 +1,100 @@
+"""An accuracy that stands in place of epsilon: what it comes to, before it is paid and in the release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpselect.release import formatting
+from dpselect.release.accuracy import AS_ASKED, NOTHING, TIMES, Accuracy, said_items, said_users
+from dpselect.release.release import Release
+from dpselect.release.scale import Scale
+
+
+@dataclass(frozen=True)
+class TargetAccuracy:
+    """The accuracy that was asked for and the price that follows, before any data is touched."""
+
+    name: str
+    target: int
+    epsilon: Fraction
+    description: str  # such as "users of the 10th best"
+    caveat: str = ""  # what is not promised
+    accuracy: Accuracy = NOTHING  # what a release says beside what it always says
+
+    @property
+    def price_sentence(self) -> str:
+        """The sentence for whoever is about to pay."""
+        return f"{self.description} costs epsilon {formatting.price(self.epsilon)}{self.caveat}"
+
+    def added_to(self, release: Release) -> Release:
+        """Return the release with a sentence that says what was asked for and what it cost."""
+        statement = release.privacy
+        price = formatting.price(self.epsilon)
+        sentence = f"Asked for: {self.description}. Epsilon {price} is what that costs, for any data."
+        parameters = {**statement.parameters, self.name: self.target}
+        privacy = replace(statement, parameters=parameters, sentences=(*statement.sentences, sentence))
+        return replace(release, privacy=privacy, accuracy=release.accuracy + self.accuracy)
+
+
+def describe_target_ranking(
+    target: int, epsilon: Fraction, *, k: int, k_bar: int | None, reach: int | None, counted: bool, scale: Scale
+) -> TargetAccuracy:
+    """Describe a top k that is within `target` users of the k-th best; `reach` is above the item at rank k_bar + 1."""
+    users, cut = scale.said(target), bool(scale.bounds)
+    true = "those before noise" if cut else "the true ones"
+    description = f"within {users} of {nth_best(k)}"
+    sentences = [f"No item here has over {users} fewer than {nth_best(k)}{AS_ASKED}"]
+    if counted:
+        sentences.append(f"All counts are within {users} of {true} at once{AS_ASKED}")
+    caveat = ""
+    if reach is not None:
+        all_of = "it comes back" if k == 1 else f"all {k:,} come back"
+        caveat = (
+            f"; {all_of} {_CONFIDENT} if {nth_best(k)} has over {scale.said(reach)} more than the item at rank "
+            f"{(k_bar or 0) + 1:,}"
+        )
+    return TargetAccuracy(
+        name="within",
+        target=target,
+        epsilon=epsilon,
+        description=f"{description} and of all {'counts before noise' if cut else 'true counts'}"
+        if counted
+        else description,
+        caveat=caveat,
+        accuracy=Accuracy(tuple(sentences), {"within": target}),
+    )
+
+
+def describe_target_ranks(target: int, epsilon: Fraction, *, quantiles: int) -> TargetAccuracy:
+    """Describe quantiles that are within `target` users of their ranks."""
+    description = f"within {said_users(target)} of the {'rank' if quantiles == 1 else 'ranks'}"
+    return TargetAccuracy(name="within", target=target, epsilon=epsilon, description=description)
+
+
+def describe_target_users(target: int, epsilon: Fraction) -> TargetAccuracy:
+    """Describe a number of all users that is within `target` of the true one."""
+    description = f"within {said_users(target)} of the number of all"
+    return TargetAccuracy(name="within", target=target, epsilon=epsilon, description=description)
+
+
+def describe_target_threshold(
+    target: int, epsilon: Fraction, *, users_of_many: int | None, items_of_many: int
+) -> TargetAccuracy:
+    """Describe a union that finds an item of `target` users, or of more users who have up to several items each."""
+    caveat = ""
+    if users_of_many is not None:
+        caveat = f"; {said_users(users_of_many)} of at most {said_items(items_of_many)} each will do too"
+    description = f"finding an item {_CONFIDENT} if {said_users(target)} have it and no other item"
+    return TargetAccuracy(name="threshold", target=target, epsilon=epsilon, description=description, caveat=caveat)
+
+
+_CONFIDENT = f"with {TIMES} % confidence"
+
+
+def nth_best(k: int) -> str:
+    """Name the k-th best."""
+    if k == 1:
+        return "the best"
+    last = 0 if k % 100 in (11, 12, 13) else k % 10
+    return f"the {k:,}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') } best"

@@ -1,0 +1,126 @@
+"""Sentences about a set union, and its accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dpselect._ground.privacy import weak_points
+from dpselect.release import formatting
+from dpselect.release.accuracy import Accuracy, said_items, said_users
+from dpselect.release.statement import Statement
+
+IN_ONE_GROUP = " and are in no other group"
+ADDED_IN_ENGINE = (
+    "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
+    "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
+)
+NEVER = "An item that only one user has appears with probability at most delta."
+_FOR_FEW, _FEW = "greedy-geometric", 6  # docs/methods-compared.md has the figures
+
+
+def describe_method(method: str, *, was_named: bool) -> str:
+    """Say which method answers, and who chose it."""
+    taken = "It was named." if was_named else "It was chosen from epsilon, delta and max_items_per_user alone."
+    return f"Items that enough users share, by {method}; every decision is one exact Bernoulli draw. {taken}"
+
+
+def describe_levels(shares: Sequence[Fraction]) -> list[str]:
+    """Say how the levels of a text share the price; nothing where there is one."""
+    if len(shares) == 1:
+        return []
+    dealt = ", ".join(str(share) for share in shares)
+    return [
+        f"Items of 1 to {len(shares)} tokens, level by level, for {dealt} of the price of items; an item is a "
+        "candidate only if both of its parts, all tokens but the last and all but the first, were released."
+    ]
+
+
+def describe_bound(max_items_per_user: int | None, *, share_of_bound: Fraction | None) -> str:
+    """Say with how many items a user takes part; the bound was chosen privately if that took a share of epsilon."""
+    if max_items_per_user is None:
+        return "A user may have any number of items."
+    sentence = f"Each user contributes at most {max_items_per_user} random item{'' if max_items_per_user == 1 else 's'}"
+    if share_of_bound is None:
+        return f"{sentence}."
+    return f"{sentence}; that number was chosen privately, with {share_of_bound} of epsilon."
+
+
+def describe_few_items(max_items_per_user: int | None) -> list[str]:
+    """Name the method that finds more where users have few items.
+
+    It is not taken by itself, because an account that composes pays more for it.
+    """
+    if max_items_per_user is None or not 1 < max_items_per_user <= _FEW:
+        return []
+    more = "often finds 10 to 50 % more items in such data, but costs more in a budget that composes"
+    return [f"About nine of ten users have at most {max_items_per_user} items: method={_FOR_FEW!r} {more}."]
+
+
+def describe_deciding_counts(deviation: float, least: int, *, several: bool) -> str:
+    """Describe noisy counts that decided which items were released."""
+    some = ", or less at some lengths," if several else ""
+    return (
+        f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: Gaussian "
+        f"noise of standard deviation {formatting.few(deviation, 4)}{some}, whole numbers. None is below {least:,}."
+    )
+
+
+def describe_counts(deviation: float) -> str:
+    """Describe counts with noise and a price of their own."""
+    return (
+        f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and cost "
+        "a quarter of the price."
+    )
+
+
+def describe_weak_points(epsilon: Fraction, delta: Fraction) -> list[str]:
+    """Warn of a promise that is weak."""
+    return [f"Mind: {text}" for text in weak_points(epsilon, delta)]
+
+
+def describe_lengths(items_by_length: Mapping[str, int]) -> str:
+    """Say how many items of a text have each number of tokens."""
+    counted = ", ".join(f"{size:,} of {length}" for length, size in items_by_length.items())
+    return f"Items by number of tokens: {counted}."
+
+
+def add_in_engine(statement: Statement) -> Statement:
+    """Return the statement with a sentence that the engine added the weights up."""
+    parameters = {**statement.parameters, "in_engine": True}
+    return replace(statement, parameters=parameters, sentences=(*statement.sentences, ADDED_IN_ENGINE))
+
+
+def describe_found_items(
+    users: int | None,
+    users_for_half: int | None,
+    users_of_many: int | None,
+    *,
+    max_items_per_user: int | None,
+    looks_at_others: bool,
+    longest: int = 1,
+    among: str = "",
+) -> Accuracy:
+    """Say from how many users on an item of a union is found, and from how many if each has as many as the bound.
+
+    `users_for_half` have a chance of one half. `looks_at_others`: what a user with several items adds depends on other
+    users. `among` says which users are meant, if not all.
+    """
+    if users is None:
+        return Accuracy(("How many users an item needs to be found is not known beforehand.",))
+    what = "An item" if longest == 1 else f"A candidate of {longest} tokens"
+    numbers = {"found_with_users": users, "half_found_with_users": users_for_half}
+    sentence = f"{what} is found if {said_users(users)} or more have it and no other item{among}"
+    sentence += f" (with {users_for_half:,} its chance is about one half)"
+    if max_items_per_user is None or looks_at_others:
+        more = "What users with several items add to it depends on other users, so this says nothing about them."
+    else:
+        more = (
+            f"A user with more than {said_items(max_items_per_user)} contributes {max_items_per_user:,} of them, "
+            "chosen at random."
+        )
+        if users_of_many is not None:
+            sentence += f", or {said_users(users_of_many)} of at most {said_items(max_items_per_user)} each"
+            numbers |= {"found_with_users_of_many": users_of_many, "items_of_many": max_items_per_user}
+    return Accuracy((f"{sentence}. {more} A missing one may still exist, and need not be rare.",), numbers)
