@@ -297,11 +297,21 @@ def test_a_histogram_takes_the_narrowest_noise_by_public_numbers() -> None:
         assert taken.width(0.05, 24) <= alone.width(0.05, 24)
 
 
-def test_a_histogram_of_another_number_of_counts_is_refused_before_noise_is_drawn() -> None:
+def test_a_histogram_of_more_counts_is_refused_before_noise_is_drawn() -> None:
     mechanism = HistogramSharedGaussian(epsilon=1, delta="1e-6", items=3, max_items_per_user=3)
     assert mechanism.rho.rho == largest_rho(Fraction(1), Fraction(1, 10**6))
-    with pytest.raises(ParameterError, match="counts must be 3, as many as the domain has items, got 2 of them"):
-        mechanism([1, 2])
+    with pytest.raises(ParameterError, match="counts must be at most 3, as the domain has items, got 4 of them"):
+        mechanism([1, 2, 3, 4])
+    assert len(mechanism([1, 2])) == 2
+
+
+@pytest.mark.parametrize(("items", "most"), SMALL)
+def test_fewer_counts_than_the_noise_is_for_cost_no_more(items: int, most: int) -> None:
+    """Of listed items a column may take some for equal."""
+    noise = SharedGaussianNoise(items=items, max_items_per_user=most, rho=Fraction("0.02"))
+    for fewer in range(1, items):
+        price = zcdp(fewer, min(most, fewer), noise.multiple, own=noise.own, shared=noise.shared)
+        assert price <= Fraction("0.02")
 
 
 @pytest.mark.parametrize(

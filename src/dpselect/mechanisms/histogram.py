@@ -126,7 +126,7 @@ class HistogramGaussian(HistogramNoise):
 class HistogramShared(HistogramNoise):
     """Every count with noise of its own and noise that all share. The port of both: each is final, and prices its own.
 
-    `items` is the public number of all counts: every one of them gets noise, also those without users.
+    `items` is the public number of all counts, or a bound on it: each gets noise, also those without users.
     """
 
     items: int
@@ -134,8 +134,8 @@ class HistogramShared(HistogramNoise):
 
     def noises(self, draws: Draws, n: int) -> list[int]:
         """The noise of all counts."""
-        if n != self.items:
-            raise ParameterError("counts", f"be {self.items:,}, as many as the domain has items", f"{n:,} of them")
+        if n > self.items:  # of fewer the price is less
+            raise ParameterError("counts", f"be at most {self.items:,}, as the domain has items", f"{n:,} of them")
         return self.noise.noises(draws, n)
 
     def width(self, beta: float, times: int = 1) -> int:

@@ -61,6 +61,11 @@ class SharedNoise(ABC):
     def variance(self) -> Fraction:
         """A bound on the variance of one count's noise, in users."""
 
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """The parameters of both noises, as a statement has them."""
+
     def noises(self, draws: Draws, n: int) -> list[int]:
         """Draw the noise of n counts, in users.
 
@@ -146,6 +151,11 @@ class SharedGaussianNoise(SharedNoise):
         """A bound on the variance of one count's noise, in users: a discrete Gaussian's is below its parameter."""
         return (self.own + self.shared) / self.multiple**2
 
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of both noises, as a statement has them."""
+        return {"multiple": self.multiple, "own_variance": self.own, "shared_variance": self.shared}
+
 
 @dataclass(frozen=True, kw_only=True)
 class SharedLaplaceNoise(SharedNoise):
@@ -194,6 +204,11 @@ class SharedLaplaceNoise(SharedNoise):
     def variance(self) -> Fraction:
         """A bound on the variance of one count's noise: of discrete Laplace noise it is below 2 / rate^2."""
         return 2 / self.own**2 + 2 / self.shared**2
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of both noises, as a statement has them."""
+        return {"own_rate": self.own, "shared_rate": self.shared}
 
 
 # ---- parameters -----------------------------------------------------------------------------------------------
