@@ -35,6 +35,7 @@ MAKERS = {
     "problems": "made_http:problems",
     "settings": "made_settings:settings",
     "tasks": "made_tasks:tasks",
+    "types": "made_types:types",
 }
 
 

@@ -19,7 +19,7 @@ from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
 from dpselect.engines.sources.files import prepared_path
 from dpselect.engines.sources.text_lines import CsvForm
-from dpselect.errors import ParameterError, SourceError, came, naming
+from dpselect.errors import ParameterError, came, naming
 from dpselect.verbs import Verbs, check_question
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Dataset(Verbs):
         time: A `Time`: the column with the time of a row, and the kind of period. The guarantee is then for one user in
             one period, and `during` names the periods of a question (docs/periods.md).
         types: The types of columns, such as `{"price": "DECIMAL(18,2)", "at": TimeText(zone="Europe/Berlin")}`. A
-            value that is not exactly one of the declared type is missing (docs/data.md#types).
+            value that is not exactly one of the declared type is missing (docs/types.md).
         max_items_per_user: The most items that a user counts for, chosen at random for every question; for prepared
             data without `where`, once.
         budget: A `Budget`, or the path of a ledger, which means your quota for the data called "default". Questions
@@ -179,25 +179,40 @@ class Dataset(Verbs):
     # ---- for the owner of the data ---------------------------------------------------------------------------
 
     def inspect(self) -> Inspection:
-        """Report what is in the rows, what would be left out, and what would make a question fail.
+        """Report what is in the rows, which types to declare, what is left out, and what makes a question fail.
 
-        This is for the owner of the data: the report is not private and costs no budget. For files it shows which lines
-        are left out and why, and which columns cannot be read. For rows it shows how many have no user or no item, how
-        many `where` leaves out, how many users and items there are, and how many items users have. For data with a time
-        it shows how many rows are outside all periods, and a user is one user in one period. For a prepared file it
-        shows whether the file is intact.
+        This is for the owner of the data: the report is not private and costs no budget. It shows which lines of files
+        are left out and why; what each column is, which type fits a column of text, and how many values would be
+        missing under it; how many rows have no user or no item, how many `where` leaves out, and how many items users
+        have. For data with a time it shows how many rows are outside all periods, and a user is one user in one period.
+        For a prepared file it shows whether the file is intact. It ends in the command that asks a question under the
+        types that it proposes.
         """
-        from dpselect.engines.inspection import inspect
+        from dpselect.engines.inspection import Wanted, inspect
+        from dpselect.engines.row_filter import parse
 
         self.check_items()
-        try:
-            engine = self.engine()
-        except SourceError as error:
-            if error.parameter not in ("source", "types"):
-                raise
-            return inspect(self._source, csv=self._csv, refused=error)
-        with engine:
-            return inspect(self._source, engine, csv=self._csv)
+        condition = self._condition
+        others = () if condition is None else parse(condition).columns
+        time = {} if self._time is None else self._time.flat()
+        parts = self.split is not None or self.words is not None
+        wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), parts, self._types)
+        items = {"item": names(self.column)} if self.words is None else {"item": None, "text": self.column}
+        options: dict[str, object] = {
+            "user": names(self.whose),
+            **items,
+            "split": self.split,
+            "where": condition,
+            **time,
+        }
+        options |= {"during": self._during, "max_items_per_user": self.max_items_per_user}
+
+        def opened(types: Types) -> Engine:
+            found = copy(self)
+            found._types = types
+            return found.engine()
+
+        return inspect(self._source, opened, table=self._table, csv=self._csv, wanted=wanted, options=options)
 
     def prepare(
         self,

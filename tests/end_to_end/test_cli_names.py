@@ -55,7 +55,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--format": ({"check", "ledger show", "ledger history", "ledger pending"}, "methods of what comes back"),
     "--output": ({"ledger export", "ledger report", "prepare"}, "methods of what comes back, or to="),
     "--weight": ({"prepare"}, "weights="),
-    "--type": ({"prepare", "inspect", "top", "choose", "union", "quantile", "histogram", "users"}, "types="),
+    "--type": ({"prepare", "inspect"}, "types="),
     "--plot": ({"ledger show", "ledger history"}, "Ledger.plot"),
     "--quiet": ({"demo", "prepare", "serve"}, "in Python nobody hears of progress without progress="),
     "--budget": ({"doctor"}, "it looks at a machine, for whoever sits at it"),

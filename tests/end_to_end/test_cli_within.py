@@ -70,7 +70,7 @@ def test_plan_shows_each_method_at_the_price_that_follows(dpselect: Command) -> 
     )
     told = json.loads(ended.out)
     rows = {row["method"]: row for row in told["rows"]}
-    assert len(rows) == 4
+    assert len(rows) == 2
     assert all(row["within"] <= 20 for row in rows.values())
     assert rows["peeling"]["epsilon"] == float(plan_of("top_k", k=3, within=20, domain=60).price.epsilon)
     price = shown(k=3, within=20, domain=60)

@@ -214,11 +214,11 @@ def test_prepared_data_hold_one_column_of_a_name(tmp_path):
     for keep in (["Country", "country"], ["Item"]):
         with pytest.raises(ParameterError, match="keep must"):
             data.prepare(tmp_path / "y.prepared", keep=keep)
-    timed = dps.Dataset(source, user="user", item="item", time=dps.Time("Day", period="month"))
+    timed = dps.Dataset(source, user="user", item="item", time=dps.Time("Day", period="month"), types={"Day": "DATE"})
     with pytest.raises(ParameterError, match="time must be another column than keep, got 'Day'"):
         timed.prepare(tmp_path / "y.prepared", keep="day")
     kept = timed.prepare(tmp_path / "y.prepared", keep="Day").during("2026-01")
-    with kept.where("DAY = '2026-01-05'").engine() as engine:
+    with kept.where("DAY = DATE '2026-01-05'").engine() as engine:
         assert pairs(engine.top(5)) == [("a", NUMBER)]
 
 

@@ -84,7 +84,7 @@ def test_parameters_that_do_not_fit(awkward, more):
 
 def test_a_table_with_its_schema_is_near_others_with_theirs(awkward):
     schema = awkward.rpartition("%3D")[2]
-    with pytest.raises(ParameterError, match=rf"hint: did you mean .*{schema}\.t\b"):
+    with pytest.raises(DataError, match=rf"hint: did you mean .*{schema}\.t\b"):
         dataset(awkward, table=f"{schema}.tt").engine()
 
 

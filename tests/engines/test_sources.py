@@ -377,7 +377,7 @@ def test_a_first_line_of_excel_names_no_columns():
 
 def test_a_blank_in_a_name_is_seen():
     Path("x.csv").write_text("user, item\n1, a\n")
-    assert refused("x.csv").endswith("hint: did you mean ' item'?")
+    assert refused("x.csv").endswith("hint: did you mean ' item', with its blanks?")
 
 
 @pytest.mark.parametrize("bytes_", [b"", b"PAR1", b"user,item\n1,a\n"])
@@ -408,7 +408,7 @@ def test_an_expression_is_no_column_and_the_line_makes_one(name):
 )  # fmt: skip
 def test_the_line_for_a_type_that_is_not_read_makes_one_that_is(column, fetched):
     rows = pa.table({"user": ["u1"], "item": column})
-    line = refused(rows, DataError).partition("view or frame: ")[2].replace("COLUMN", "item")
+    line = refused(duckdb.from_arrow(rows), DataError).partition("view or frame: ")[2].replace("COLUMN", "item")
     found = eval(line, {"duckdb": duckdb, "rows": rows})
     assert tuple(row[-1] for row in found.fetchall()) == fetched
     assert found.columns[-1] != "item"

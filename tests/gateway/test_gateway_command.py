@@ -65,6 +65,10 @@ def test_check_says_what_must_be_installed(path: Path, capsys: Captured, monkeyp
 def test_check_of_sources(path: Path, capsys: Captured) -> None:
     assert main(["gateway", "check", str(path), "--sources"]) == 0
     assert capsys.readouterr().out.endswith("\nevery source has the columns that are declared\n")
+    path.write_text(FEWEST.replace("[data.plays]", '[data.plays]\ntypes = { artist = "BIGINT" }'))
+    assert main(["gateway", "check", str(path), "--sources"]) == 0
+    said = "[data.plays] types.artist: leaves 1 of 1 values missing (the first in row 1)"
+    assert capsys.readouterr().out.splitlines()[-1] == said
     path.write_text(FEWEST.replace('["artist"]', '["artst"]'))
     assert main(["gateway", "check", str(path), "--sources"]) == 2
     ended = capsys.readouterr()

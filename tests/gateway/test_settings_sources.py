@@ -11,7 +11,7 @@ import pytest
 
 from dpselect.flat import prepare
 from dpselect.gateway.settings.reading import read_text
-from dpselect.gateway.settings.sources import check_sources
+from dpselect.gateway.settings.sources import check_sources, missing_in_sources
 
 ROWS = {
     "user": ["u1", "u2"],
@@ -135,6 +135,21 @@ def test_prepared_data_and_databases(base: Path) -> None:
         assert "plam" in found
     (found,) = check_sources(read_text(TEXT.replace('"plays.parquet"', '"rows.duckdb"\ntable = "playz"'), base))
     assert found.startswith("[data.plays] table must be")
+
+
+def test_values_of_declared_types_are_counted(base: Path) -> None:
+    """Whoever declares reads how many values that leaves missing; columns that nobody declares are not read."""
+    (base / "plays.csv").write_text("user,artist,price\nu1,a,1.50\nu2,b,free\nu3,b,2\nu4,b,\n")
+    more = '"plays.csv"\ntypes = { price = "DECIMAL(18,2)", user = "VARCHAR" }'
+    text = few(TEXT).replace('"plays.parquet"', more).replace(', ["country", "artist"], "plan"', "")
+    text = re.sub("(time|period|groups) = .*", "", text)
+    settings = read_text(text, base)
+    assert check_sources(settings) == []
+    assert missing_in_sources(settings) == [
+        "[data.plays] types.price: leaves 1 of 3 values missing (the first in line 3)",
+        "[data.plays] types.user: reads all 4 values",
+    ]
+    assert missing_in_sources(read_text(TEXT, base)) == []
 
 
 def test_columns_of_text_are_declared(tmp_path: Path) -> None:

@@ -57,11 +57,13 @@ CALLED = [
 
 
 def cases() -> Iterator[tuple[str, str]]:
-    """Every verb, on the kinds of sources in turn; what a verb needs of numbers, a column of text alone has not."""
-    turns = list(CALLED)
+    """Every verb, on the kinds of sources in turn, and every kind; a column of text alone has no numbers for a verb."""
+    turns, used = list(CALLED), set()
     for verb in VERBS:
         kind = next(kind for kind in turns if verb not in OF_NUMBERS or kind.sorts != ("text",))
         turns.remove(kind)
         turns.append(kind)
+        used.add(kind.name)
         yield kind.name, verb
+    yield from ((kind.name, "top k, counts") for kind in CALLED if kind.name not in used)
     yield "CSV", "quantile"  # it has numbers in letters, which nothing but the question says

@@ -20,7 +20,7 @@ HERE = "a gateway reads no file of yours: list the items"
 NOT_TEXT = "a gateway counts items, not the words of a text"
 # What the gateway has no use for, and why.
 REFUSED = {
-    **dict.fromkeys(("user", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "snapshot"), OWNERS),
+    **dict.fromkeys(("user", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "type", "snapshot"), OWNERS),
     "budget": "the gateway manages the budget",
     "analyst": "the token identifies the analyst",
     "data": "the name of the data takes the place of FILE",

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
+from dpselect.engines.duckdb.inspect_columns import Columns, Wanted
+from dpselect.engines.duckdb.inspect_parts import key_findings, on_one_line, parts_of
+from dpselect.engines.duckdb.lines import JsonScan
+from dpselect.engines.duckdb.scans import Scan
+from dpselect.engines.duckdb.sources import open_scan
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import Engine
-from dpselect.engines.sources.files import find
+from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.sources.files import Files, find
+from dpselect.engines.sources.scans.declarations import Types
+from dpselect.engines.sources.scans.parquet import LACKS
 from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
-from dpselect.errors import DataError, ParameterError, SourceError
+from dpselect.engines.sources.wrapped import at_home
+from dpselect.engines.spark.source import is_spark
+from dpselect.errors import DataError, DpselectError, ParameterError
+
+__all__ = ["Inspection", "Wanted", "inspect", "missing_as_declared"]
 
 WARNING = "NOT PRIVATE: this reads every row, and its output is for the owner of the data only"
 
@@ -28,44 +44,141 @@ class Inspection:
 
 
 def inspect(
-    source: object, engine: Engine | None = None, *, csv: CsvForm = USUAL_CSV, refused: SourceError | None = None
+    source: object,
+    open_engine: Callable[[Types], Engine] | None = None,
+    *,
+    table: str | None = None,
+    csv: CsvForm = USUAL_CSV,
+    wanted: Wanted | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> Inspection:
-    """What there is to say of a source that is files, and of its rows, where an engine is open for them.
+    """What there is to say of a source: of its files and columns, and of its rows, where `open_engine` is given.
 
-    `refused` is why none could be opened.
+    `options` are those that the command to paste has beside the types.
     """
-    found = [*_files(source, csv)]
-    if engine is not None:
-        found += _rows(engine)
-    elif refused is not None:
-        if not found:
-            raise refused
-        found.append(f"FAILS: a question with these columns is refused: {refused}")
-    elif not found:
+    source, table = at_home(source, table)
+    if is_postgres(source) or is_spark(source):
+        hint = "query it in its own SQL"
+        raise ParameterError("source", "be files, a frame, or a table of DuckDB", "a database", hint)
+    files = _files(source)
+    if open_engine is None and (files is None or files.kind == "duckdb"):
         raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
-    return Inspection(tuple(found))
+    wanted = Wanted() if wanted is None else wanted
+    found = [] if files is None else [*_of_files(files, csv)]
+    with closing(Workspace()) as workspace:
+        parts = [*parts_of(workspace, source, files, table, csv=csv)]
+        columns = Columns(workspace, parts, wanted)
+        found += columns.findings()
+        _refuse_unknown(wanted, columns.names)
+        try:
+            found += _of_keys(workspace, open_scan(workspace, source, table, csv=csv), wanted)
+        except DpselectError as error:
+            return Inspection((*found, f"FAILS: every question is refused: {on_one_line(error)}"))
+    fails, of_rows = (False, []) if open_engine is None else _of_rows(open_engine, wanted.types, columns.proposed)
+    given = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
+    source = source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
+    command = [] if fails else _to_paste(source, table, columns.proposed, given)
+    return Inspection((*found, *of_rows, *command))
 
 
-def _files(source: object, csv: CsvForm) -> Iterator[str]:
-    """Nothing where the source is no file, or where its lines are no records."""
-    if isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source) and not is_lake(source):
-        files = find(source)
-        if csv.newlines_in_values and files.kind in ("csv", "tsv"):
-            yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
-        elif files.kind == "prepared":
-            from dpselect.engines.preparation import findings
-
-            yield from findings(files.paths[0])
-        elif files.kind != "duckdb":
-            yield from file_findings(files, csv)
+def missing_as_declared(
+    source: object, types: Types, *, table: str | None = None, csv: CsvForm = USUAL_CSV
+) -> list[str]:
+    """How many values of each declared column are missing, one sentence each; not private."""
+    source, table = at_home(source, table)
+    with closing(Workspace()) as workspace:
+        parts = [*parts_of(workspace, source, _files(source), table, csv=csv)]
+        return [*Columns(workspace, parts, Wanted(types=types)).declared()]
 
 
-def _rows(engine: Engine) -> Iterator[str]:
-    if not isinstance(engine, DuckDBEngine):
-        raise ParameterError(
-            "source", "be files, a frame, or a table of DuckDB", "a database", "query it in its own SQL"
-        )
-    try:
-        yield from engine.findings()
-    except DataError as error:
-        yield f"FAILS: a question with these columns is refused: {error}"
+def _files(source: object) -> Files | None:
+    """The files of a source; none where it is something else."""
+    is_path = isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source)
+    return find(source) if is_path and not is_lake(source) else None
+
+
+def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:
+    if csv.newlines_in_values and files.kind in ("csv", "tsv"):
+        yield "lines are not checked one by one, because newlines_in_values allows records of several lines"
+    elif files.kind == "prepared":
+        from dpselect.engines.preparation import findings
+
+        yield from findings(files.paths[0])
+    elif files.kind != "duckdb":
+        yield from file_findings(files, csv)
+
+
+def _of_keys(workspace: Workspace, scan: Scan, wanted: Wanted) -> Iterator[str]:
+    keys = [one for one in wanted.columns if one not in scan.folders]
+    if keys and isinstance(scan, JsonScan):
+        yield from key_findings(workspace, scan, keys)
+
+
+def _refuse_unknown(wanted: Wanted, names: tuple[str, ...]) -> None:
+    """Refuse to declare a column that is not there."""
+    unknown = next((name for name in wanted.types if names and name not in names), None)
+    if unknown is not None:
+        raise ParameterError("types", "name columns of the source", repr(unknown))
+
+
+def _of_rows(open_engine: Callable[[Types], Engine], given: Types, proposed: Types) -> tuple[bool, list[str]]:
+    """Is a question refused even under the types that are proposed? And what there is to say of rows.
+
+    What the schema refuses is explained; what a caller said that no type makes right is raised.
+    """
+    found: list[str] = []
+    for types in [given] if proposed == given else [given, proposed]:
+        try:
+            with open_engine(types) as engine:
+                found += ["under the types that are proposed:"] if found else []
+                found += engine.findings() if isinstance(engine, DuckDBEngine) else ()
+            return False, found
+        except DpselectError as error:
+            if types == proposed and not _is_of_schema(error):
+                raise
+            found.append(f"FAILS: a question with these columns is refused: {on_one_line(error)}")
+    return True, [*dict.fromkeys(found)]
+
+
+def _is_of_schema(error: DpselectError) -> bool:
+    """Is an error about the files and their types, which are explained here?"""
+    if isinstance(error, ParameterError):
+        return error.parameter in ("source", "types") or error.came.endswith(LACKS)
+    return isinstance(error, DataError)
+
+
+# ---- the command to paste -----------------------------------------------------------------------------------
+
+
+def _to_paste(source: object, table: str | None, types: Types, options: Mapping[str, object]) -> Iterator[str]:
+    """The whole command that asks a question under the types that are proposed; in Python what declares them."""
+    given = source if isinstance(source, (list, tuple)) else [source]
+    paths = [os.fsdecode(one) for one in given if isinstance(one, (str, os.PathLike))]
+    if not paths:
+        if types:
+            yield f"to declare it: types={ {name: one.text for name, one in types.items()}!r}"
+        return
+    words = ["dpselect", "union" if "text" in options else "top", *paths]
+    for name, value in {"user": "...", "item": "...", "table": table, **options}.items():
+        if value is True:
+            words.append(f"--{name.replace('_', '-')}")
+        elif value is not None:
+            words += [f"--{name.replace('_', '-')}", _between_commas(value)]
+    for name, declared in types.items():
+        words += ["--type", f"{name}={declared.text}"]
+    yield "to ask, here for the most common items (the same --type go with any other question):"
+    yield " ".join(map(_shell_word, [*words, "--epsilon", "1"]))
+
+
+def _between_commas(value: object) -> str:
+    """Several names as one option takes them."""
+    if not isinstance(value, (list, tuple)):
+        return str(value)
+    return ",".join('"' + one.replace('"', '""') + '"' if re.search('[",\n]', one) else one for one in value)
+
+
+def _shell_word(word: str) -> str:
+    """A word as a shell reads it; a text with quotes inside stands between double ones, where it can."""
+    if "'" in word and not re.search(r'["$`\\!]', word):
+        return f'"{word}"'
+    return shlex.quote(word)

@@ -53,7 +53,7 @@ def _domain(engine: Engine) -> object:
 def _values(engine: Engine) -> list[object]:
     try:
         engine.check_values()
-    except DataError as error:
+    except (DataError, ParameterError) as error:
         return [str(error)]
     found = [engine.users_at(GRID, which) for which in (PerUser.MIN, PerUser.MAX, PerUser.MEAN)]
     return [

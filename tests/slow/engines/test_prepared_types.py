@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpselect._ground.periods import periods_of
+from dpselect.engines.sources.scans.declarations import parse_type
 from tests.covering import covering
 from tests.engines import timed_rows, typed_rows
 from tests.slow.engines.test_prepared import QUESTIONS, answers, both, prepared
@@ -65,9 +66,10 @@ COARSER = {
     ],
 )
 def test_periods(tmp_path, column, sort, zone):
-    source, ours = prepared(
-        timed_rows.TIMED, tmp_path, 2, user="user", item="item", time=column, period=sort, timezone=zone
-    )
+    declared = {"types": {column: "TIMESTAMP"}} if column == "written" else {}
+    rules = {"user": "user", "item": "item", "time": column, "period": sort, "timezone": zone}
+    source, ours = prepared(timed_rows.TIMED, tmp_path, 2, **rules, **declared)
+    read = {"types": {column: parse_type(column, "TIMESTAMP")}} if column == "written" else {}
     assert answers(ours, item="item") == answers(source, item="item")  # over all periods a user counts once
     spans = [
         (coarser, during)
@@ -76,4 +78,8 @@ def test_periods(tmp_path, column, sort, zone):
     ]
     for (coarser, during), question in zip(spans, cycle(QUESTIONS)):
         asked = {"item": "item", "periods": periods_of(column, coarser, during, zone)}
-        assert answers(ours, question, **asked) == answers(source, question, **asked), (coarser, during, question)
+        assert answers(ours, question, **asked) == answers(source, question, **asked, **read), (
+            coarser,
+            during,
+            question,
+        )

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect.engines.duckdb.domain import keep_domain
 from dpselect.engines.duckdb.workspace import Workspace
@@ -542,3 +543,16 @@ def test_pyspark_is_asked_for_when_it_is_missing():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "DataError: a table in Spark needs PySpark\nhint: pip install pyspark pyarrow" in done.stderr
+
+
+def test_names_of_folders_are_text(spark, tmp_path):
+    """Spark would read 01 and 1 as one whole number, by what the names of other folders are."""
+    for store, users in (("01", 40), ("1", 20), ("2", 30)):
+        rows = [(f"{store}-{number}",) for number in range(users)]
+        spark.createDataFrame(rows, "user string").write.parquet(str(tmp_path / f"shops/store={store}"))
+    inference = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    before = spark.conf.get(inference)
+    data = dps.Dataset(dps.Table(spark, str(tmp_path / "shops")), user="user", item="store")
+    release = data.top_k(5, epsilon=400, counts=True)
+    assert {item.item: item.count for item in release} == {"01": 40, "2": 30, "1": 20}
+    assert spark.conf.get(inference) == before

@@ -269,7 +269,7 @@ class DuckDBDatabase(Database):
 
     def findings(self, counted: str) -> Iterator[str]:
         """What the owner of the rows should know of them, and of those that count. Nothing of it is private."""
-        from dpselect.engines.duckdb.inspect import key_findings, row_findings
+        from dpselect.engines.duckdb.inspect import row_findings
 
         asked, conditions = self._asked, dict[str, str]()
         if self._scan.user_code is None:  # rows of prepared data have one
@@ -283,8 +283,6 @@ class DuckDBDatabase(Database):
         def select(source: str) -> str:
             return f"SELECT * FROM {counted.replace(self.source, f'({self.select(source)})')}"
 
-        if self.undeclared:
-            yield from key_findings(self.workspace, self._scan, self.undeclared)
         yield from row_findings(self.workspace, self._scan.each(), self._columns, select, conditions)
 
     def _raw(self, columns: Sequence[str]) -> DuckDBKey:

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from dpselect.engines.duckdb.lines import JsonScan, json_values
+from dpselect.engines.duckdb.inspect_parts import on_one_line
+from dpselect.engines.duckdb.lines import json_values
 from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.filters.column_names import LONGEST
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.parquet import parquet_rows
-from dpselect.engines.sources.text_faults import Fault, csv_judge, faults, json_judge
+from dpselect.engines.sources.text_faults import TOO_LONG, Fault, csv_judge, faults, json_judge
 from dpselect.engines.sources.text_lines import UNREADABLE, UTF_8, CsvForm, header
+from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
 
 _SHOWN = 5  # line numbers of each fault
-_KEYS = 20  # of JSON lines, where one that was asked for is in none
 SHARES = (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 
 
@@ -28,10 +28,13 @@ def file_findings(files: Files, csv: CsvForm) -> Iterator[str]:
     workspace = Workspace()
     try:
         for path in files.paths:
-            if files.kind == "parquet":
-                yield from _parquet_findings(workspace, path)
-            else:
-                yield from _text_findings(workspace, path, files.kind, csv)
+            try:
+                if files.kind == "parquet":
+                    yield from _parquet_findings(workspace, path)
+                else:
+                    yield from _text_findings(workspace, path, files.kind, csv)
+            except DataError as error:
+                yield f"{path}: FAILS: {on_one_line(error)}"
     finally:
         workspace.close()
 
@@ -87,6 +90,7 @@ def _parquet_findings(workspace: Workspace, path: str) -> Iterator[str]:
             continue
         if sql_type == "VARCHAR":
             yield from _bad_texts(workspace, path, name)
+    yield from _long_values(workspace, path, types)
 
 
 def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
@@ -103,19 +107,20 @@ def _bad_texts(workspace: Workspace, path: str, name: str) -> Iterator[str]:
     yield f"{path}: read with ? instead of invalid bytes: {found}"
 
 
-def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Iterator[str]:
-    """Say in how many lines each key is that was asked of JSON lines, and which there are where one is in none."""
-    counted = ", ".join(f"count({quoted(key)})" for key in keys)
-    with scan.rows(workspace, keys, lambda source: f"SELECT * FROM {source}") as source:
-        ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counted} FROM {source}")
-    for key, number in zip(keys, numbers, strict=True):
-        if number:
-            yield f"key {key!r}: a value in {number:,} of {lines:,} lines"
-        else:
-            yield f"NO LINE has a value under the key {key!r}: questions that use it are charged for empty answers"
-    if not all(numbers) and isinstance(scan, JsonScan):
-        known = ", ".join(f"{str(key)[:LONGEST]!r} ({times:,})" for key, times in scan.key_counts(workspace, _KEYS))
-        yield f"keys that lines have: {known or 'none'}; keys inside of others (a.b) are not read"
+def _long_values(workspace: Workspace, path: str, types: Mapping[str, str]) -> Iterator[str]:
+    lengths = {
+        name: f"{'strlen' if sql_type == 'VARCHAR' else 'octet_length'}({quoted(name)})"
+        for name, sql_type in types.items()
+        if sql_type in ("VARCHAR", "BLOB")
+    }
+    if not lengths:
+        return
+    rows = [f"CASE WHEN {length} > {LONGEST} THEN file_row_number END" for length in lengths.values()]
+    asked = ", ".join(f"count({row}), min({row})" for row in rows)
+    found = workspace.fetch(f"SELECT {asked} FROM {parquet_rows([path], more=', file_row_number = true')}")[0]
+    for name, times, first in zip(lengths, found[::2], found[1::2], strict=True):
+        if times:
+            yield f"{path}: missing: {times:,} values of column {name} {TOO_LONG} (the first in row {first + 1})"
 
 
 def row_findings(

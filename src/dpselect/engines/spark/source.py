@@ -1,12 +1,16 @@
 """Sources in Spark: a frame, a session with a table, or the address of one, as in "spark:local[2]".
 
-A session that is there is used as it is, and never set up anew. Only where none runs one is started, and kept.
+A session that is there is used as it is; one setting is changed while files are found. Only where none runs one is
+started, and kept.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect._ground.parameters import near
@@ -56,6 +60,10 @@ def work_of(source: object) -> SparkWork:
 
 def _is_classic(source: object) -> TypeGuard[SparkSession]:
     return hasattr(source, "_jdf") or hasattr(source, "_jsparkSession")
+
+
+_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
+_SETTING = threading.Lock()
 
 
 def _import() -> None:
@@ -152,7 +160,21 @@ def _files(work: SparkWork, path: str) -> DataFrame:
             return read.csv(path, header=True, inferSchema=False, sep=comma, escape='"', multiLine=False)
         return read.format(kind).load(path)
 
-    return work.guarded(find)
+    with _folders_as_text(work):
+        return work.guarded(find)
+
+
+@contextmanager
+def _folders_as_text(work: SparkWork) -> Iterator[None]:
+    """Let names of folders be text while files are found: Spark would take 01 and 1 for one number."""
+    conf = work.session.conf
+    with _SETTING:
+        before = work.guarded(lambda: conf.get(_INFERENCE))
+        try:
+            work.guarded(lambda: conf.set(_INFERENCE, "false"))
+            yield
+        finally:
+            work.guarded(lambda: conf.set(_INFERENCE, str(before)))
 
 
 def _refuse_chance(frame: DataFrame) -> None:

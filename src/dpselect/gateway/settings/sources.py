@@ -1,4 +1,7 @@
-"""Do the sources have the columns that the settings speak of? Their schemas are opened, and no row is read."""
+"""Do the sources have the columns that the settings speak of? Their schemas are opened, and no row is read.
+
+Where the settings declare types, the values of these columns are read too, for the owner alone.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,19 @@ _SOME_DAY = datetime.date(2000, 1, 1)  # any will do: only the column is looked 
 def check_sources(settings: Settings) -> list[str]:
     """What is wrong with them, one sentence each; none where every declared column is there and of its kind."""
     return [said for data in settings.data.values() for said in _mistakes(data)]
+
+
+def missing_in_sources(settings: Settings) -> list[str]:
+    """How many values of each column whose type is declared are missing, one sentence each; rows are read for these."""
+    from dpselect.engines.inspection import missing_as_declared
+    from dpselect.rows import types_of
+
+    return [
+        f"[data.{data.name}] types.{said}"
+        for data in settings.data.values()
+        if data.types
+        for said in missing_as_declared(plain(data.source), types_of(data.types), table=data.table)
+    ]
 
 
 def _mistakes(data: DataSettings) -> list[str]:

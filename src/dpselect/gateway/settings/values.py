@@ -167,7 +167,7 @@ class DataSettings(Named):
     table: kinds.Text | None = Field(default=None, validate_default=True)
     """The table of a database; required there."""
     types: dict[kinds.Column, kinds.DeclaredText] = {}
-    """The [types](data.md#types) of columns, such as `{ age = "BIGINT", at = "TIME(zone='Europe/Berlin')" }`."""
+    """The [types](types.md) of columns, such as `{ age = "BIGINT", at = "TIME(zone='Europe/Berlin')" }`."""
     unit: kinds.Name | None = None
     """Whom the promise protects, in words."""
     keep: kinds.Share = Fraction(0)

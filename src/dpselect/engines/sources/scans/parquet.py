@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Footer = Mapping[str, str]
 """The columns of a file and their types, as its footer has them."""
+LACKS = "does not have"
+"""How the refusal of files without the user's columns ends."""
 _WIDE, _INT128 = "DECIMAL of more than 38 digits", "whole numbers of 128 bits"
 _REFUSED = {_WIDE: "write it as text", _INT128: "write it as text or as DECIMAL(38,0)"}
 _RENAME = "rename one of them, or write the file again without it"
@@ -84,7 +86,7 @@ class ParquetScan(Scan):
         for name in user or ():
             lacking = next((paths[0] for footer, paths in self.footers if name not in footer), None)
             if name in self.names and lacking is not None and name not in (*self.folders, *self.table):
-                raise SourceError("user", "be a column of every file", f"{name!r}, which {lacking} does not have")
+                raise SourceError("user", "be a column of every file", f"{name!r}, which {lacking} {LACKS}")
 
     def check_unchanged(self) -> None:
         """Refuse files that were written again after their footers were read."""

@@ -59,20 +59,28 @@ def refuse_unequal(column: str, types: Mapping[str, str]) -> NoReturn:
     raise SourceError("source", f"have one type of column {column!r} in all files", came, _proposal(column, types))
 
 
-def _proposal(column: str, types: Collection[str]) -> str:
-    """The declaration to give. The zone of clocks is left to the owner: guessing UTC would move rows to other days."""
+def proposed_type(types: Collection[str]) -> str | None:
+    """Return the type to declare of a column whose files declare these; None where only the owner can say it.
+
+    The zone of clocks is left to the owner: guessing UTC would move rows to other days.
+    """
     kinds = {kind(one) for one in types}
     if kinds & _MOMENTS:
+        return None
+    if kinds & (TEXTS | {"BLOB"}) and not kinds & (FLOATS | {"DECIMAL"}):
+        return "VARCHAR"
+    if kinds <= {"DATE", *_CLOCKS}:
+        return "TIMESTAMP"
+    if decimals := sorted(one for one in types if kind(one) == "DECIMAL"):
+        return decimals[-1]
+    return "DOUBLE" if kinds <= FLOATS else "BIGINT"
+
+
+def _proposal(column: str, types: Collection[str]) -> str:
+    """The declaration to give."""
+    if (proposed := proposed_type(types)) is None:
         return (
             f'types={{"{column}": dps.TimeText(zone=...)}} says where the clocks stood that showed times without a zone'
         )
-    if kinds & (TEXTS | {"BLOB"}) and not kinds & (FLOATS | {"DECIMAL"}):
-        return f'types={{"{column}": "VARCHAR"}} declares it'
-    if kinds <= {"DATE", *_CLOCKS}:
-        return f'types={{"{column}": "TIMESTAMP"}} declares it'
-    decimals = sorted(one for one in types if kind(one) == "DECIMAL")
-    if decimals:
-        return f'types={{"{column}": "{decimals[-1]}"}} declares it'
-    if kinds <= FLOATS:
-        return f'types={{"{column}": "DOUBLE"}} declares it'
-    return f'types={{"{column}": "BIGINT"}} declares it: a missing value makes whole numbers doubles in some programs'
+    why = ": a missing value makes whole numbers doubles in some programs" if proposed == "BIGINT" else ""
+    return f'types={{"{column}": "{proposed}"}} declares it{why}'
