@@ -42,7 +42,7 @@ For a PNG or PDF, pass Matplotlib's axes (`pip install matplotlib`), one for eac
 ```py
 figure, ax = plt.subplots()
 artists.top_k(10, epsilon=1, counts=True).plot(ax=ax)
-figure.savefig("top.pdf", bbox_inches="tight")
+figure.savefig("top.png", bbox_inches="tight")
 ```
 
 The calls below use
