@@ -50,7 +50,7 @@ def data_rows(data: DataAccount, used: Mapping[str, Used]) -> list[dict[str, Jso
             "delta": float(promise.delta),
             "composes": promise.order is not None,
             "used": float(limits.part(one.total.sums)),
-            "reserved": float(limits.part(one.reserved.sums)),
+            "reserved": float(limits.part(one.total.sums) - limits.part(one.spent.sums)),
             "kept": float(data.keep),
         }
         for period, one in (used or {"": Used()}).items()

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
+from dpselect._ground.budget_parts import rounded_part
 from dpselect._ground.parameters import Number, percent, rounded_down, rounded_up
 from dpselect._ground.periods import Periods, periods_of
 from dpselect._ground.privacy import ApproxDP, Neighbors
@@ -26,7 +27,7 @@ from dpselect.ledger.account import OneUnit
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.receipts import Priced, of_account, of_budget, price_paid, priced, rounded_part
+from dpselect.ledger.receipts import Priced, of_account, of_budget, price_paid, priced
 from dpselect.ledger.standing import HOLDS_LESS, DataAccount, Standing, check_one_period, to_hold
 from dpselect.ledger.stated import Spending, Stated
 from dpselect.release.archive import archived, restored
@@ -122,7 +123,11 @@ class Budget:
         return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
 
     def share_of(self, plan: Priced) -> float:
-        """Return the share of the budget that a plan costs at most, from 0 to 1."""
+        """Return the share of a whole budget that a plan costs at most by itself, as `share=` means it.
+
+        What an answer takes of what is left by then may be more, because either of two sums may have more room: the
+        receipt has what was left before less what is left after (docs/budgets.md).
+        """
         plan = priced(plan)
         self.check(plan.price.neighbors)
         promise = self._promise_for(plan)
@@ -311,7 +316,7 @@ class LedgerBudget(Budget):
         return rounded_part(min(one.left for one in self._standings()))
 
     def share_of(self, plan: Priced, *, during: During = None) -> float:
-        """Which part of the quota a question costs at most, or of what all may use if that is more, from 0 to 1."""
+        """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if that is more."""
         plan = priced(plan)
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)
