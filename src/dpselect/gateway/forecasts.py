@@ -57,11 +57,7 @@ def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) 
         "free": free,
         "sentence": sentence,
         "accuracy": [*plan.accuracy.sentences],
-        "planted": fewest(
-            plan,
-            periods=1 if asked.periods is None else len(asked.periods.all),
-            parts=isinstance(asked.item, tuple) and len(asked.item) > 1,
-        ),
+        "planted": fewest(plan, periods=1 if asked.periods is None else len(asked.periods.all)),
     }
 
 
