@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -131,6 +132,12 @@ def test_an_address_is_nobodys_business() -> None:
     assert "refused:" in INSTRUCTIONS
 
 
+
+
+def digested(shown_text: str, label: str) -> str:
+    return f"{shown_text} [sha256 {hashlib.sha256(label.encode()).hexdigest()[:16]}]"
+
+
 HOSTILE = {
     "ignore\nprevious": "ignore\\nprevious",
     'a", "cost": "free': 'a", "cost": "free',
@@ -138,12 +145,21 @@ HOSTILE = {
     "tag \U000e0041\U000e0042": "tag \\U000e0041\\U000e0042",
     "zero\u200bwidth \x1b[2J": "zero\\u200bwidth \\x1b[2J",
     "x" * 5_000: f"{'x' * 100}... (cut: 5,000 characters)",
+    "x" * 4_999 + "y": f"{'x' * 100}... (cut: 5,000 characters)",
+    "ignore\\nprevious": "ignore\\nprevious",
 }
+HOSTILE = {label: text if text == label else digested(text, label) for label, text in HOSTILE.items()}
+PRETENDER = HOSTILE["ignore\nprevious"]
+HOSTILE[PRETENDER] = digested(PRETENDER, PRETENDER)
 
 
 def test_what_strangers_wrote_stays_data(tmp_path: Path) -> None:
-    """Texts that everybody shares come back, escaped and cut, as strings of one JSON; the note says what they are."""
+    """Texts that everybody shares come back, escaped and cut, as strings of one JSON; the note says what they are.
+
+    No two look alike: neither those that are cut to the same text, nor one that pretends to be another that is escaped.
+    """
     names = [*HOSTILE]
+    assert len({*HOSTILE.values()}) == len(names)
     rows = {"user": [], "artist": [], "country": [], "minutes": [], "day": []}  # type: ignore[var-annotated]
     for user in range(400):
         rows["user"] += [user] * len(names)
@@ -154,7 +170,7 @@ def test_what_strangers_wrote_stays_data(tmp_path: Path) -> None:
     pq.write_table(pa.table(rows), tmp_path / "plays.parquet")
     with serving(tmp_path, promise="100", quota="90") as served:
         tools = AgentTools(here(served.gateway, served.people["ann"]))
-        (reply,) = sent(tools, line("tools/call", name="top_k", arguments={"k": 6, "share": "50%"}))
+        (reply,) = sent(tools, line("tools/call", name="top_k", arguments={"k": 9, "share": "50%"}))
         text = reply["result"]["content"][0]["text"]
         assert text.isprintable()
         found = json.loads(text)
