@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from dpselect.gateway import views
 from dpselect.gateway.agents import here
 from dpselect.mcp.desk import afar, words_of
 from dpselect.mcp.protocol import INSTRUCTIONS
-from dpselect.mcp.tools import AGAIN, FREE, AgentTools
+from dpselect.mcp.tools import AGAIN, FREE, AgentTools, shown
+from dpselect.queries.plan import by_names
 from dpselect.questions.questions import QUESTIONS
 from tests.gateway.served import Served, serving
 from tests.mcp.talking import called, line, sent
@@ -91,6 +93,24 @@ def test_nothing_is_an_answer(tools: AgentTools) -> None:
     assert found["rows"] == []
     assert next(iter(found)) == "answer"
     assert found["answer"].startswith("No rows. This is a valid answer")
+    assert "the column of items, a larger epsilon or delta, fewer k, a list of items that is public" in found["answer"]
+    assert "inspect" not in found["answer"]  # which reads rows that an agent does not have
+    assert re.match(r"No item has over [0-9,]+ users more than ", found["how_near_at_95_percent"][0])
+
+
+def released(verb: str, price: str = "1", where: str = "1 = 1", **given: Any) -> dps.Release:
+    rows = {"u": [*range(3000)], "i": ["a"] * 1500 + ["b"] * 1500, "g": ["x"] * 1000 + ["y"] * 2000, "w": [0.25] * 3000}
+    data = dps.Dataset(rows, user="u", item="i", where=where)
+    return data.ask(by_names(verb, given)[0], epsilon=price, delta="1e-6")
+
+
+def test_which_group_is_short_and_why_sums_are_few_or_none() -> None:
+    short = shown(released("top_k", k=2, by="g"))["answer"]
+    assert str(short).startswith("Fewer rows than asked for: no other could be released, which does not mean")
+    assert "Short: x (1 of 2). A group that is not shown may still have users." in str(short)
+    sums = shown(released("top_k", k=3, by_weight="w", at_most=1000))
+    assert sums["rows"] == []
+    assert "sums that are too small for the noise of at_most, whatever their number of users" in str(sums["answer"])
 
 
 @pytest.mark.parametrize(
