@@ -28,13 +28,16 @@ def test_costs_and_what_is_left_add_up_where_two_sums_keep_a_budget(kept: str, l
     left, more = Decimal(100), list[float]()
     for epsilon in EPSILONS:
         question = dps.TopK(1, domain=["ant", "bee"])
-        alone = budget.share_of(question.at(epsilon=epsilon))
+        plan = question.at(epsilon=epsilon)
+        alone, forecast = budget.share_of(plan), budget.describe_cost(plan)
         charged = data.ask(question, epsilon=epsilon, fresh=True).charged
         assert charged is not None
         shown = SENTENCE.match(charged.sentence)
         assert shown is not None
         cost, after = map(Decimal, shown.groups())
         assert floor(after + cost) == floor(left), charged.sentence
+        assert forecast.startswith(f"costs up to {shown[1]} % of the budget, of which "), charged.sentence
+        assert re.search(r" ([0-9.]+) % after it$", forecast)
         more.append(float(cost) / 100 - alone)
         left = after
     assert max(more) > 0.01  # a part by itself would not have added up
@@ -49,3 +52,18 @@ def test_formatted_parts_add_up_whatever_they_are(tenths: int) -> None:
     assert had - has == taken
     assert len({len(text.partition(".")[2]) for text in texts}) == 1
     assert texts == format_cost(cost, before=rounded_part(before))
+
+
+@pytest.mark.parametrize("kept", ["in memory", "in a ledger"])
+def test_a_forecast_of_what_does_not_fit_costs_more_than_is_left_now(kept: str, ledger: dps.Ledger) -> None:
+    in_ledger = kept == "in a ledger"
+    budget = dps.Budget.open(ledger, analyst="ann") if in_ledger else dps.Budget(epsilon=10, delta="1e-4")
+    data = dps.Dataset(ROWS, user="user", item="item", budget=budget)
+    question = dps.TopK(1, domain=["ant", "bee"])
+    data.ask(question, epsilon=8)
+    shown = re.fullmatch(
+        "costs up to ([0-9.]+) % of the budget, of which only ([0-9.]+) % is left now",
+        budget.describe_cost(question.at(epsilon=9)),
+    )
+    assert shown is not None
+    assert Decimal(shown[1]) > Decimal(shown[2])

@@ -52,6 +52,13 @@ def format_cost(cost: Part, *, after: Part | None = None, before: Part | None = 
     return f"under 0.{'0' * (MORE_DECIMALS - 1)}1 %" if taken and not amounts[0] else of_cost, of_left[0], of_left[1]
 
 
+def describe_cost(before: Fraction, after: Fraction, *, fits: bool) -> str:
+    """Say in words, after a subject, what a question costs at most of what is left now; `after` is below 0 if too much."""
+    cost, now, then = format_cost(cost_between(before, after), before=rounded_part(before))
+    left = f"of which {now} is left now and {then} after it" if fits else f"of which only {now} is left now"
+    return f"costs up to {cost} of the budget, {left}"
+
+
 def _exact(part: Part) -> Fraction:
     """Return the decimal that a float stands for, so that sums of shown numbers are exact."""
     return Fraction(repr(part)) if isinstance(part, float) else Fraction(part)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dpselect._ground.budget_parts import cost_between, format_cost, rounded_part
+from dpselect._ground.budget_parts import cost_between, describe_cost, rounded_part
 from dpselect._ground.domain import most_items
 from dpselect._ground.parameters import shown
 from dpselect.errors import ParameterError
@@ -37,19 +37,13 @@ def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) 
     """What a question costs of the quota of whoever asks, and what is left after it."""
     plan = asked.plan
     left, after = min(one.left for one in standings), min(_left_after(plan, one) for one in standings)
-    share = cost_between(left, after)
     fits = all(one.admits(_ceiling(plan, one)) for one in standings)
     more = min(one.left_for(plan.price_at(one.order)) for one in standings)
-    cost_text, left_text, after_text = format_cost(share, before=rounded_part(left))
-    sentence = f"costs up to {cost_text} of the budget, of which {left_text} is left now and {after_text} after it"
-    if free:
-        sentence = "costs nothing: its answer is stored"
-    elif not fits:
-        sentence = f"costs up to {cost_text} of the budget, of which only {left_text} is left now"
+    sentence = "costs nothing: its answer is stored" if free else describe_cost(left, after, fits=fits)
     return {
         "epsilon": shown(plan.ceiling.epsilon),
         "delta": shown(plan.ceiling.delta),
-        "share": share,
+        "share": cost_between(left, after),
         "left": rounded_part(left),
         "left_after": rounded_part(left if free else after),
         "more": max(0, more - (0 if free else 1)),

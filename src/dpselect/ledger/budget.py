@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
-from dpselect._ground.budget_parts import rounded_part
+from dpselect._ground.budget_parts import describe_cost, rounded_part
 from dpselect._ground.parameters import Number, percent, rounded_down, rounded_up
 from dpselect._ground.periods import Periods, periods_of
 from dpselect._ground.privacy import ApproxDP, Neighbors
@@ -132,6 +132,15 @@ class Budget:
         self.check(plan.price.neighbors)
         promise = self._promise_for(plan)
         return float(promise.part(promise.charge(self._taken.settled, plan.price_at(promise.order))))
+
+    def describe_cost(self, plan: Priced) -> str:
+        """Return in words what a plan costs at most of what is left now, as a receipt does once it is answered."""
+        plan = priced(plan)
+        self.check(plan.price.neighbors)
+        promise, taken = self._promise_for(plan), self._taken
+        ceiling = promise.charge(taken.settled, plan.price_at(promise.order))
+        before, after = (1 - promise.part(total) for total in (taken.total, taken.total + ceiling))
+        return describe_cost(before, after, fits=promise.admits(taken.settled, taken.pending, ceiling))
 
     def _promise_for(self, asked: Priced | Stated) -> Promise:
         """What is promised; before the first question, what will be if it is this one."""
@@ -321,6 +330,14 @@ class LedgerBudget(Budget):
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)
         return float(max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in standings))
+
+    def describe_cost(self, plan: Priced, *, during: During = None) -> str:
+        """Return in words what a plan costs at most of what is left now; the ledger is asked."""
+        plan = priced(plan)
+        self.check(plan.price.neighbors)
+        held = [(one, one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in self._standings(during, plan)]
+        before, after = min(one.left for one, _ in held), min(one.left_with(ceiling) for one, ceiling in held)
+        return describe_cost(before, after, fits=all(one.admits(ceiling) for one, ceiling in held))
 
     def left_for(self, plan: Priced | Release, *, during: During = None) -> int:
         """How many more questions like this one can be asked at least, if nobody else asks; the ledger is asked.
