@@ -205,8 +205,9 @@ class Budget:
         block ends.
 
         Args:
-            epsilon: The epsilon of everything that the block releases.
-            delta: The delta of everything that the block releases.
+            epsilon: The epsilon of everything that the block releases, by the other library's own odometer: what it
+                charges may be more than the parameter that it was given.
+            delta: The delta of everything that the block releases, by the same.
             unit: What the price protects, such as "one user".
             neighbors: Must be "add-remove".
             note: What it is for; a ledger records the note and the analyst who stated the price.
