@@ -52,6 +52,11 @@ def format_cost(cost: Part, *, after: Part | None = None, before: Part | None = 
     return f"under 0.{'0' * (MORE_DECIMALS - 1)}1 %" if taken and not amounts[0] else of_cost, of_left[0], of_left[1]
 
 
+def format_left(part: Part) -> str:
+    """Format what is left of a budget as `format_cost` does."""
+    return format_cost(Fraction(0), after=part)[2]
+
+
 def describe_cost(before: Fraction, after: Fraction, *, fits: bool) -> str:
     """Say in words, after a subject, what a question costs at most of what is left now; `after` is below 0 if too much."""
     cost, now, then = format_cost(cost_between(before, after), before=rounded_part(before))

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
-from dpselect._ground.budget_parts import describe_cost, rounded_part
-from dpselect._ground.parameters import Number, percent, rounded_down, rounded_up
+from dpselect._ground.budget_parts import describe_cost, format_left, rounded_part
+from dpselect._ground.parameters import Number, rounded_down, rounded_up
 from dpselect._ground.periods import Periods, periods_of
 from dpselect._ground.privacy import ApproxDP, Neighbors
 from dpselect._ground.privacy import neighbors as relation
@@ -158,7 +158,7 @@ class Budget:
 
     def __repr__(self) -> str:
         said = ApproxDP(self._promise.epsilon, self._promise.delta)
-        return f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {percent(self.left)} left)"
+        return f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {format_left(self.left)} left)"
 
     def check(self, neighbors: Neighbors) -> None:
         """A budget is about adding or removing one user; a promise about replacing one does not cover that."""

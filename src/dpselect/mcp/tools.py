@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from typing import Any
 
+from dpselect._ground.budget_parts import format_cost, format_left
 from dpselect._ground.parameters import one_of, whole
 from dpselect.checking.planned import UNFIT
 from dpselect.errors import DpselectError, ParameterError, came
@@ -173,8 +174,8 @@ class AgentTools:
             {
                 "data": one["data"],
                 **({"period": one["period"]} if one.get("period") else {}),
-                "left_of_yours": f"{_percent(one['left'])} of {grant(one, 'granted')}; a share is a part of all of it",
-                "left_for_all_analysts_together": f"{_percent(one['data_left'])} of {grant(one, 'promise')}",
+                "left_of_yours": f"{format_left(float(one['left']))} of {grant(one, 'granted')}; a share is a part of all of it",
+                "left_for_all_analysts_together": f"{format_left(float(one['data_left']))} of {grant(one, 'promise')}",
             }
             for one in self._desk.budget()
         ]
@@ -199,9 +200,10 @@ class AgentTools:
         found = self._desk.price(body)
         near = [one for one in self._desk.answers() if _near(body, one["question"])][:NEAR]
         paid = [self._answered(str(one["id"]), one["question"]) for one in near]
+        share = 0.0 if found["free"] else float(found["share"])
         return {
             "cost": f"this {found['sentence']}",
-            "left_after": _percent(found["left_after"]),
+            "left_after": format_cost(share, before=float(found["left"]))[2],
             "fits": found["fits"],
             "epsilon": found["epsilon"],
             "how_near": found.get("accuracy") or UNKNOWN,
@@ -281,12 +283,8 @@ def planted(least: Any) -> Json:
         return "only items that the owner or the question lists can appear"
     return (
         f"fewer than {least:,} people together, with any number of items each, make any text of theirs appear with "
-        f"probability at most {_percent(CHANCE)}"
+        f"probability at most {formatting.few(100 * float(CHANCE), 4)} %"
     )
-
-
-def _percent(part: Any) -> str:
-    return f"{formatting.few(100 * float(part), 4)} %"
 
 
 def _told(found: Json) -> dict[str, Json]:
