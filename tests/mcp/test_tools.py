@@ -152,8 +152,6 @@ def test_an_address_is_nobodys_business() -> None:
     assert "refused:" in INSTRUCTIONS
 
 
-
-
 def digested(shown_text: str, label: str) -> str:
     return f"{shown_text} [sha256 {hashlib.sha256(label.encode()).hexdigest()[:16]}]"
 

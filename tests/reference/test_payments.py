@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
+from dpselect._ground.budget_parts import rounded_part
 from dpselect._ground.parameters import percent
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Charge
 from dpselect.ledger.budget import LedgerBudget
-from dpselect._ground.budget_parts import rounded_part
 from dpselect.ledger.standing import Used
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of

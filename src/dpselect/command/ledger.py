@@ -214,7 +214,9 @@ def pay(args: argparse.Namespace) -> None:
         except OSError as error:
             wrong, status = f"the price was charged, but {args.program[0]} cannot be run: {error.strerror}", NOT_RUN
             print(f"dpselect: {wrong}", file=sys.stderr)
-    print(f"paid what {budget.account.analyst} stated; {format_left(budget.left)} of the budget is left", file=sys.stderr)
+    print(
+        f"paid what {budget.account.analyst} stated; {format_left(budget.left)} of the budget is left", file=sys.stderr
+    )
     if status:
         raise SystemExit(status)
 

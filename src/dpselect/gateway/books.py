@@ -205,7 +205,7 @@ class Books:
     # ---- what a charge was ----------------------------------------------------------------------------------
 
     def cost_of(self, entry: Entry) -> tuple[float, float] | None:
-        """Return what an entry took of the quota of whoever asked, and what is left; None if the ledger does not say."""
+        """Return what an entry took of a quota, and what is left of it; None if the ledger does not say."""
         with contextlib.suppress(LedgerError):
             if entry.parts:
                 return cost_after((self.ledger.standing(entry.account, at), paid) for at, paid in entry.parts.items())

@@ -158,7 +158,9 @@ class Budget:
 
     def __repr__(self) -> str:
         said = ApproxDP(self._promise.epsilon, self._promise.delta)
-        return f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {format_left(self.left)} left)"
+        return (
+            f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {format_left(self.left)} left)"
+        )
 
     def check(self, neighbors: Neighbors) -> None:
         """A budget is about adding or removing one user; a promise about replacing one does not cover that."""
@@ -326,7 +328,7 @@ class LedgerBudget(Budget):
         return rounded_part(min(one.left for one in self._standings()))
 
     def share_of(self, plan: Priced, *, during: During = None) -> float:
-        """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if that is more."""
+        """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if more."""
         plan = priced(plan)
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from fractions import Fraction
 from typing import Any, Protocol
 
 from dpselect._ground.budget_parts import cost_between, format_cost, rounded_part

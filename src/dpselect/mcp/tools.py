@@ -167,15 +167,16 @@ class AgentTools:
         return [{name: one[name] for name in SHOWN if one.get(name)} for one in self._desk.described()]
 
     def _budget(self) -> Json:
-        def grant(one: Mapping[str, Any], name: str) -> str:
-            return ", ".join(f"{part} {amount:g}" for part, amount in one[name].items())
+        def left_of(one: Mapping[str, Any], part: str, whole: str) -> str:
+            amounts = ", ".join(f"{name} {amount:g}" for name, amount in one[whole].items())
+            return f"{format_left(float(one[part]))} of {amounts}"
 
         return [
             {
                 "data": one["data"],
                 **({"period": one["period"]} if one.get("period") else {}),
-                "left_of_yours": f"{format_left(float(one['left']))} of {grant(one, 'granted')}; a share is a part of all of it",
-                "left_for_all_analysts_together": f"{format_left(float(one['data_left']))} of {grant(one, 'promise')}",
+                "left_of_yours": f"{left_of(one, 'left', 'granted')}; a share is a part of all of it",
+                "left_for_all_analysts_together": left_of(one, "data_left", "promise"),
             }
             for one in self._desk.budget()
         ]
@@ -263,7 +264,9 @@ def _lacking(release: Release) -> str | None:
         return fewer
     rows = Counter(told_apart(item.group) for item in release.items)
     each = [(group.values, rows[told_apart(group.values)]) for group in release.groups.shown]
-    short = [f"{', '.join(str(_cell(value)) for value in group)} ({many:,} of {k:,})" for group, many in each if many < k]
+    short = [
+        f"{', '.join(str(_cell(value)) for value in group)} ({many:,} of {k:,})" for group, many in each if many < k
+    ]
     more = f" and {len(short) - LISTED:,} more" if len(short) > LISTED else ""
     return f"{fewer} Short: {'; '.join(short[:LISTED])}{more}. A group that is not shown may still have users."
 

@@ -168,7 +168,9 @@ def _refuse_chance(frame: DataFrame) -> None:
         )
     again = "rows that are drawn or numbered again at each read"
     if plan.deterministic():
-        cut = next((node.nodeName() for node in _nodes(plan) if node.nodeName() in CUTS and not _is_ordered(node)), None)
+        cut = next(
+            (node.nodeName() for node in _nodes(plan) if node.nodeName() in CUTS and not _is_ordered(node)), None
+        )
         if cut is None:
             return
         again = f"an unordered {CUTS[cut]}, which may leave other rows at each read"
