@@ -93,7 +93,9 @@ def test_nothing_is_an_answer(tools: AgentTools) -> None:
     assert found["rows"] == []
     assert next(iter(found)) == "answer"
     assert found["answer"].startswith("No rows. This is a valid answer")
-    assert "the column of items, a larger epsilon or delta, fewer k, a list of items that is public" in found["answer"]
+    assert (
+        "the column of items, a larger epsilon or delta, fewer k, a public list of items (`domain`)" in found["answer"]
+    )
     assert "inspect" not in found["answer"]  # which reads rows that an agent does not have
     assert re.match(r"No item has over [0-9,]+ users more than ", found["how_near_at_95_percent"][0])
 
@@ -110,7 +112,9 @@ def test_which_group_is_short_and_why_sums_are_few_or_none() -> None:
     assert "Short: x (1 of 2). A group that is not shown may still have users." in str(short)
     sums = shown(released("top_k", k=3, by_weight="w", at_most=1000))
     assert sums["rows"] == []
-    assert "sums that are too small for the noise of at_most, whatever their number of users" in str(sums["answer"])
+    assert "The sums of the others are too small for this noise, whatever their number of people." in str(
+        sums["answer"]
+    )
 
 
 @pytest.mark.parametrize(

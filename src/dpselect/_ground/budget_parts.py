@@ -58,7 +58,7 @@ def format_left(part: Part) -> str:
 
 
 def describe_cost(before: Fraction, after: Fraction, *, fits: bool) -> str:
-    """Return what a question costs at most of what is left now, as a predicate; `after` is below 0 if it is too much."""
+    """Return what a question costs at most of what is left now, as a predicate; `after` is below 0 if too much."""
     cost, now, then = format_cost(cost_between(before, after), before=rounded_part(before))
     left = f"of which {now} is left now and {then} after it" if fits else f"of which only {now} is left now"
     return f"costs up to {cost} of the budget, {left}"

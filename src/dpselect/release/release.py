@@ -360,7 +360,8 @@ class Release(Tabular, Generic[Label_co]):
         if not self.items:
             from dpselect.release.answers.empty_answer import INSPECT, list_remedies
 
-            lines.append(f"things to check: {', '.join(list_remedies(self))}; {INSPECT}")
+            remedies = list_remedies(self.question or {}, self.privacy.parameters)
+            lines.append(f"things to check: {', '.join(remedies)}; {INSPECT}")
         if not self.secure:
             lines.append(NOT_SECURE)
         return lines

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpselect.release import formatting
 
-if TYPE_CHECKING:
-    from dpselect.release.release import Release
-
-INSPECT = "whoever has the rows sees what is in them by `dpselect inspect`"
-SMALL_SUMS = "sums that are too small for the noise of at_most, whatever their number of users (a smaller at_most)"
+INSPECT = "whoever has the rows: `dpselect inspect`"
 
 
-def list_remedies(release: Release) -> list[str]:
-    """Return what to check and what would help, in the order in which to try it."""
-    question = release.question or {}
+def list_remedies(question: Mapping[str, Any], parameters: Mapping[str, object]) -> list[str]:
+    """Return what to check and what would help, in the order in which to try it.
+
+    `question` is that of a release, and `parameters` are those of its statement.
+    """
     rows: Any = question.get("rows")
     rows = rows if isinstance(rows, Mapping) else {}
     keys, time = rows.get("keys"), rows.get("time")
-    parameters = release.privacy.parameters
     return [
         *([f"the keys {', '.join(map(formatting.brief, keys))}"] if isinstance(keys, list) and keys else []),
         "the filter",
         "the column of items",
-        *([f"the column of times {formatting.brief(time)}"] if isinstance(time, str) else []),
-        *([SMALL_SUMS] if release.weight is not None else []),
+        *([f"that of times {formatting.brief(time)}"] if isinstance(time, str) else []),
+        *(["a smaller at_most (less noise)"] if parameters.get("by_weight") else []),
         "a larger epsilon or delta",
         *(["fewer k"] if parameters.get("k") is not None else []),
         *_list_public(question),
@@ -37,7 +34,7 @@ def _list_public(question: Mapping[str, Any]) -> list[str]:
     """Return which list, if it is public, may replace what is found."""
     verb = question.get("verb")
     if question.get("by"):
-        return [] if question.get("groups") else ["a list of groups that is public (`groups`)"]
+        return [] if question.get("groups") else ["a public list of `groups`"]
     if verb == "top_k":
-        return ["a list of items that is public (`domain`), of which some are always returned"]
-    return ["a `histogram` of a list of items that is public (`domain`)"] if verb == "union" else []
+        return ["a public list of items (`domain`)"]
+    return ["a `histogram` of a public list of items"] if verb == "union" else []
