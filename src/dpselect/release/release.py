@@ -358,22 +358,13 @@ class Release(Tabular, Generic[Label_co]):
         """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
         lines = []
         if not self.items:
-            fewer = ", fewer k" if self.privacy.parameters.get("k") is not None else ""
-            keys = f"the keys {self._keys} (`dpselect inspect` says in how many lines each is), " if self._keys else ""
-            lines.append(
-                f"things to check: {keys}what `dpselect inspect` says of the rows, the filter and the column of items, "
-                f"a larger epsilon or delta{fewer}"
-            )
+            from dpselect.release.answers.empty_answer import INSPECT, list_remedies
+
+            remedies = list_remedies(self.question or {}, self.privacy.parameters)
+            lines.append(f"things to check: {', '.join(remedies)}; {INSPECT}")
         if not self.secure:
             lines.append(NOT_SECURE)
         return lines
-
-    @property
-    def _keys(self) -> str:
-        """The keys that were asked of JSON lines, which may have others; nothing where columns are declared."""
-        rows = (self.question or {}).get("rows")
-        keys = rows.get("keys") if isinstance(rows, Mapping) else None
-        return ", ".join(formatting.brief(key) for key in keys) if isinstance(keys, list) else ""
 
     def _remark(self) -> str:
         """Why a lower rank has a larger count, where one does."""

@@ -521,6 +521,28 @@ def test_rows_that_are_drawn_are_refused(spark, sql):
     spark.catalog.dropTempView("drawn")
 
 
+@pytest.mark.parametrize(
+    ("sql", "cut"),
+    [
+        ("SELECT id AS user, 'i' AS item FROM range(9) LIMIT 3", "limit"),
+        ("SELECT user, item FROM (SELECT id AS user, 'i' AS item FROM range(9) LIMIT 3) WHERE user > 1", "limit"),
+        ("SELECT id AS user, 'i' AS item FROM range(9) WHERE id IN (SELECT id FROM range(5) LIMIT 2)", "limit"),
+        ("SELECT id AS user, 'i' AS item FROM range(9) SORT BY user LIMIT 3", "limit"),
+        ("SELECT id AS user, 'i' AS item FROM range(9) OFFSET 3", "offset"),
+    ],
+)
+def test_an_unordered_limit_is_named(spark, sql, cut):
+    frame = spark.sql(sql)
+    with pytest.raises(ParameterError, match=f"the same rows each time, got an unordered {cut}, which may leave other"):
+        opened(frame)
+    opened(frame.localCheckpoint()).close()
+
+
+def test_a_limit_of_sorted_rows_is_read(spark):
+    frame = spark.sql("SELECT item, user FROM (SELECT id AS user, 'i' AS item FROM range(9) ORDER BY id) LIMIT 3")
+    opened(frame).close()
+
+
 def test_a_stream_is_refused(spark):
     with pytest.raises(ParameterError, match="be rows that are there, got a stream"):
         opened(spark.readStream.format("rate").load(), user="value", item="timestamp")
