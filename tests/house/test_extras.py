@@ -47,7 +47,7 @@ def test_every_hint_in_the_code_is_of_an_extra() -> None:
 
 def commands(text: str) -> list[list[str]]:
     """Return the arguments of each `pip install` of a page."""
-    lines = re.findall(r"(?:^|`)pip install ([^`\n#]+)", text, re.MULTILINE)
+    lines = re.findall(r"(?:^|`|# )pip install ([^`\n#]+)", text, re.MULTILINE)
     return [shlex.split(line) for line in lines]
 
 
