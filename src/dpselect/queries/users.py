@@ -174,6 +174,7 @@ class UsersPlan(Plan):
         max_groups = self.mechanism.max_items_per_user
         rate = Fraction(self.mechanism.epsilon) / max_groups
         parameters: dict[str, object] = {"items": numbers, "max_items_per_user": max_groups}
+        parameters |= {} if self.table is None else {"max_groups_per_user": max_groups}
         parameters |= {"epsilon_per_count": rate, "users_by": self.by, **self.scale.parameters}
         sentences = (*describe_users(rate, in_groups=self.table is not None), *self.scale.sentences)
         return Statement.of(self.price, self.method, parameters, sentences)

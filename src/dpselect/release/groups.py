@@ -10,7 +10,7 @@ from dpselect._ground.keys import apart
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json
-from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
+from dpselect.release.scale import COUNTED, COUNTED_COLUMNS, GROUP_USERS
 from dpselect.release.statement import Ended, Item
 
 T = TypeVar("T")
@@ -114,6 +114,17 @@ class Groups:
                 f"{'; ' if short else ', '}{empty:,} with no item that could be released: {between.join(names)}{more}"
             )
         return said
+
+
+def describe_groups_of_user(parameters: Mapping[str, object]) -> str:
+    """Say in how many groups a user counts, by the parameters of a statement; nothing where they do not say."""
+    bound, cut = parameters.get("max_groups_per_user"), parameters.get(COUNTED)
+    if not isinstance(bound, int):
+        return ""
+    if not isinstance(cut, Mapping) or "max_groups_per_user" not in cut:
+        return "; each user counts in every listed group they are in"
+    groups = "one group" if bound == 1 else f"at most {bound:,} groups"
+    return f"; each user counts in {groups}, chosen at random"
 
 
 def told_apart(values: Sequence[object]) -> tuple[object, ...]:

@@ -319,8 +319,10 @@ class Release(Tabular, Generic[Label_co]):
     def _said(self, show: Callable[[object], str] = formatting.brief) -> str:
         """What came back, in a sentence; a single item as `show` writes it."""
         if self.groups is not None:
+            from dpselect.release.groups import describe_groups_of_user
+
             said = self.groups.outcome(self.items)
-            return f"{said[0].upper()}{said[1:]}."
+            return f"{said[0].upper()}{said[1:]}{describe_groups_of_user(self.privacy.parameters)}."
         wanted = self.privacy.parameters.get("k")
         if self.compared is not None:
             from dpselect.release import gains
@@ -351,7 +353,10 @@ class Release(Tabular, Generic[Label_co]):
         """How many users, of all or of each group."""
         if self.privacy.parameters["users_by"]:
             groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
-            return f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise."
+            from dpselect.release.groups import describe_groups_of_user
+
+            counts_in = describe_groups_of_user(self.privacy.parameters)
+            return f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise{counts_in}."
         return f"{self.items[0].count:,} {self.unit}, with noise."
 
     def _outcome(self) -> list[str]:
