@@ -406,7 +406,7 @@ OTHERWISE = {
         "within": 50,
         "by": ["h"],
         "groups": ["a", "c"],
-        "max_groups_per_user": 2,
+        "max_groups_per_user": 1,
     },
 }
 USUALLY = {
