@@ -291,7 +291,7 @@ class Dataset(Verbs):
 
         payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
         plan = self._planned(question, payment)
-        return self._counted(plan)._of_periods(plan)[1]
+        return plan.for_rows(self._counted(plan)._rows_to_plan)
 
     def _planned(self, question: Question, payment: Payment) -> Plan:
         from dpselect.queries.plan import kind, planned
@@ -337,8 +337,9 @@ class Dataset(Verbs):
     def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
         from dpselect.queries.outline import asked_with, log_question, outline
+        from dpselect.release.rows import OfRows
 
-        rows, plan = self._of_periods(plan)
+        rows = OfRows(self.whose, self.columns, self._periods)
         warn_if_weak(plan.ceiling)
         budget, draws = self.paying, secure()
         if budget is not None:
@@ -347,7 +348,8 @@ class Dataset(Verbs):
         before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._opened(plan))
-            rows = replace(rows, keys=engine.undeclared)
+            rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
+            plan = plan.for_rows(rows)
             answer = _then(_then(plan.bind(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
@@ -368,12 +370,17 @@ class Dataset(Verbs):
         with naming("by", "item"):
             return self.engine()
 
-    def _of_periods(self, plan: Plan) -> tuple[OfRows, Plan]:
-        """Whose rows a question is about, and its plan, in which a user counts once in each of several periods."""
+    @property
+    def _rows_to_plan(self) -> OfRows:
+        """Whose rows a question is about; of prepared data also how many of a user the file has now."""
         from dpselect.release.rows import OfRows
 
-        rows = OfRows(self.whose, self.columns, self._periods)
-        return rows, plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)
+        rows, path = OfRows(self.whose, self.columns, self._periods), prepared_path(self._source)
+        if path is None:
+            return rows
+        from dpselect.engines.prepared.file import state_of
+
+        return replace(rows, bound=state_of(path).rules.row_bound)
 
     def question(
         self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None, before: object = None

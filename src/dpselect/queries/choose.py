@@ -210,7 +210,7 @@ class ChoosePlan(OfValues):
             return USERS
         groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
         items = cut_by(self.most, self.domain)
-        return Scale(groups=groups, items=items, period=self.period)
+        return Scale(groups=groups, items=items, period=self.period, rows=self.row_bound)
 
     @property
     def sentence(self) -> str:

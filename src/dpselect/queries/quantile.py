@@ -195,7 +195,7 @@ class QuantilePlan(OfValues):
     def scale(self) -> Scale:
         """Which users count."""
         groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
-        return Scale(groups=groups, period=self.period)
+        return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     def statement(self) -> Statement:
         """State the promise."""

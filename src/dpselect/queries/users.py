@@ -167,7 +167,7 @@ class UsersPlan(Plan):
     @property
     def scale(self) -> Scale:
         """Which users count."""
-        return Scale(groups=cut_by(self.kept, self.groups), period=self.period)
+        return Scale(groups=cut_by(self.kept, self.groups), period=self.period, rows=self.row_bound)
 
     def _statement(self, numbers: int) -> Statement:
         """State the promise for so many numbers."""

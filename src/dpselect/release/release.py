@@ -356,7 +356,9 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release.groups import describe_groups_of_user
 
             counts_in = describe_groups_of_user(self.privacy.parameters)
-            return f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise{counts_in}."
+            return (
+                f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise{counts_in}."
+            )
         return f"{self.items[0].count:,} {self.unit}, with noise."
 
     def _outcome(self) -> list[str]:

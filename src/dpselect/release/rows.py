@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpselect._ground.keys import Key, columns_of, key_of, unit_of
-from dpselect._ground.parameters import rounded_up, several
+from dpselect._ground.parameters import one_of, rounded_up, several, whole
+from dpselect._ground.periods import SORTS
 from dpselect._ground.privacy import ApproxDP
+from dpselect._ground.row_bound import RowBound
 from dpselect.errors import ParameterError, came
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
@@ -20,20 +22,23 @@ if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
 
 UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
-FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", "keys")
+PREPARED = ("max_rows_per_user", "prepared_period")
+FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", "keys", *PREPARED)
 
 
 @dataclass(frozen=True)
 class OfRows:
     """Whose rows a question is about: the columns of users, those of items where they are several, and the periods.
 
-    `keys` are the columns that were asked of JSON lines, which declare none, so that each may be in no line.
+    `keys` are the columns that were asked of JSON lines, which declare none, so that each may be in no line. `bound` is
+    how many rows of a user were kept when the data were prepared, if not all were.
     """
 
     user: Key = "user"
     columns: tuple[str, ...] | None = None
     periods: Periods | None = None
     keys: tuple[str, ...] = ()
+    bound: RowBound | None = None
 
     @property
     def counted_in_each(self) -> str | None:
@@ -65,6 +70,9 @@ class OfRows:
                 found["compared_with"] = self.periods.base.text
         if self.keys:
             found["keys"] = list(self.keys)
+        if self.bound is not None:
+            found["max_rows_per_user"] = self.bound.most
+            found |= {} if self.bound.period is None else {"prepared_period": self.bound.period}
         return found
 
     @classmethod
@@ -81,7 +89,16 @@ class OfRows:
         if "compared_with" in found and periods is not None:
             periods = periods.compared_with(_several(found["compared_with"]) or ())
         keys = tuple(map(str, several("keys", found.get("keys", []), "be a list of columns")))
-        return cls(user, columns, periods, keys)
+        return cls(user, columns, periods, keys, _row_bound(*map(found.get, PREPARED)))
+
+
+def _row_bound(most: object, period: object) -> RowBound | None:
+    """Return the bound on rows that a release says."""
+    if most is None and period is None:
+        return None
+    if period is not None:
+        one_of("prepared_period", period, SORTS)
+    return RowBound(whole("max_rows_per_user", most, least=1), None if period is None else str(period))
 
 
 def _several(text: object) -> list[str] | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from dpselect.release import formatting
 
 if TYPE_CHECKING:
+    from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.totals import Totals
 
 
@@ -29,8 +30,8 @@ USERS_BY = "users_by"  # the columns of groups of which users are counted
 class Scale:
     """How whole scores become numbers for a reader. Of weights these are in the weight's own unit.
 
-    A user counts in at most so many `groups`, for at most so many `items` (of those that came back, if `here`), and
-    once in each `period`; None where a user counts wherever they are.
+    A user counts in at most so many `groups`, for at most so many `items` (of those that came back, if `here`), once in
+    each `period`, and by the `rows` that were prepared; None where a user counts wherever they are.
     """
 
     totals: Totals | None = None
@@ -39,13 +40,15 @@ class Scale:
     items: int | None = None
     here: bool = False
     period: str | None = None
+    rows: RowBound | None = None
 
     @property
     def bounds(self) -> dict[str, object]:
         """What makes a score another number than that of all users, by the names of parameters."""
         most = None if self.totals is None else self.totals.at_most
         found = {"max_groups_per_user": self.groups, "max_items_per_user": self.items, "at_most": most}
-        return {name: value for name, value in {**found, "once_in_each": self.period}.items() if value is not None}
+        found |= {"once_in_each": self.period, "max_rows_per_user": None if self.rows is None else self.rows.most}
+        return {name: value for name, value in found.items() if value is not None}
 
     @property
     def counted(self) -> str:
@@ -58,15 +61,18 @@ class Scale:
         of = " of each" if self.groups else " of those here" if self.here else ""
         said = [
             *([f"once in each {self.period}"] if self.period else []),
+            *([self.rows.text] if self.rows else []),
             *([f"in at most {self.groups:,} group{'' if self.groups == 1 else 's'}"] if self.groups else []),
             *([f"for at most {self.items:,} item{'' if self.items == 1 else 's'}{of}"] if self.items else []),
         ]
         counts = f" counts {', '.join(said)}" if said else ""
-        counts += " (chosen at random)" if self.groups or self.items else ""
+        counts += " (chosen at random)" if self.groups or self.items or self.rows else ""
         if self.totals is not None:
             given = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
             counts += f"{' and' if said else ''} gives an item at most {given}"
-        elif not (self.groups or self.items):
+        elif self.period and self.rows and not (self.groups or self.items):
+            return f"Each user{counts}{WHO}{self.counted}users may be other than people."
+        elif not (self.groups or self.items or self.rows):
             return f"Each user{counts}{WHO}{self.counted}users may be more than people."
         than = "fewer than all users" if self.score == "count" else f"other than whole {self.score}s"
         return f"Each user{counts}{WHO}{self.counted}{than.rpartition(' ')[2]} may be {than}."

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-
 from dpselect.accounting.composition import basic
 from dpselect.accounting.prices import Price
 from dpselect.aggregates.groups import GroupedCounts

@@ -18,6 +18,7 @@ from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect._ground.parameters import Progress
+    from dpselect._ground.row_bound import RowBound
     from dpselect.draws import Draws
     from dpselect.release.answers.outcome import Outcome
 
@@ -39,11 +40,11 @@ class ChosenGroups(Generic[Asking]):
     ask: Callable[[Fraction, int], Asking]  # the question for an epsilon, with a bound
     _made: dict[int, Asking] = field(default_factory=dict, repr=False)
 
-    def once_in_each(self, period: str) -> Self:
-        """The same of several periods, in each of which a user counts once."""
+    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+        """Return the same about users who count once in each period, and by a bounded number of rows."""
 
         def ask(epsilon: Fraction, most: int) -> Asking:
-            return self.ask(epsilon, most).once_in_each(period)
+            return self.ask(epsilon, most).counting(period, bound)
 
         return replace(self, ask=ask, _made={})
 

@@ -29,6 +29,7 @@ from dpselect.release.answers.method_reasons import LARGE_BY_GROUP
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
+    from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.measures import Measure
     from dpselect.queries.top.group_bound import ChosenGroups
     from dpselect.queries.top.measures import MeasuredItems
@@ -302,16 +303,17 @@ class TopKPlan(Plan):
             found = by_gains(found)
         return found
 
-    def once_in_each(self, period: str) -> Self:
-        """The same question of several periods, in each of which a user counts once."""
-        found = super().once_in_each(period)
-        selection = replace(self.selection, scale=replace(self.selection.scale, period=period))
-        set_fields(found, selection=selection, chosen=None if self.chosen is None else self.chosen.once_in_each(period))
+    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+        """Return the same question about users who count once in each period, and by a bounded number of rows."""
+        counting = super().counting(period, bound)
+        selection = replace(self.selection, scale=replace(self.selection.scale, period=period, rows=bound))
+        chosen = None if self.chosen is None else self.chosen.counting(period, bound)
+        set_fields(counting, selection=selection, chosen=chosen)
         if self.asked is not None:
             from dpselect.queries.top.accuracy import asked_of
 
-            set_fields(found, asked=asked_of(self.asked.target, self.asked.epsilon, selection))
-        return found
+            set_fields(counting, asked=asked_of(self.asked.target, self.asked.epsilon, selection))
+        return counting
 
     @property
     def _wanted(self) -> Wanted:

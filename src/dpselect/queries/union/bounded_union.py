@@ -170,7 +170,7 @@ class BoundedUnion:
     def scale(self) -> Scale:
         """Which users are counted: each for a few of the items that came back, or of all that they have."""
         here = not self.terms.counts_decide
-        return Scale(items=self.max_items_per_user, here=here, period=self.terms.period)
+        return Scale(items=self.max_items_per_user, here=here, period=self.terms.period, rows=self.terms.row_bound)
 
     def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
         """State the promise; `items_by_length` says how many items a text has of each length."""
