@@ -201,7 +201,7 @@ class ChoosePlan(OfValues):
             return accuracy.NOTHING
         gap = self.mechanism.gap(BETA, candidates)
         of_one = accuracy.best_of(gap, None if self.of_scores else self.scale)
-        return of_one if self.table is None else self.table.accuracy(of_one)
+        return of_one if self.table is None else self.table.accuracy(of_one, self.scale)
 
     @property
     def scale(self) -> Scale:

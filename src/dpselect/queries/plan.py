@@ -291,7 +291,8 @@ class Plan(ABC):
     def counting(self, period: str | None, bound: RowBound | None) -> Self:
         """Return the same question about users who count once in each period, and by a bounded number of rows."""
         counting = copy(self)
-        set_fields(counting, period=period, row_bound=bound)
+        asked = None if self.asked is None else self.asked.of_counted_users
+        set_fields(counting, period=period, row_bound=bound, asked=asked)
         return counting
 
     @classmethod

@@ -129,7 +129,7 @@ class QuantilePlan(OfValues):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are."""
-        return self.near if self.table is None else self.table.accuracy(self.near)
+        return self.near if self.table is None else self.table.accuracy(self.near, self.scale)
 
     @property
     def key(self) -> Mapping[str, object]:

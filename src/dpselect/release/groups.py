@@ -11,7 +11,7 @@ from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json
 from dpselect.release.scale import COUNTED, COUNTED_COLUMNS, GROUP_USERS
-from dpselect.release.statement import Ended, Item
+from dpselect.release.statement import Ended, Item, Statement
 
 T = TypeVar("T")
 NAMED = 10  # groups without items that a line names
@@ -116,15 +116,15 @@ class Groups:
         return said
 
 
-def describe_groups_of_user(parameters: Mapping[str, object]) -> str:
-    """Say in how many groups a user counts, by the parameters of a statement; nothing where they do not say."""
-    bound, cut = parameters.get("max_groups_per_user"), parameters.get(COUNTED)
+def describe_groups_of_user(statement: Statement) -> str:
+    """Say in how many groups a user counts, by what a statement says; nothing where it does not."""
+    bound, cut = (statement.parameters.get(name) for name in ("max_groups_per_user", COUNTED))
     if not isinstance(bound, int):
         return ""
     if not isinstance(cut, Mapping) or "max_groups_per_user" not in cut:
-        return "; each user counts in every listed group they are in"
+        return f"; each {statement.unit} counts in every listed group they are in"
     groups = "one group" if bound == 1 else f"at most {bound:,} groups"
-    return f"; each user counts in {groups}, chosen at random"
+    return f"; each {statement.unit} counts in {groups}, chosen at random"
 
 
 def told_apart(values: Sequence[object]) -> tuple[object, ...]:

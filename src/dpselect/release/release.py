@@ -322,7 +322,7 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release.groups import describe_groups_of_user
 
             said = self.groups.outcome(self.items)
-            return f"{said[0].upper()}{said[1:]}{describe_groups_of_user(self.privacy.parameters)}."
+            return f"{said[0].upper()}{said[1:]}{describe_groups_of_user(self.privacy)}."
         wanted = self.privacy.parameters.get("k")
         if self.compared is not None:
             from dpselect.release import gains
@@ -355,7 +355,7 @@ class Release(Tabular, Generic[Label_co]):
             groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
             from dpselect.release.groups import describe_groups_of_user
 
-            counts_in = describe_groups_of_user(self.privacy.parameters)
+            counts_in = describe_groups_of_user(self.privacy)
             return (
                 f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise{counts_in}."
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,12 +17,15 @@ from dpselect.errors import ParameterError, came
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
+from dpselect.release.scale import ONCE_IN_EACH
 from dpselect.release.statement import Statement
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
 
 UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
+USER = "user"
+ONE_USER = re.compile(r"\b(one|each|every|an?|any) user\b(?!')", re.IGNORECASE)
 PREPARED = ("max_rows_per_user", "prepared_period")
 FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", "keys", *PREPARED)
 
@@ -48,14 +52,21 @@ class OfRows:
 
     def told(self, release: Release, now: datetime.datetime | None = None) -> Release:
         """The release with a statement about rows, the same whatever they are; one without items says what holds."""
-        said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
         good = release.accuracy if release.items else release.accuracy.of_nothing
-        release = replace(release, privacy=said, accuracy=good)
+        release = name_unit(replace(release, accuracy=good), self._unit)
+        said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
+        release = replace(release, privacy=said)
         if isinstance(self.user, tuple) or self.columns is not None:
             release = of_keys(release, self.user, self.columns)
         if self.periods is not None:
             release = in_periods(release, self.periods, now)
         return release
+
+    @property
+    def _unit(self) -> str:
+        """What a sentence about one user is about: a combination of columns, or a user in one of several periods."""
+        period = "" if self.counted_in_each is None else f" in one {self.counted_in_each}"
+        return f"{unit_of(self.user)}{period}"
 
     def to_dict(self) -> dict[str, Json]:
         """What decides the statement, in JSON types: a single column of users or items has no part in it."""
@@ -104,6 +115,23 @@ def _row_bound(most: object, period: object) -> RowBound | None:
 def _several(text: object) -> list[str] | None:
     """The periods of a text that names them."""
     return text.split(", ") if isinstance(text, str) else None
+
+
+def name_unit(release: Release, unit: str) -> Release:
+    """Return the release whose sentences about one user are about one `unit`, where that is another thing."""
+    if unit == USER:
+        return release
+    said, good = release.privacy, release.accuracy
+    named = replace(said, sentences=tuple(_with_unit(sentence, unit) for sentence in said.sentences))
+    near = replace(good, sentences=tuple(_with_unit(sentence, unit) for sentence in good.sentences))
+    return replace(release, privacy=named, accuracy=near)
+
+
+def _with_unit(sentence: str, unit: str) -> str:
+    """Return the sentence about one unit; what a whole user counts for stays said of users."""
+    if ONCE_IN_EACH in sentence:
+        unit = unit.partition(" in one ")[0]
+    return ONE_USER.sub(rf"\1 {unit}", sentence)
 
 
 def of_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Release:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 GROUP_USERS = "group_users"
 COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_group_users")
+ONCE_IN_EACH = " counts once in each "  # of a whole user, in several periods
 WHO = ", so "  # between who counts and what counts are therefore
 COUNTED = "counted"
 USERS_BY = "users_by"  # the columns of groups of which users are counted
@@ -46,8 +47,12 @@ class Scale:
     def bounds(self) -> dict[str, object]:
         """What makes a score another number than that of all users, by the names of parameters."""
         most = None if self.totals is None else self.totals.at_most
-        found = {"max_groups_per_user": self.groups, "max_items_per_user": self.items, "at_most": most}
-        found |= {"once_in_each": self.period, "max_rows_per_user": None if self.rows is None else self.rows.most}
+        found: dict[str, object] = {"max_groups_per_user": self.groups, "max_items_per_user": self.items}
+        found |= {
+            "at_most": most,
+            "once_in_each": self.period,
+            "max_rows_per_user": None if self.rows is None else self.rows.most,
+        }
         return {name: value for name, value in found.items() if value is not None}
 
     @property
@@ -125,6 +130,11 @@ class Scale:
     def kept(self, groups: int | None = None, items: int | None = None) -> Scale:
         """The same where a user counts in so many groups, for so many items."""
         return replace(self, groups=groups, items=items)
+
+    @property
+    def of_rows(self) -> Scale:
+        """The same before any bound on groups or items: who counts by the rows that there are."""
+        return Scale(period=self.period, rows=self.rows)
 
     def about(self, steps: float, digits: int = 4) -> str:
         """The same of a height or a scale of noise, in few digits."""

@@ -24,7 +24,7 @@ from dpselect.questions.parts import SET, AskedGroups, By, Gain, Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
-from dpselect.release.answers.items_left_out import add_left_out
+from dpselect.release.answers.items_left_out import add_left_out, but_excluded
 from dpselect.release.answers.method_reasons import LARGE_BY_GROUP
 from dpselect.release.release import Release
 
@@ -166,7 +166,8 @@ class TopKPlan(Plan):
         candidates = None if self.domain is None else most_items(self.domain)
         if self.chosen is not None or isinstance(self.domain, Column):
             return NOTHING
-        return self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
+        accuracy = self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
+        return accuracy if self.facts.exclude is None else but_excluded(accuracy)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -242,11 +243,11 @@ class TopKPlan(Plan):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release, with what was left out, the measures, and what accuracy was asked for."""
         release = self.selection.answer(outcome) if self.chosen is None else self.chosen.answer(outcome)
+        if self.asked is not None:
+            release = self.asked.added_to(release)
         if self.facts.exclude is not None:
             release = add_left_out(release, self.facts.exclude)
-        if self._measured_items is not None:
-            release = self._measured_items.add_to(release, outcome)
-        return release if self.asked is None else self.asked.added_to(release)
+        return release if self._measured_items is None else self._measured_items.add_to(release, outcome)
 
     def outcome_of(self, release: Release) -> Outcome:
         """Read the outcome of a release; a bound that was chosen is a part of it."""
@@ -312,7 +313,7 @@ class TopKPlan(Plan):
         if self.asked is not None:
             from dpselect.queries.top.accuracy import asked_of
 
-            set_fields(counting, asked=asked_of(self.asked.target, self.asked.epsilon, selection))
+            set_fields(counting, asked=self._but_excluded(asked_of(self.asked.target, self.asked.epsilon, selection)))
         return counting
 
     @property
@@ -370,8 +371,12 @@ class TopKPlan(Plan):
             return near_enough(wanted, self.domain, lambda epsilon: self._selected(name, epsilon))
 
         asked, selection = min(map(named, names), key=lambda found: found[0].epsilon)
-        set_fields(self, asked=asked)
+        set_fields(self, asked=self._but_excluded(asked))
         return selection
+
+    def _but_excluded(self, asked: TargetAccuracy) -> TargetAccuracy:
+        """Return the accuracy that was asked for, which is not about items that a list leaves out."""
+        return asked if self.facts.exclude is None else asked.but_excluded
 
 
 def _said(name: str, given: object) -> str:
