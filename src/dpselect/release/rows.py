@@ -118,20 +118,18 @@ def _several(text: object) -> list[str] | None:
 
 
 def name_unit(release: Release, unit: str) -> Release:
-    """Return the release whose sentences about one user are about one `unit`, where that is another thing."""
+    """Return the release whose statement speaks of one `unit` where it would say one user."""
     if unit == USER:
         return release
-    said, good = release.privacy, release.accuracy
-    named = replace(said, sentences=tuple(_with_unit(sentence, unit) for sentence in said.sentences))
-    near = replace(good, sentences=tuple(_with_unit(sentence, unit) for sentence in good.sentences))
-    return replace(release, privacy=named, accuracy=near)
+    said = release.privacy
+    return replace(release, privacy=replace(said, sentences=tuple(_with_unit(one, unit) for one in said.sentences)))
 
 
 def _with_unit(sentence: str, unit: str) -> str:
     """Return the sentence about one unit; what a whole user counts for stays said of users."""
     if ONCE_IN_EACH in sentence:
         unit = unit.partition(" in one ")[0]
-    return ONE_USER.sub(rf"\1 {unit}", sentence)
+    return ONE_USER.sub(lambda match: f"{match[1]} {unit}", sentence)
 
 
 def of_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Release:

@@ -83,6 +83,11 @@ class Scale:
         return f"Each user{counts}{WHO}{self.counted}{than.rpartition(' ')[2]} may be {than}."
 
     @property
+    def unit(self) -> str:
+        """Whom one of the counted is."""
+        return "user" if self.period is None else f"user in one {self.period}"
+
+    @property
     def score(self) -> str:
         """What a score is called."""
         if self.totals is not None:

@@ -119,8 +119,8 @@ def describe_found_items(
         more = "What users with several items add to it depends on other users, so this says nothing about them."
     else:
         more = (
-            f"A user with more than {said_items(max_items_per_user)} contributes {max_items_per_user:,} of them, "
-            "chosen at random."
+            f"A {scale.unit} with more than {said_items(max_items_per_user)} contributes {max_items_per_user:,} of "
+            "them, chosen at random."
         )
         if users_of_many is not None:
             sentence += f", or {scale.said(users_of_many)} of at most {said_items(max_items_per_user)} each"
