@@ -318,20 +318,20 @@ class Dataset(Verbs):
         """The rows that a question is about, with the items that it counts."""
         if plan.items is None:
             self.check_items()
-            return self._compared(plan.others) if plan.others else self
+            return self._compared(plan.others, lost=plan.lost) if plan.others else self
         with naming("by", "item"):
             refuse_shared(self.whose, plan.items)
         found = copy(self)
         found._item, found.max_items_per_user = plan.items, plan.kept
         return found
 
-    def _compared(self, others: Sequence[str]) -> Dataset:
+    def _compared(self, others: Sequence[str], *, lost: bool) -> Dataset:
         """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
         if self._periods is None:
             hint = "a user is then one user in one period, who can only raise gains or only lower them"
             raise ParameterError("compared_with", "go with data that have a time", "none", hint)
         both = copy(self)
-        both._meant = self._periods.compared_with(others)
+        both._meant = self._periods.compared_with(others, lost=lost)
         return both
 
     def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:

@@ -100,6 +100,7 @@ def summary(text: str) -> str:
     said += ["counts"] if asked.get("counts") is True else []
     columns = ("by_weight", "by", "compared_with")
     said += [f"{name}={_columns(asked[name])}" for name in columns if asked.get(name) is not None]
+    said += ["lost"] if asked.get("lost") is True else []
     said += ["of a known domain"] if asked.get("domain") is not None else []
     of = [f"{name}={_short(data[name])}" for name in ("user", "item", "text") if data.get(name) is not None]
     of += [] if data.get("where") is None else [f"where={_cut(_condition(data['where']))}"]

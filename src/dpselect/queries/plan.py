@@ -238,6 +238,11 @@ class Plan(ABC):
         return ()
 
     @property
+    def lost(self) -> bool:
+        """Are users that an item lost counted, in place of those that it gained?"""
+        return False
+
+    @property
     def ceiling(self) -> ApproxDP:
         """The most that any answer costs, as one (epsilon, delta)."""
         return self.price.approx

@@ -123,7 +123,7 @@ class Total(Value):
 
 @frozen
 class Gain(Value):
-    """Rank by how many users an item gained since other periods, such as the month before."""
+    """Rank by how many users an item gained, or lost, since other periods, such as the month before."""
 
     said_as: ClassVar[str] = "gains"
 
@@ -133,6 +133,8 @@ class Gain(Value):
         flat="compared_with",
         rare=True,
     )
+    _: KW_ONLY
+    lost: bool = param(FLAG, default=False, help="rank by the users lost since then, instead of gained", rare=True)
 
 
 def _popular(name: str, value: Any) -> tuple[Any, ...]:

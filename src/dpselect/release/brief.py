@@ -235,7 +235,7 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     score, cut = score_of(used), COUNTED in used
     truth = "counted users" if cut and score == "count" else f"{'counted' if cut else 'true'} {score}"
     truth = "counted numbers" if "width_of_measures" in numbers else truth
-    be = "are" if truth.endswith("s") else "is"
+    be = "are" if truth.endswith(("users", "numbers")) else "is"
     if used.get(USERS_BY) == ():
         said = [f"{SURE}, the {truth} {be} from low to high"]
     elif _says(answer, AT_ONCE):

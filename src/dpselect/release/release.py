@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import CHOSEN, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, column_of, score_of, unit_of
+from dpselect.release.scale import GROUP_USERS, LOST, column_of, score_of, unit_of
 from dpselect.release.statement import (
     FROM_ZERO,
     NOT_SECURE,
@@ -173,8 +173,8 @@ class Release(Tabular, Generic[Label_co]):
         """Return the table as columns: rank (not for a set), item and, if counts were released, count, low, high.
 
         Quantiles have q and value. Items of several columns have one column each. By group, the columns of groups come
-        first. Sums and gains are named counted_sum and counted_gain, and counts counted_users, if a bound keeps users,
-        or a part of them, from counting.
+        first. If a bound keeps users, or a part of them, from counting, counts are named counted_users, and sums,
+        gains and losses counted_sum, counted_gain and counted_loss.
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
@@ -317,7 +317,11 @@ class Release(Tabular, Generic[Label_co]):
         return TextTable(columns, (*of, *self._names), once, starts, bars)
 
     def _said(self, show: Callable[[object], str] = formatting.brief) -> str:
-        """What came back, in a sentence; a single item as `show` writes it."""
+        """What came back, in a sentence; a single item as `show` writes it. A sum says that it is none of refunds."""
+        said = self._came_back(show)
+        return said if self.weight is None else f"{said.removesuffix('.')}; rows below 0 count as 0."
+
+    def _came_back(self, show: Callable[[object], str]) -> str:
         if self.groups is not None:
             from dpselect.release.groups import describe_groups_of_user
 
@@ -327,7 +331,9 @@ class Release(Tabular, Generic[Label_co]):
         if self.compared is not None:
             from dpselect.release import gains
 
-            return gains.said(len(self), self.compared, wanted=wanted, complete=self.complete, ranked=self.ranked)
+            lost = LOST in self.privacy.parameters
+            form: dict[str, Any] = {"wanted": wanted, "complete": self.complete, "ranked": self.ranked}
+            return gains.said(len(self), self.compared, lost=lost, **form)
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
             found = items if wanted is None else f"{len(self):,} of at most {formatting.counted(wanted)} items"

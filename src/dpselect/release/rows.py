@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpselect._ground.keys import Key, columns_of, key_of, unit_of
-from dpselect._ground.parameters import one_of, rounded_up, several, whole
+from dpselect._ground.parameters import flag, one_of, rounded_up, several, whole
 from dpselect._ground.periods import SORTS
 from dpselect._ground.privacy import ApproxDP
 from dpselect._ground.row_bound import RowBound
@@ -17,7 +17,7 @@ from dpselect.errors import ParameterError, came
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
-from dpselect.release.scale import ONCE_IN_EACH
+from dpselect.release.scale import LOST, ONCE_IN_EACH
 from dpselect.release.statement import Statement
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts t
 USER = "user"
 ONE_USER = re.compile(r"\b(one|each|every|an?|any) user\b(?!')", re.IGNORECASE)
 PREPARED = ("max_rows_per_user", "prepared_period")
-FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", "keys", *PREPARED)
+FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", LOST, "keys", *PREPARED)
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class OfRows:
     @property
     def _unit(self) -> str:
         """What a sentence about one user is about: a combination of columns, or a user in one of several periods."""
-        period = "" if self.counted_in_each is None else f" in one {self.counted_in_each}"
-        return f"{unit_of(self.user)}{period}"
+        several = self.periods is not None and len(self.periods.all) > 1
+        return unit_of(self.user) + (f" in one {self.periods.sort}" if several and self.periods is not None else "")
 
     def to_dict(self) -> dict[str, Json]:
         """What decides the statement, in JSON types: a single column of users or items has no part in it."""
@@ -79,6 +79,7 @@ class OfRows:
             found |= self.periods.said
             if self.periods.compared:
                 found["compared_with"] = self.periods.base.text
+                found |= {LOST: True} if self.periods.lost else {}
         if self.keys:
             found["keys"] = list(self.keys)
         if self.bound is not None:
@@ -98,7 +99,8 @@ class OfRows:
         during = _several(found.get("during"))
         periods = settled(found.get("time"), found.get("period"), during, found.get("timezone", UTC))
         if "compared_with" in found and periods is not None:
-            periods = periods.compared_with(_several(found["compared_with"]) or ())
+            others = _several(found["compared_with"]) or ()
+            periods = periods.compared_with(others, lost=flag(LOST, found.get(LOST, False)))
         keys = tuple(map(str, several("keys", found.get("keys", []), "be a list of columns")))
         return cls(user, columns, periods, keys, _row_bound(*map(found.get, PREPARED)))
 
@@ -160,18 +162,22 @@ def in_periods(release: Release, periods: Periods, now: datetime.datetime | None
     said = release.privacy
     sentences = (*said.sentences, *_gains(periods), *_in_period(said, periods), *_open(periods, now))
     used = {**said.parameters, "during": periods.asked.text, "compared_with": periods.base.text}
+    used |= {LOST: True} if periods.lost else {}
     used = used if periods.compared else dict(said.parameters)
     unit = f"{said.unit} in one {periods.sort}"
     return replace(release, privacy=replace(said, unit=unit, parameters=used, sentences=sentences))
 
 
 def _gains(periods: Periods) -> tuple[str, ...]:
-    """What an item gained, where periods are compared."""
+    """What an item gained, or lost, where periods are compared."""
     if not periods.compared:
         return ()
+    name, counted, less = "gain", periods.asked.text, periods.base.text
+    if periods.lost:
+        name, counted, less = "loss", less, counted
     return (
-        f"The gain of an item is its number of distinct users in {periods.asked.text} less that in "
-        f"{periods.base.text}, or 0 where that is below 0.",
+        f"The {name} of an item is its number of distinct users in {counted} less that in {less}, or 0 where that is "
+        "below 0.",
     )
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 GROUP_USERS = "group_users"
-COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_group_users")
+COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_loss", "counted_group_users")
 ONCE_IN_EACH = " counts once in each "  # of a whole user, in several periods
 WHO = ", so "  # between who counts and what counts are therefore
+LOST = "lost"  # the parameter of a statement that says that gains are losses
 COUNTED = "counted"
 USERS_BY = "users_by"  # the columns of groups of which users are counted
 """The parameter of a statement that says which bounds keep users, or parts of them, from counting."""
@@ -37,6 +38,7 @@ class Scale:
 
     totals: Totals | None = None
     gains: bool = False
+    lost: bool = False  # are the gains losses?
     groups: int | None = None
     items: int | None = None
     here: bool = False
@@ -79,7 +81,7 @@ class Scale:
             return f"Each user{counts}{WHO}{self.counted}users may be other than people."
         elif not (self.groups or self.items or self.rows):
             return f"Each user{counts}{WHO}{self.counted}users may be more than people."
-        than = "fewer than all users" if self.score == "count" else f"other than whole {self.score}s"
+        than = "fewer than all users" if self.score == "count" else f"other than whole {self.scores}"
         return f"Each user{counts}{WHO}{self.counted}{than.rpartition(' ')[2]} may be {than}."
 
     @property
@@ -92,7 +94,14 @@ class Scale:
         """What a score is called."""
         if self.totals is not None:
             return "sum"
-        return "gain" if self.gains else "count"
+        if not self.gains:
+            return "count"
+        return "loss" if self.lost else "gain"
+
+    @property
+    def scores(self) -> str:
+        """Return what several scores are called."""
+        return "losses" if self.score == "loss" else f"{self.score}s"
 
     @property
     def column(self) -> str:
@@ -113,7 +122,9 @@ class Scale:
     @property
     def users(self) -> str:
         """What one of them is called, and several."""
-        return "gained user" if self.gains else "user"
+        if not self.gains:
+            return "user"
+        return "lost user" if self.lost else "gained user"
 
     def value(self, steps: int) -> int | float:
         """A score: an integer where the unit is one, else the nearest float."""
@@ -182,7 +193,7 @@ def column_of(score: str, parameters: Mapping[str, object]) -> str:
 def score_of(parameters: Mapping[str, object]) -> str:
     """What a score is called, by the parameters of a statement."""
     if "compared_with" in parameters:
-        return "gain"
+        return "loss" if LOST in parameters else "gain"
     return "sum" if isinstance(parameters.get("by_weight"), str) else "count"
 
 
@@ -190,7 +201,8 @@ def unit_of(parameters: Mapping[str, object]) -> str:
     """What the counts of a release count, by the parameters of its statement."""
     weight = parameters.get("by_weight")
     what = formatting.text(weight) if isinstance(weight, str) else "users"
-    what = "users gained" if "compared_with" in parameters else what
+    if "compared_with" in parameters:
+        what = f"users {'lost' if LOST in parameters else 'gained'}"
     return f"counted {what}" if COUNTED in parameters else what
 
 

@@ -156,7 +156,9 @@ class FoundTop(Selection):
     @property
     def _among(self) -> str:
         """Which users those are, if not all."""
-        return " in the periods that are asked about" if self.scale.gains else ""
+        if not self.scale.gains:
+            return ""
+        return " in the periods before" if self.scale.lost else " in the periods that are asked about"
 
     def possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""

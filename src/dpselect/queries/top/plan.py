@@ -185,6 +185,7 @@ class TopKPlan(Plan):
             **({} if within is None else {"within": within}),
             **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
             **({"compared_with": self.others} if self.others else {}),
+            **({"lost": True} if self.lost else {}),
             **({"in_engine": True} if self._in_engine and self.selection.of_sets else {}),
             **weights,
             **({"measures": [str(one) for one in self.measuring]} if self.measuring else {}),
@@ -214,6 +215,11 @@ class TopKPlan(Plan):
     def others(self) -> tuple[str, ...]:
         """The periods with which those of the data are compared."""
         return self.question.score.over if isinstance(self.question.score, Gain) else ()  # type: ignore[return-value]
+
+    @property
+    def lost(self) -> bool:
+        """Are users that an item lost counted, in place of those that it gained?"""
+        return isinstance(self.question.score, Gain) and self.question.score.lost
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to all items but those that shall not come back, and to the measures of those that do."""
@@ -301,7 +307,7 @@ class TopKPlan(Plan):
         if self.others:
             from dpselect.queries.top.scores import by_gains
 
-            found = by_gains(found)
+            found = by_gains(found, lost=self.lost)
         return found
 
     def counting(self, period: str | None, bound: RowBound | None) -> Self:
