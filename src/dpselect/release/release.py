@@ -326,7 +326,8 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release.groups import describe_groups_of_user
 
             said = self.groups.outcome(self.items)
-            return f"{said[0].upper()}{said[1:]}{describe_groups_of_user(self.privacy)}."
+            counts_in = describe_groups_of_user(self.privacy) if self.groups.shown else ""
+            return f"{said[0].upper()}{said[1:]}{counts_in}."
         wanted = self.privacy.parameters.get("k")
         if self.compared is not None:
             from dpselect.release import gains
