@@ -291,6 +291,10 @@ class Dataset(Verbs):
 
         payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
         plan = self._planned(question, payment)
+        return self.with_rows(plan)
+
+    def with_rows(self, plan: Plan) -> Plan:
+        """Return the plan that knows which users of these rows count; of a prepared file only the rules are read."""
         return plan.for_rows(self._counted(plan)._rows_to_plan)
 
     def _planned(self, question: Question, payment: Payment) -> Plan:
