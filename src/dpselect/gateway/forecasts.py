@@ -25,6 +25,7 @@ from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.questions.parts import Method
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, TopK, Union
+from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
 
 NO_FORECAST = "There is no forecast for this kind of question, but it costs at most its price."
@@ -34,8 +35,8 @@ BESIDE = (Fraction(1, 2), Fraction(1), Fraction(2))
 _ONE_AT_A_TIME = threading.Lock()  # a forecast takes a processor for up to a second
 
 
-def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) -> dict[str, Json]:
-    """What a question costs of the quota of whoever asks, and what is left after it."""
+def price(asked: AskedQuestion, standings: Collection[Standing], accuracy: Accuracy, *, free: bool) -> dict[str, Json]:
+    """What a question costs of the quota of whoever asks, and what is left after it; `accuracy` is that of its rows."""
     plan = asked.plan
     left, after = min(one.left for one in standings), min(_left_after(plan, one) for one in standings)
     fits = all(one.admits(_ceiling(plan, one)) for one in standings)
@@ -51,7 +52,7 @@ def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) 
         "fits": fits or free,
         "free": free,
         "sentence": sentence,
-        "accuracy": [*plan.accuracy.sentences],
+        "accuracy": [*accuracy.sentences],
         "planted": fewest(plan, periods=1 if asked.periods is None else len(asked.periods.all)),
     }
 

@@ -171,7 +171,9 @@ class Gateway:
         free = not question.fresh and self._answer_to(self._key(question)) is not None
         standings = self.books.standings(question.settings, person, question.periods)
         share = forecasts.part_of_whole(question.plan, standings)
-        return limits.priced(person, forecasts.price(question, standings, free=free), share)
+        source = self.sources.of(question.settings)
+        plan = question.dataset(source.place, prepared=source.prepared).with_rows(question.plan)
+        return limits.priced(person, forecasts.price(question, standings, plan.accuracy, free=free), share)
 
     def _key(self, question: AskedQuestion) -> str:
         """By what two askings are the same."""

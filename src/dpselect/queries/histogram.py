@@ -157,7 +157,7 @@ class HistogramPlan(Plan):
     @property
     def scale(self) -> Scale:
         """Which users count."""
-        return Scale(items=cut_by(self.most, self.known), period=self.period)
+        return Scale(items=cut_by(self.most, self.known), period=self.period, rows=self.row_bound)
 
     def _statement(self, items: int) -> Statement:
         """State the promise for so many items."""

@@ -101,7 +101,9 @@ def _what(body: Mapping[str, Any]) -> str:
     item, verb = body.get("item") or "item", body.get("verb")
     if verb == "top_k":
         weight = body.get("by_weight")
-        users = "by users gained" if body.get("compared_with") else "by number of users"
+        users = "by number of users"
+        if body.get("compared_with"):
+            users = f"by users {'lost' if body.get('lost') else 'gained'}"
         ranked = f"by {formatting.text(weight)}" if weight else users
         more = f", with {listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
         k = body.get("k", 10)
