@@ -42,7 +42,7 @@ For a PNG or PDF, pass Matplotlib's axes (`pip install matplotlib`), one for eac
 ```py
 figure, ax = plt.subplots()
 artists.top_k(10, epsilon=1, counts=True).plot(ax=ax)
-figure.savefig("top.pdf", bbox_inches="tight")
+figure.savefig("top.png", bbox_inches="tight")
 ```
 
 The calls below use
@@ -88,7 +88,8 @@ PICTURES = (
         "groups",
         "The top k of every group",
         "One panel for each of the first 12 groups, with its own scale.",
-        'artists.top_k(5, epsilon=1, by=dps.By("country", groups=["France", "Germany", "Japan"]), counts=True).plot()',
+        'artists.top_k(5, epsilon=1, by=dps.By("country", groups=["France", "Germany", "Japan"], '
+        "max_groups_per_user=1), counts=True).plot()",
     ),
     Picture(
         "sums",
@@ -126,8 +127,8 @@ PICTURES = (
         "quantile-groups",
         "Quantiles of every group",
         "A line for each group.",
-        'minutes.quantile([0.1, 0.5, 0.9], bounds=(0, 60), step=1, epsilon=1, by=dps.By("country", groups=COUNTRIES))'
-        ".plot()",
+        'minutes.quantile([0.1, 0.5, 0.9], bounds=(0, 60), step=1, epsilon=1, by=dps.By("country", groups=COUNTRIES, '
+        "max_groups_per_user=1)).plot()",
     ),
     Picture(
         "forecast",

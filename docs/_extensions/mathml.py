@@ -19,6 +19,8 @@ def mathml(latex: str, *, block: bool = False) -> str:
     found: str = convert(latex, display="block" if block else "inline")
     if "\\" in found or "&<" in found:
         raise SphinxError(f"this formula has a command or an environment that is not known: {latex}")
+    # Few fonts have the letter of \setminus: it would be an empty box.
+    found = found.replace("<mi>&#x029F5;</mi>", '<mo lspace="0.22em" rspace="0.22em">\\</mo>')
     found = FUNCTION.sub(r'<mo lspace="0.17em" rspace="0em">\1</mo>', found)
     return found.replace("<math ", f'<math alttext="{escape(latex)}" ', 1)
 

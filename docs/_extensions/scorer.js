@@ -3,12 +3,13 @@
 var Scorer = {
   score: ([page, title, anchor, , score, , kind]) => {
     const query = new URLSearchParams(window.location.search).get("q") || "";
-    const words = query.toLowerCase().split(/\s+/).filter((word) => word);
+    const whole = query.toLowerCase().trim();
+    const words = whole.split(/\s+/).filter((word) => word);
     if (kind === "object") return score + (words.includes(title.toLowerCase().split(".").pop()) ? 12 : 0);
     if (/^decisions\/|\/(benchmarks|changelog|contributing)$/.test(page)) return score - 6;
     const near = /^(learn|guides)\//.test(page) ? 6 : /^(why|mechanisms)\//.test(page) ? 0 : 4;
-    const named = !anchor && words.every((word) => title.toLowerCase().includes(word));
-    return score + near + (named ? 12 : 0);
+    if (anchor) return score + near + (title.toLowerCase().endsWith(`> ${whole}`) ? 6 : 0);
+    return score + near + (words.every((word) => title.toLowerCase().includes(word)) ? 12 : 0);
   },
   objNameMatch: 11,
   objPartialMatch: 6,

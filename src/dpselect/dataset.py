@@ -306,7 +306,11 @@ class Dataset(Verbs):
 
         payment = Payment(epsilon=epsilon, delta=delta, share=share, within=within, threshold=threshold)
         plan = self._planned(question, payment)
-        return self._counted(plan)._of_periods(plan)[1]
+        return self.with_rows(plan)
+
+    def with_rows(self, plan: Plan) -> Plan:
+        """Return the plan that knows which users of these rows count; of a prepared file only the rules are read."""
+        return plan.for_rows(self._counted(plan)._rows_to_plan)
 
     def _planned(self, question: Question, payment: Payment) -> Plan:
         from dpselect.queries.plan import kind, planned
@@ -333,27 +337,28 @@ class Dataset(Verbs):
         """The rows that a question is about, with the items that it counts."""
         if plan.items is None:
             self.check_items()
-            return self._compared(plan.others) if plan.others else self
+            return self._compared(plan.others, lost=plan.lost) if plan.others else self
         with naming("by", "item"):
             refuse_shared(self.whose, plan.items)
         found = copy(self)
         found._item, found.max_items_per_user = plan.items, plan.kept
         return found
 
-    def _compared(self, others: Sequence[str]) -> Dataset:
+    def _compared(self, others: Sequence[str], *, lost: bool) -> Dataset:
         """The same rows, and those of the periods with which these are compared: read, charged and said as any."""
         if self._periods is None:
             hint = "a user is then one user in one period, who can only raise gains or only lower them"
             raise ParameterError("compared_with", "go with data that have a time", "none", hint)
         both = copy(self)
-        both._meant = self._periods.compared_with(others)
+        both._meant = self._periods.compared_with(others, lost=lost)
         return both
 
     def _asked(self, plan: Plan, *, fresh: bool, progress: Progress | None) -> Release:
         """The answer to the question of these rows, in all of its periods."""
         from dpselect.queries.outline import asked_with, log_question, outline
+        from dpselect.release.rows import OfRows
 
-        rows, plan = self._of_periods(plan)
+        rows = OfRows(self.whose, self.columns, self._periods)
         warn_if_weak(plan.ceiling)
         budget, draws = self.paying, secure()
         if budget is not None:
@@ -362,7 +367,8 @@ class Dataset(Verbs):
         before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._opened(plan))
-            rows = replace(rows, keys=engine.undeclared)
+            rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
+            plan = plan.for_rows(rows)
             answer = _then(_then(plan.bind(engine), rows.told), partial(asked_with, outline(plan, rows)))
             if budget is None:
                 return answer(draws, progress)
@@ -383,12 +389,17 @@ class Dataset(Verbs):
         with naming("by", "item"):
             return self.engine()
 
-    def _of_periods(self, plan: Plan) -> tuple[OfRows, Plan]:
-        """Whose rows a question is about, and its plan, in which a user counts once in each of several periods."""
+    @property
+    def _rows_to_plan(self) -> OfRows:
+        """Whose rows a question is about; of prepared data also how many of a user the file has now."""
         from dpselect.release.rows import OfRows
 
-        rows = OfRows(self.whose, self.columns, self._periods)
-        return rows, plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)
+        rows, path = OfRows(self.whose, self.columns, self._periods), prepared_path(self._source)
+        if path is None:
+            return rows
+        from dpselect.engines.prepared.file import state_of
+
+        return replace(rows, bound=state_of(path).rules.row_bound)
 
     def question(
         self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None, before: object = None

@@ -193,8 +193,9 @@ class Verbs(ABC):
         """Return the noisy number of distinct users.
 
         Any selected row makes its user count, even a row without an item, and bounds on items play no part. With `by`,
-        a user counts in at most `max_groups_per_user` of the listed groups, whose numbers share epsilon. No number is
-        negative, and with 95 % confidence the numbers of counted users are in all intervals at once (docs/counts.md).
+        a user counts in all listed groups, or in at most `max_groups_per_user` of them; the numbers of these groups
+        share epsilon. No number is negative, and with 95 % confidence the numbers of counted users are in all intervals
+        at once (docs/counts.md).
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.

@@ -44,8 +44,10 @@ def test_groups_are_those_that_are_listed(people: Path, dpselect: Command) -> No
     head, *rows = csv.reader(io.StringIO(ended.out))
     assert head == ["country", "counted_users", "low", "high"]
     assert [row[:2] for row in rows] == [["SE", "900"], ["DE", "600"], ["NO", "0"]]
-    in_one = json.loads(dpselect(*asked, "--format", "json").out)
+    in_one = json.loads(dpselect(*asked, "--max-groups-per-user", 1, "--format", "json").out)
     assert sum(one["count"] for one in in_one["items"]) == 900
+    in_all = json.loads(dpselect(*asked, "--format", "json").out)
+    assert [one["count"] for one in in_all["items"]] == [900, 600, 0]
 
 
 def test_the_price_of_an_accuracy_is_said_first(people: Path, dpselect: Command) -> None:

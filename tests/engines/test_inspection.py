@@ -76,7 +76,7 @@ def test_an_empty_answer_names_the_keys_of_json_lines():
 
     for user, where in (("user.id", "item = 'a'"), ("user", "item = 'b'"), ("user", "cuontry = 'x'")):
         keys = ", ".join(dict.fromkeys([user, "item", where.split()[0]]))
-        said_of_it = f"things to check: the keys {keys} (`dpselect inspect` says in how many lines each is), what"
+        said_of_it = f"things to check: the keys {keys}, the filter"
         first, again = (asked("x.jsonl", user, where) for _ in range(2))
         assert not first.items
         assert said_of_it in words(first)
@@ -86,7 +86,7 @@ def test_an_empty_answer_names_the_keys_of_json_lines():
     full = asked("x.jsonl", "user", "item = 'a'")
     assert full.items
     assert "things to check" not in words(full)
-    assert "things to check: what `dpselect inspect`" in words(asked("x.csv", "user", "item = 'a'"))
+    assert "things to check: the filter" in words(asked("x.csv", "user", "item = 'a'"))
 
 
 def test_lines_of_a_csv_file():

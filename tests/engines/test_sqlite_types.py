@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -106,3 +107,10 @@ def test_sqlite_is_prepared_and_its_rows_are_added_once(table, tmp_path):
     assert prepared.users(epsilon=400)[0].count in range(238, 243)
     with pytest.raises(dps.ParameterError, match=r"t\.sqlite, whose contents were added before"):
         data.prepare(tmp_path / "t.prepared", add=True)
+
+
+def test_without_pyarrow_the_hint_names_it_alone(table, monkeypatch):
+    source = table("CREATE TABLE t (user TEXT, item TEXT)", ["x"])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(dps.DpselectError, match=r"no package pyarrow\nhint: pip install pyarrow$"):
+        dps.Dataset(source, user="user", item="item").top_k(1, epsilon=1)

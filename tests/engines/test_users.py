@@ -55,11 +55,10 @@ def check_groups(held: Held) -> None:
     for user, text in zip(AWKWARD.column("user").to_pylist(), AWKWARD.column("text").to_pylist(), strict=True):
         if user is not None and text is not None:
             held_by[text].add(user)
-    every = dps.By("text", groups=labels, max_groups_per_user=len(labels))
-    release = asked(held, item="whole").users(by=every, epsilon=SURE)
+    release = asked(held, item="whole").users(by=dps.By("text", groups=labels), epsilon=SURE)
     assert release.labels == labels
     assert [item.count for item in release] == [len(held_by[label]) for label in labels]
-    one = asked(held).users(by=dps.By("text", groups=labels), epsilon=SURE)
+    one = asked(held).users(by=dps.By("text", groups=labels, max_groups_per_user=1), epsilon=SURE)
     assert sum(int(item.count or 0) for item in one) == right(AWKWARD.filter(AWKWARD.column("text").is_valid()), "user")
     both = dps.By(["text", "flag"], groups=[(label, True) for label in labels], max_groups_per_user=len(labels))
     pairs = asked(held).users(by=both, epsilon=SURE)

@@ -32,18 +32,20 @@ OF_A_USER: Sequence[Sequence[tuple[str | None, str | None]]] = (
     [("x", "FR"), ("x", "FR")],
     [("x", "DE"), ("y", "FR"), ("z", "FR")],
     [(None, "DE"), (None, None)],
+    [("x", "DE"), ("x", "FR"), ("y", "DE")],
 )
 QUESTIONS = {
     "all": dps.Users(),
-    "one group": dps.Users(by=dps.By("country", groups=["DE", "FR"])),
+    "one group": dps.Users(by=dps.By("country", groups=["DE", "FR"], max_groups_per_user=1)),
     "two groups": dps.Users(by=dps.By("country", groups=["DE", "FR"], max_groups_per_user=2)),
+    "all listed groups": dps.Users(by=dps.By("country", groups=["DE", "FR"])),
 }
 
 
 def plan_of(question: dps.Question) -> UsersPlan:
     """At a price whose noise is the same for all."""
     by = question.by  # type: ignore[attr-defined]
-    plan = question.at(epsilon=EPSILON * (1 if by is None else by.max_groups_per_user or 1))
+    plan = question.at(epsilon=EPSILON * (1 if by is None else by.max_groups_per_user or len(by.groups.items)))
     assert isinstance(plan, UsersPlan)
     return plan
 
@@ -108,6 +110,13 @@ def test_privacy_over_all_neighbours(name: str) -> None:
     assert least_delta(told(plan), pairs, plan.epsilon * Fraction(99, 100)) > 10**-7
 
 
+@pytest.mark.usefixtures("one_key")
+def test_without_a_bound_a_user_counts_in_all_listed_groups() -> None:
+    rows = rows_of([OF_A_USER[0], OF_A_USER[1], OF_A_USER[4]])
+    assert counted(QUESTIONS["all listed groups"], rows) == twins.in_every_group(rows) == (2, 2)
+    assert sum(counted(QUESTIONS["one group"], rows)) == 3
+
+
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_the_law_is_two_sided_geometric_and_what_is_below_zero_is_zero(count: int) -> None:
     found = law(lambda draws: told(plan_of(dps.Users()))((count,), draws))
@@ -130,6 +139,16 @@ def test_users_in_more_groups_than_are_paid_are_refused() -> None:
     plan = plan_of(QUESTIONS["one group"])
     pairs = [(twins.in_every_group(a), twins.in_every_group(b)) for a, b in NEIGHBOURS]
     assert least_delta(told(plan), pairs, plan.epsilon) > 0.01
+
+
+def test_noise_for_one_group_where_users_count_in_all_is_refused() -> None:
+    listed = plan_of(QUESTIONS["all listed groups"])
+    pairs = [(counted(listed.question, a), counted(listed.question, b)) for a, b in NEIGHBOURS]
+
+    def tell(counts: Counts, draws: ExactDraws) -> Counts:
+        return twins.noise_of_one_group(counts, Fraction(listed.mechanism.epsilon), draws)
+
+    assert least_delta(tell, pairs, listed.epsilon) > 0.01
 
 
 @pytest.mark.parametrize("twin", [twins.half_of_the_noise, twins.noise_of_one_side], ids=lambda one: one.__name__)

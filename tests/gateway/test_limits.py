@@ -32,10 +32,10 @@ def top(k: int, share: str) -> dict[str, object]:
 def test_one_question_costs_no_more_than_its_part(served: Served) -> None:
     price = served.ann.post("/v1/price", top(3, "50%")).json()
     assert price["fits"] is False
-    assert "one question may cost at most 10 %" in price["sentence"]
+    assert "of a whole budget, and one question may be at most 10 % of it" in price["sentence"]
     refused = served.ann.post("/v1/questions", top(3, "50%"))
     assert refused.status_code == 409
-    assert "one question may cost at most 10 %" in refused.json()["detail"]
+    assert "of a whole budget, and one question may be at most 10 % of it" in refused.json()["detail"]
     assert served.ann.get("/v1/budget").json()["budgets"][0]["left"] == 1
     assert served.bob.post("/v1/price", top(3, "50%")).json()["fits"] is True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,6 +55,7 @@ def test_each_period_has_a_budget_of_its_own(tmp_path: Path) -> None:
         assert served.ann.post("/v1/price", {**COUNT, "during": ["2026-09"]}).json()["free"] is True
         both = served.ann.ask({**COUNT, "epsilon": "1/4", "during": "2026-09..2026-10"})
         assert both["state"] == "answered"
+        _said_before(served, {**COUNT, "epsilon": "1/4", "during": "2026-09..2026-10"}, both)
         left = {row["period"]: row["left"] for row in served.ann.get("/v1/budget").json()["budgets"]}
         assert left["2026-09"] < left["2026-10"] < 1
         _compare(served)
@@ -82,12 +84,29 @@ def _compare(served: Served) -> None:
         assert told.json()["parameter"] == "compared_with"
 
 
+def test_the_price_of_prepared_rows_is_about_those_that_were_kept(tmp_path: Path) -> None:
+    path = settings_in(tmp_path)
+    path.write_text(path.read_text().replace('source = "plays.parquet"\nuser = "user"', f'source = "{PREPARED}"', 1))
+    _prepare(tmp_path, max_rows_per_user=1)
+    with running(read(path), tmp_path) as served:
+        _said_before(served, COUNT, served.ann.ask(COUNT))
+
+
+def _said_before(served: Served, question: dict[str, Any], asked: dict[str, Any]) -> None:
+    """How good an answer will be is said with its price as with the answer: of counted users, where rows are left."""
+    release = served.ann.get(asked["answer"]).json()
+    said = served.ann.post("/v1/price", question).json()["accuracy"]
+    assert said == release["accuracy"]["statement"]
+    assert "counted users" in said[0]
+    assert {"max_rows_per_user", "once_in_each"} & set(release["count_of"])
+
+
 def _counts(served: Served) -> dict[str, int]:
     release = served.ann.get(served.ann.ask(COUNT)["answer"]).json()
     return {row["item"]: row["count"] for row in release["items"]}
 
 
-def _prepare(folder: Path) -> None:
+def _prepare(folder: Path, **bound: int) -> None:
     """As the owner's clock does it, while the gateway runs."""
     rows = Dataset(str(folder / "plays.parquet"), user="user", item="artist")
-    rows.prepare(folder / PREPARED, keep="country", weights="minutes")
+    rows.prepare(folder / PREPARED, keep="country", weights="minutes", **bound)  # type: ignore[arg-type]

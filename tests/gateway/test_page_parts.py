@@ -144,16 +144,15 @@ def test_a_form_says_its_question(fields: str, said: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("part", "up", "said"),
     [
-        (0.0178, True, "1.8 %"),
-        (0.0171, True, "1.8 %"),
-        (0.0179, False, "1.7 %"),
-        (0.829, False, "82 %"),
-        (0.821, True, "83 %"),
+        (0.01781, True, "1.79 %"),
+        (0.01719, False, "1.71 %"),
+        (0.829, False, "82.90 %"),
+        (0.82001, True, "82.01 %"),
         (1, False, "100 %"),
         (0, True, "0 %"),
-        (0.00004, True, "0.004 %"),
+        (0.00004, True, "0.0040 %"),
         (3.03, True, "303 %"),
-        (Fraction(1, 3), False, "33 %"),
+        (Fraction(1, 3), False, "33.33 %"),
     ],
 )
 def test_what_is_taken_is_rounded_up_and_what_is_left_down(part: float, up: bool, said: str) -> None:

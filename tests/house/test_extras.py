@@ -20,7 +20,8 @@ EXTRAS = {
     if extra != "all"
 }
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-NO_EXTRA = {"narwhals", "tzdata"}  # for what the user brings: a frame of another library, a system without time zones
+# For what the user brings: a frame of another library, a system without time zones, a spreadsheet.
+NO_EXTRA = {"narwhals", "tzdata", "openpyxl", "xlsxwriter"}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
@@ -46,7 +47,7 @@ def test_every_hint_in_the_code_is_of_an_extra() -> None:
 
 def commands(text: str) -> list[list[str]]:
     """Return the arguments of each `pip install` of a page."""
-    lines = re.findall(r"(?:^|`)pip install ([^`\n#]+)", text, re.MULTILINE)
+    lines = re.findall(r"(?:^|`|# )pip install ([^`\n#]+)", text, re.MULTILINE)
     return [shlex.split(line) for line in lines]
 
 

@@ -101,7 +101,8 @@ def test_words_come_before_the_table_and_theory_is_folded(name: str) -> None:
 
 SAID = {
     "top_k": "3 items, best first.", "set": "3 items, unranked.", "empty": "0 of at most 3 items: no other",
-    "users": " users, with noise.", "users of groups": "The numbers of counted users of all 5 groups, with noise.",
+    "users": " users, with noise.",
+    "users of groups": "The numbers of users of all 5 groups, with noise; each user counts in every listed group they",
     "histogram": "The numbers of counted users of all 5 items of the domain, with noise.", "scores": "Chosen: ",
     "union": " that enough users share, unranked.", "quantile": "The 0.25 and 0.5 quantiles are ",
 }  # fmt: skip

@@ -308,12 +308,21 @@ def test_what_is_printed_fits_the_terminal(name: str, columns: int, monkeypatch:
 
 
 def test_an_empty_answer_says_what_to_look_at() -> None:
-    assert "things to check: what `dpselect inspect` says of the rows, the filter" in " ".join(
-        str(kinds()["empty"]).split()
+    words = " ".join(str(kinds()["empty"]).split())
+    assert (
+        "things to check: the filter, the column of items, a larger epsilon or delta, fewer k, a public list" in words
     )
+    assert "whoever has the rows: `dpselect inspect`" in words  # no analyst of a gateway has
     assert "fewer k" in kinds()["empty"]._repr_html_()
     assert "things to check" not in str(kinds()["top_k"])
     assert "fewer k" not in str(by_names(votes(where="item = 'nobody'")).union(**USUAL))
+
+
+def test_an_empty_answer_names_the_column_of_times() -> None:
+    rows = {"user": [1], "item": ["a"], "day": [datetime.date(2026, 9, 1)]}
+    data = dps.Dataset(rows, user="user", item="item", time=dps.Time("day", period="month"))
+    words = " ".join(str(data.during("2026-09").ask(dps.TopK(3), **USUAL)).split())
+    assert "the filter, the column of items, that of times day, a larger epsilon" in words
 
 
 def test_an_empty_answer_names_who_tells_whether_rows_could_be_read(tmp_path) -> None:

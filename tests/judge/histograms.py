@@ -1,4 +1,8 @@
-"""All counts of a known domain at once: one user moves so many of them, each by 1."""
+"""All counts of a known domain at once: one user moves so many of them, each by 1.
+
+Noise that all counts share is judged by the worst number of a user's items, each at every shift of the shared noise:
+docs/mechanisms/shared-noise.md has the theorems.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,22 @@ from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
 
 LAPLACE, GAUSSIAN = "HistogramLaplace", "HistogramGaussian"
-NAMES = {LAPLACE, GAUSSIAN}
+SHARED_LAPLACE, SHARED_GAUSSIAN = "HistogramSharedLaplace", "HistogramSharedGaussian"
+NAMES = {LAPLACE, GAUSSIAN, SHARED_LAPLACE, SHARED_GAUSSIAN}
 
 
 def composed(name: str, said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -> Finding:
     """Does the noise hide as many counts as one user moves?"""
     if name == LAPLACE:
         return of_steps(steps_of(said), epsilon, delta, Fraction(0), bound)
-    variance, moved = said.number("variance"), said.whole("max_items_per_user")
+    moved = said.whole("max_items_per_user")
+    if name == SHARED_LAPLACE:
+        needed = _pure_loss(said)
+        text = f"shared Laplace noise on {moved:,} counts costs epsilon {told(needed)}"
+        return follows(text) if needed <= epsilon else fails(f"{text}, and {told(epsilon)} is promised")
     with precision():
-        needs = tails.zcdp_delta(rho_of(said), epsilon)
-        text = f"Gaussian noise of variance {told(variance)} on {moved:,} counts needs delta {told(needs)}"
+        needs = tails.zcdp_delta(rho_of(name, said), epsilon)
+        text = f"{name} noise on {moved:,} counts needs delta {told(needs)}"
         return follows(text) if at_most(needs, delta) else fails(f"{text}, and has {told(delta)}")
 
 
@@ -31,6 +40,29 @@ def steps_of(said: Parameters) -> list[Step]:
     return [Step(Kind.PURE, said.epsilon("epsilon_per_count"), said.whole("max_items_per_user"))]
 
 
-def rho_of(said: Parameters) -> Fraction:
-    """The zCDP of Gaussian noise (Canonne, Kamath and Steinke 2020, Theorem 14)."""
-    return said.whole("max_items_per_user") / (2 * said.number("variance"))
+def shared_steps_of(said: Parameters, epsilon: Fraction) -> list[Step]:
+    """One step for the shared noise, and those of own noise that are left of epsilon."""
+    own, shared = said.epsilon("own_rate"), said.epsilon("shared_rate")
+    return [Step(Kind.PURE, shared, 1), Step(Kind.PURE, own, ((epsilon - shared) / own).__ceil__())]
+
+
+def rho_of(name: str, said: Parameters) -> Fraction:
+    """The zCDP of Gaussian noise (Canonne, Kamath and Steinke 2020, Theorem 14), or of that which all counts share."""
+    moved = said.whole("max_items_per_user")
+    if name == GAUSSIAN:
+        return moved / (2 * said.number("variance"))
+    items, multiple = said.whole("items"), said.whole("multiple")
+    own, shared = said.number("own_variance"), said.number("shared_variance")
+
+    def bracket(m: int, shift: int) -> Fraction:
+        return shift**2 / shared + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own
+
+    every = (min(bracket(m, shift) for shift in range(multiple + 1)) for m in range(1, min(moved, items) + 1))
+    return max(every) / 2
+
+
+def _pure_loss(said: Parameters) -> Fraction:
+    """The epsilon of a user of the worst number of items: their own noises move, or the shared one and all others."""
+    items, moved = said.whole("items"), said.whole("max_items_per_user")
+    own, shared = said.epsilon("own_rate"), said.epsilon("shared_rate")
+    return max(min(m * own, shared + (items - m) * own) for m in range(1, min(moved, items) + 1))

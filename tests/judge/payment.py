@@ -52,8 +52,10 @@ class Cost:
             return cls(min(whole, shown), delta, shown, said.delta("delta_threshold"), tuple(sparse.steps_of(said)))
         if name == histograms.LAPLACE:
             return cls._by_steps(statement, tuple(histograms.steps_of(said)), Fraction(0))
-        if name == histograms.GAUSSIAN:
-            return cls(whole, delta, whole, delta, (Step(Kind.PURE, whole, 1),), histograms.rho_of(said))
+        if name == histograms.SHARED_LAPLACE:
+            return cls._by_steps(statement, tuple(histograms.shared_steps_of(said, whole)), Fraction(0))
+        if name in (histograms.GAUSSIAN, histograms.SHARED_GAUSSIAN):
+            return cls(whole, delta, whole, delta, (Step(Kind.PURE, whole, 1),), histograms.rho_of(name, said))
         if name not in PICKS:
             kind = Kind.PICK if name == "ExponentialMechanism" else Kind.PURE
             steps = None if name in OWN_CURVE else (Step(kind, whole, 1),)

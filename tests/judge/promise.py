@@ -21,6 +21,8 @@ UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
 COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
     **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME, tops.DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
     histograms.GAUSSIAN: ("variance",),
+    histograms.SHARED_LAPLACE: ("own_rate",),
+    histograms.SHARED_GAUSSIAN: ("own_variance",),
     **dict.fromkeys(UNIONS, ("epsilon_of_counts", "deviation_of_counts")),
 }
 ANYHOW = ("epsilon_per_count", "epsilon_of_counts", "height", "variance")  # of a mechanism that is not known here

@@ -158,7 +158,7 @@ def test_no_child_copy_or_late_block_runs_for_it(where: str, ann: Account, durab
     [
         (
             {"unit": "one row"},
-            "unit must be 'one user', which the budget protects, got 'one row'\nhint: many libraries",
+            "unit must be 'one user', which the budget protects, got 'one row'\nhint: if the library protects single",
         ),
         ({"unit": "one user in one month"}, "unit must be 'one user'"),
         ({"unit": None}, "unit must be a text"),

@@ -307,3 +307,37 @@ def test_bad_input(data, said):
 def test_within_is_refused_by_group(data):
     with pytest.raises(ParameterError, match="within must be left out if by is given"):
         by_names(data).top_k(2, within=50, by="country")
+
+
+LISTED = {
+    "top_k": {"k": 1, "counts": True},
+    "quantile": {"bounds": [0, 9], "step": 1},
+    "choose": {"domain": ["a", "b"]},
+    "users": {},
+}
+
+
+@pytest.mark.parametrize("verb", LISTED)
+def test_without_a_bound_a_user_is_paid_for_in_all_listed_groups(verb):
+    """Every question that lists groups is the same question with a bound of as many, and has its noise."""
+    asked = {"by": ["g"], "groups": ["x", "y", "z"], "epsilon": 6, **LISTED[verb]}
+    usual, of_three, of_one = (plan_of(verb, **asked, **more) for more in ({}, *map(bound, (3, 1))))
+    assert usual.price == of_three.price
+    assert [plan.key["max_groups_per_user"] for plan in (usual, of_three, of_one)] == [3, 3, 1]
+    assert usual.price.steps != of_one.price.steps
+
+
+def bound(groups):
+    return {"max_groups_per_user": groups}
+
+
+@pytest.mark.parametrize("verb", [verb for verb in LISTED if verb != "top_k"])
+def test_groups_of_an_unknown_number_need_a_bound(verb):
+    asked = {"by": ["g"], "groups": dps.Column("groups.csv", "g"), "epsilon": 6, **LISTED[verb]}
+    with pytest.raises(ParameterError, match="max_groups_per_user must be given if only reading the list tells"):
+        plan_of(verb, **asked)
+    assert plan_of(verb, **asked, **bound(2)).price.epsilon == 6
+
+
+def test_a_top_k_chooses_a_bound_for_groups_of_an_unknown_number():
+    assert plan_of("top_k", by=["g"], groups=dps.Column("groups.csv", "g"), epsilon=6).chosen is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -86,3 +87,52 @@ def test_the_line_names_every_bound() -> None:
     ) in released("groups and items").privacy.sentences
     months = "Each user counts once in each month, so counted users may be more than people."
     assert months in released("months").privacy.sentences
+
+
+UNITS: dict[str, tuple[dict[str, Any], str]] = {
+    "two months": (MONTHS, "user in one month"),
+    "one month": ({**MONTHS, "during": "2026-01"}, "user"),
+    "days of users": ({"user": ["user", "day"]}, "(user, day) pair"),
+    "users": ({}, "user"),
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_sentences_name_the_unit(name: str) -> None:
+    """Who is alone with an item in every month is found sooner than a sentence about one user says."""
+    data, unit = UNITS[name]
+    for question in (dps.Union(), dps.Union(counts=True), dps.TopK(2), dps.Choose(["i0"], by=dps.By("group"))):
+        rows = dataset_of(ROWS, **{"user": "user", "item": "item", **data})
+        release = rows.ask(question, epsilon=3)
+        said = " ".join(release.privacy.sentences)
+        if isinstance(question, dps.Union):
+            assert f"An item that only one {unit} has appears with probability at most delta." in said
+            assert f"Each {unit} contributes at most" in said
+        elif isinstance(question, dps.TopK):
+            assert f"One {unit} counts for any number of items." in said
+        else:
+            assert f"A group with only one {unit} appears with probability at most delta." in said
+            assert f"one {unit} moves each by at most 1" in said
+        assert ("counted users" in " ".join(release.accuracy.sentences)) == (
+            name == "two months"
+            or isinstance(question, dps.Choose)
+            or (isinstance(question, dps.Union) and question.counts)
+        )
+        assert str(dps.check(release).verdict) == "follows"
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        (dps.By("group", groups=["DE", "FR"]), "; each user counts in every listed group they are in."),
+        (dps.By("group", groups=["DE", "FR"], max_groups_per_user=1), "; each user counts in one group, chosen"),
+        (dps.By("group", max_groups_per_user=2), "; each user counts in at most 2 groups, chosen at random."),
+    ],
+)
+@pytest.mark.parametrize(
+    "question", [dps.TopK(1), dps.Choose(["i0", "i1"]), dps.Quantile(bounds=(0, 9), step=1)], ids=repr
+)
+def test_the_first_line_says_in_how_many_groups_a_user_counts(question: Any, by: dps.By, said: str) -> None:
+    values = {**ROWS, "item": [place % 3 for place in range(1200)]} if question.verb == "quantile" else ROWS
+    release = dps.Dataset(values, user="user", item="item").ask(replace(question, by=by), epsilon=50)
+    assert said in " ".join(str(release).split("\n\n")[0].split())

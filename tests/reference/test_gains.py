@@ -34,6 +34,7 @@ def dataset(**more: Any) -> dps.Dataset:
     return dataset_of(ROWS, user="user", item="item", **{**MONTHS, **more})
 
 
+ITEMS = ("tea", "soup", "new", "gone")
 METHODS: list[dict[str, Any]] = [
     {},
     {"method": "limited-domain"},
@@ -148,3 +149,36 @@ def test_what_is_left_for_it_is_what_is_left_on_both_sides(tmp_path: Path) -> No
         assert budget.left_for(both, during="2026-10") < budget.left_for(alone, during="2026-10")
         release = by_names(dataset(budget=budget)).top_k(**asked, compared_with=OLD)  # type: ignore[arg-type]
         assert budget.left_for(release, during="2026-10") == budget.left_for(both, during="2026-10")
+
+
+@pytest.mark.parametrize("asked", METHODS, ids=str)
+def test_the_items_that_lost_most_come_back_in_words_of_losses(asked: dict[str, Any], tmp_path: Path) -> None:
+    """`gone` lost 300 users, `tea` and `soup` lost none; a gain swapped by hand would say that they were gained."""
+    release = by_names(dataset()).top_k(1, epsilon=24, counts=True, compared_with=OLD, lost=True, **asked)
+    assert [item.item for item in release.items] == ["gone"]
+    columns = release.to_columns()
+    assert abs(columns["loss"][0] - 300) < 60  # type: ignore[operator]
+    said, printed = " ".join(release.privacy.sentences), " ".join(str(release).split())
+    assert "by lost users from 2026-09 to 2026-10" in printed
+    assert release.unit == "users lost"
+    assert "The loss of an item is its number of distinct users in 2026-09 less that in 2026-10, or 0" in said
+    assert "gain" not in printed.replace("an item that lost nothing or gained users", "") + said
+    assert "a row's true loss is from low to high" in printed
+    release.to_json(tmp_path / "lost.json")
+    assert dps.Release.from_json(tmp_path / "lost.json") == release
+    assert check(tmp_path / "lost.json").verdict is Verdict.FOLLOWS
+    assert dps.Question.from_dict({"verb": "top_k", "compared_with": [OLD], "lost": True}) == dps.TopK(
+        score=dps.Gain(OLD, lost=True)
+    )
+
+
+def test_losses_are_the_gains_of_the_other_side() -> None:
+    lost = by_names(dataset()).top_k(3, epsilon=900, counts=True, compared_with=OLD, lost=True, domain=[*ITEMS])
+    gained = by_names(dataset(during=OLD)).top_k(3, epsilon=900, counts=True, compared_with="2026-10", domain=[*ITEMS])
+    assert [(item.item, item.count) for item in lost if item.count] == [("gone", 300)]
+    assert [item.count for item in lost] == [item.count for item in gained]
+
+
+def test_losses_go_with_periods_that_are_compared() -> None:
+    with pytest.raises(ParameterError, match="compared_with must be given for gains"):
+        dps.Question.from_dict({"verb": "top_k", "lost": True})

@@ -14,7 +14,7 @@ import dpselect as dps
 from dpselect._ground.privacy import ZCDP, PureDP
 from dpselect.accounting.prices import divergence
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.mechanisms import HistogramGaussian
+from dpselect.mechanisms import HistogramGaussian, HistogramLaplace, HistogramSharedGaussian, HistogramSharedLaplace
 from dpselect.release.statement import Kind
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
@@ -67,23 +67,24 @@ def test_intervals_are_those_of_the_noise_and_of_all_items() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most", "domain", "delta", "moved", "gaussian"),
+    ("most", "domain", "delta", "moved", "noise"),
     [
-        (None, DOMAIN, 0, 4, False),
-        (2, DOMAIN, 0, 2, False),
-        (9, DOMAIN, 0, 4, False),
-        (1, MANY, "1e-6", 1, False),
-        (None, MANY, "1e-6", 40, True),
-        (9, MANY, "1e-6", 9, True),
-        (2, dps.Column({"name": MANY}, "name"), 0, 2, False),
-        (60, dps.Column({"name": MANY}, "name"), "1e-6", 60, True),
-        (None, range(3), 0, 3, False),
+        (None, DOMAIN, 0, 4, HistogramSharedLaplace),
+        (2, DOMAIN, 0, 2, HistogramLaplace),
+        (9, DOMAIN, 0, 4, HistogramSharedLaplace),
+        (1, MANY, "1e-6", 1, HistogramLaplace),
+        (None, MANY, "1e-6", 40, HistogramSharedGaussian),
+        (9, MANY, "1e-6", 9, HistogramSharedGaussian),
+        (2, dps.Column({"name": MANY}, "name"), 0, 2, HistogramLaplace),
+        (60, dps.Column({"name": MANY}, "name"), "1e-6", 60, HistogramGaussian),
+        (None, range(3), 0, 3, HistogramSharedLaplace),
     ],
 )
-def test_the_noise_is_for_as_many_counts_as_a_user_moves(most, domain, delta, moved, gaussian) -> None:
+def test_the_noise_is_for_as_many_counts_as_a_user_moves(most, domain, delta, moved, noise) -> None:
     query = plan_of("histogram", domain=domain, epsilon=1, delta=delta, max_items_per_user=most)
     assert query.mechanism.max_items_per_user == moved
-    assert isinstance(query.mechanism, HistogramGaussian) is gaussian
+    assert type(query.mechanism) is noise
+    gaussian = noise in (HistogramGaussian, HistogramSharedGaussian)
     assert (query.price.epsilon, query.price.delta) == (1, Fraction(delta) if gaussian else 0)
 
 
@@ -108,7 +109,10 @@ def test_what_a_ledger_is_charged(ledger) -> None:
     order = ledger.data_account("default").promise.order
     laplace, gaussian = (plan_of("histogram", domain=MANY, epsilon=1, delta=delta) for delta in (0, "1e-6"))
     each = laplace.price_at(order)
-    assert (each.epsilon, each.failure, each.renyi) == (1, 0, 40 * divergence(PureDP(Fraction(1, 40)), order))
+    own, shared = laplace.mechanism.noise.own, laplace.mechanism.noise.shared
+    assert (own, shared) == (Fraction(1, 21), Fraction(1, 7))
+    renyi = divergence(PureDP(shared), order) + 18 * divergence(PureDP(own), order)
+    assert (each.epsilon, each.failure, each.renyi) == (1, 0, renyi)
     wide = gaussian.price_at(order)
     assert (wide.epsilon, wide.whole.failure) == (1, Fraction(1, 10**6))
     assert wide.renyi == divergence(ZCDP(gaussian.mechanism.rho.rho), order) < divergence(PureDP(Fraction(1)), order)
@@ -168,11 +172,22 @@ def test_a_tampered_release_is_found() -> None:
     from dpselect.checking.finding import Verdict, worst
     from tests.judge.promise import promised
 
-    laplace = data(max_items_per_user=3).histogram(domain=DOMAIN, epsilon=1)
-    gaussian = data().histogram(domain=MANY, epsilon=1, delta="1e-6")
+    laplace = data(max_items_per_user=2).histogram(domain=DOMAIN, epsilon=1)
+    column = dps.Column({"name": MANY}, "name")
+    gaussian = data(max_items_per_user=40).histogram(domain=column, epsilon=1, delta="1e-6")
+    pure = data().histogram(domain=DOMAIN, epsilon=1)
+    shared = data(max_items_per_user=9).histogram(domain=MANY, epsilon=1, delta="1e-6")
     for release, wrong in (
-        (laplace, {"epsilon_per_count": Fraction(1, 2)}),
-        (laplace, {"max_items_per_user": 4}),
+        (pure, {"own_rate": pure.privacy.parameters["own_rate"] * 2}),
+        (pure, {"shared_rate": pure.privacy.parameters["shared_rate"] * 2}),
+        (pure, {"items": 3}),
+        (shared, {"own_variance": shared.privacy.parameters["own_variance"] * Fraction(999, 1000)}),
+        (shared, {"shared_variance": shared.privacy.parameters["shared_variance"] * Fraction(99, 100)}),
+        (shared, {"max_items_per_user": 10}),
+        (shared, {"multiple": 65}),
+        (shared, {"own_variance": None}),
+        (laplace, {"epsilon_per_count": Fraction(2, 3)}),
+        (laplace, {"max_items_per_user": 3}),
         (laplace, {"items": 3}),
         (laplace, {"epsilon_per_count": None}),
         (gaussian, {"variance": gaussian.privacy.parameters["variance"] * Fraction(999, 1000)}),

@@ -93,3 +93,41 @@ def test_a_text_has_words_and_no_items() -> None:
     text = dps.Dataset({"user": [1], "text": ["a"]}, user="user", item=dps.Text("text"))
     with pytest.raises(dps.ParameterError, match="exclude must be left out if the items are those of a text"):
         by_names(text).union(epsilon=1, exclude=["a"])
+
+
+EXCLUDED = "but the excluded"
+SAID = {
+    "ranking": (dps.TopK(2), "no lower or missing item but the excluded has over", "no missing item but the excluded"),
+    "counts": (dps.TopK(2, counts=True), "no lower or missing item but the excluded has over", "An item other than"),
+    "union": (dps.Union(), "an item other than the excluded with", "An item other than the excluded is found if"),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_nothing_is_said_of_excluded_items(name):
+    """The excluded one has all users, so that no sentence about missing items may hold of it."""
+    users = {"bot": 2000, "page": 300, "other": 200}
+    rows = {
+        "user": [user for many in users.values() for user in range(many)],
+        "item": [item for item, many in users.items() for _ in range(many)],
+    }
+    question, printed, sentence = SAID[name]
+    kept = dps.Dataset(rows, user="user", item="item").exclude(["bot"])
+    plan = kept.plan(question, epsilon=3)
+    release = kept.ask(plan)
+    assert "bot" not in release.labels
+    assert printed in " ".join(str(release).split())
+    assert sentence in " ".join(release.accuracy.sentences)
+    assert release.privacy.parameters["excluded_items"] == 1
+    assert set(plan.accuracy.sentences) <= set(release.accuracy.sentences) or name == "union"
+    assert str(dps.check(release).verdict) == "follows"
+
+
+def test_an_accuracy_that_was_asked_for_is_not_about_excluded_items():
+    rows = {"user": [*range(900), *range(500)], "item": ["bot"] * 900 + ["page"] * 500}
+    kept = dps.Dataset(rows, user="user", item="item").exclude(["bot"])
+    plan = kept.plan(dps.TopK(1), within=50)
+    assert plan.asked.price_sentence.startswith("within 50 users of the best but for the excluded costs")
+    release = kept.ask(plan)
+    assert "fewer than the best but for the excluded, as was asked." in release.accuracy.sentences[-1]
+    assert str(dps.check(release).verdict) == "follows"

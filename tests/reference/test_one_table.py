@@ -55,7 +55,7 @@ def test_a_command_json_http_docs_and_a_release_have_it() -> None:
 
 
 def test_a_slip_of_its_name_is_told() -> None:
-    said = "at_lest must be a parameter of top_k, got another\nhint: did you mean at_most or at_least"
+    said = "at_lest must be a parameter of top_k, got another\nhint: did you mean at_most or lost or at_least"
     with pytest.raises(dps.ParameterError, match=said):
         dps.Plan.from_dict({"verb": "top_k", "at_lest": 5, "epsilon": 1})
 

@@ -328,6 +328,7 @@ WEIGHED = {"by_weight": "w", "at_most": 5}
 BESIDE = {  # what is given with what
     **{("top_k", name): WEIGHED for name in ("by_weight", "at_most", "weight_unit")},
     ("top_k", "in_engine"): {"method": "discover"},
+    ("top_k", "lost"): {"compared_with": ["2026-09"]},
     ("users", "by"): {"groups": ["a", "c"]},
     ("users", "groups"): {"by": ["g"]},
     ("users", "max_groups_per_user"): {"by": ["g"], "groups": ["a", "c"]},
@@ -353,6 +354,7 @@ OTHERWISE = {
         "weight_unit": "1/2",
         "measures": ["sum(w, 0, 9)"],
         "compared_with": ["2026-09"],
+        "lost": True,
         "exclude": ["a", 5],
         "in_engine": True,
     },
@@ -406,7 +408,7 @@ OTHERWISE = {
         "within": 50,
         "by": ["h"],
         "groups": ["a", "c"],
-        "max_groups_per_user": 2,
+        "max_groups_per_user": 1,
     },
 }
 USUALLY = {

@@ -64,7 +64,8 @@ def test_the_width_is_that_of_noise_of_the_cap():
 def test_a_release_says_what_a_score_is():
     found = by_names(DATA).top_k(4, **SURE, by_weight="minutes", at_most=60, weight_unit="0.5", counts=True)
     said = found.explain()
-    assert said.startswith("4 items, by counted sums, best first.")
+    assert said.startswith("4 items, by counted sums, best first; rows below 0 count as 0.")
+    assert str(found).startswith("4 items, by counted sums, best first; rows below 0 count as 0.\n")
     assert "the total of minutes in their rows of the item, rounded to" in " ".join(said.split())
     assert found.privacy.parameters["at_most"] == 60
     assert found.privacy.parameters["weight_unit"] == Fraction(1, 2)
@@ -76,7 +77,7 @@ def test_a_release_says_what_a_score_is():
     assert "of counted minutes more than any one" in found.accuracy.sentences[0]
     none = by_names(DATA).top_k(2, epsilon=1, delta="1e-9", by_weight="minutes", at_most=10**6)
     said = " ".join(str(none).split())
-    assert said.startswith("0 of at most 2 items: none could be released, though there may be some.")
+    assert said.startswith("0 of at most 2 items: none could be released, though there may be some; rows below 0")
     assert "gives an item at most 1,000,000 of minutes." in said
 
 

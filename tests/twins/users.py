@@ -25,6 +25,11 @@ def in_every_group(rows: Sequence[Row]) -> tuple[int, ...]:
     return tuple(len({user for user, _, place in rows if user and place == country}) for country in ("DE", "FR"))
 
 
+def noise_of_one_group(counts: Sequence[int], epsilon: Fraction, draws: Draws) -> tuple[int, ...]:
+    """All of epsilon for the number of each listed group, in all of which a user counts."""
+    return tuple(max(0, count + draws.laplace(epsilon)) for count in counts)
+
+
 def half_of_the_noise(counts: Sequence[int], rate: Fraction, draws: Draws) -> tuple[int, ...]:
     """Noise of half the scale."""
     return tuple(max(0, count + draws.laplace(2 * rate)) for count in counts)

@@ -102,6 +102,7 @@ class Periods:
     timezone: str
     all: tuple[Period, ...]
     compared: tuple[Period, ...] = ()
+    lost: bool = False  # is an item's loss since the compared ones counted, in place of its gain?
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,7 +141,7 @@ class Periods:
         """All that says which periods are asked about, in one form; a question says with which they are compared."""
         return {"time": self.column, "period": self.sort, "during": self.asked.text, "timezone": self.timezone}
 
-    def compared_with(self, names: Sequence[str]) -> Periods:
+    def compared_with(self, names: Sequence[str], *, lost: bool = False) -> Periods:
         """These, and as many others with which they are compared. A question about all of them is paid in each."""
         with naming("compared_with", "during"):
             others = periods_of(self.column, self.sort, names, self.timezone).all
@@ -152,7 +153,9 @@ class Periods:
             raise ParameterError("compared_with", must, len(others))
         if len(others) + len(self.all) > MOST:
             raise ParameterError("compared_with", f"be at most {MOST} periods together with during", "more")
-        return replace(self, all=tuple(sorted((*self.all, *others), key=lambda one: one.start)), compared=others)
+        return replace(
+            self, all=tuple(sorted((*self.all, *others), key=lambda one: one.start)), compared=others, lost=lost
+        )
 
     def midnight(self, day: Day, *, in_utc: bool) -> datetime.datetime:
         """When a day begins: on the clocks of the time zone, or as the moment in UTC. Without a zone either way."""

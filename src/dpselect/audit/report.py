@@ -82,11 +82,21 @@ class _Record:
         self.changes.append({"when": entry.at, "what": what, "epsilon": epsilon, "delta": delta})
 
     def _share(self, entry: Entry) -> Fraction | None:
-        """Which part of the promise a charge is, in the period where it is most."""
+        """Return what a charge takes of the promise: what is used with it less what is used without, at that moment.
+
+        Of several periods it is that of the one where most is taken. A refused question took nothing.
+        """
         data = self.sums.data.get(self.dataset)
-        if data is None or entry.kind is EntryKind.RETURN:
+        if data is None or entry.kind in (EntryKind.RETURN, EntryKind.REFUSED):
             return None
-        return max(data.promise.limits.part(charge.sums) for charge in entry.parts.values())
+        limits = data.promise.limits
+        totals = {period: self._used(period).total.sums for period in entry.parts}
+        charges = {period: charge.sums for period, charge in entry.parts.items()}
+        return max(limits.part(totals[at]) - limits.part(totals[at] - charges[at]) for at in entry.parts)
+
+    def _used(self, period: str) -> Used:
+        """Return what all analysts used in a period."""
+        return self.sums.used.get((Account.kept(self.dataset, EVERYBODY), period), Used())
 
     def _note(self, entry: Entry, question: Entry) -> None:
         """How much is used after the entry, in each period that it changed."""
@@ -94,8 +104,7 @@ class _Record:
         if data is None or entry.kind in (EntryKind.GRANT, EntryKind.READ, EntryKind.REFUSED, EntryKind.REPEAT):
             return
         for period in question.parts if entry.kind is not EntryKind.DATA else self.periods():
-            used = self.sums.used.get((Account.kept(self.dataset, EVERYBODY), period), Used())
-            part = data.promise.limits.part(used.total.sums)
+            part = data.promise.limits.part(self._used(period).total.sums)
             self.used.append({"when": entry.at, "number": entry.number, "period": period, "used": float(part)})
 
     def periods(self) -> dict[str, Used]:
@@ -145,7 +154,7 @@ def _periods(data: DataAccount, record: _Record) -> list[Json]:
         row: Mapping[str, Json] = {
             "period": period or None,
             "used": float(limits.part(total.sums)),
-            "reserved": float(limits.part(used.reserved.sums)),
+            "reserved": float(limits.part(total.sums) - limits.part(used.spent.sums)),
             "epsilon": float(total.epsilon),
             "renyi": float(total.renyi),
             "delta": float(total.delta),

@@ -148,7 +148,11 @@ def put(args: argparse.Namespace, verb: str, given: dict[str, Any], doing: str, 
 
             tell(args, f"dpselect: {from_gateway.price_of(data, question, price)}")
         else:
-            tell(args, f"dpselect: {data.plan(question, **price).asked.price_sentence}")
+            plan = data.plan(question, **price)
+            tell(args, f"dpselect: {plan.asked.price_sentence}")
+            if data.paying is not None:
+                during = {"during": data.periods} if data.periods else {}
+                tell(args, f"dpselect: it {data.paying.describe_cost(plan, **during)}")
 
     near = options.given(args, ("within", "threshold"))
     answer(args, ask, doing, of_a_set=of_a_set, before=before if near else None)

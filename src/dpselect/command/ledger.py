@@ -213,7 +213,7 @@ def _user() -> str | None:
 
 def pay(args: argparse.Namespace) -> None:
     """A stated price, and the program that it pays for, whose exit status is that of the command."""
-    from dpselect._ground.parameters import percent
+    from dpselect._ground.budget_parts import format_left
     from dpselect.ledger.budget import Budget
 
     if args.program is not None and shutil.which("".join(args.program[:1])) is None:
@@ -225,7 +225,9 @@ def pay(args: argparse.Namespace) -> None:
         except OSError as error:
             wrong, status = f"the price was charged, but {args.program[0]} cannot be run: {error.strerror}", NOT_RUN
             print(f"dpselect: {wrong}", file=sys.stderr)
-    print(f"paid what {budget.account.analyst} stated; {percent(budget.left)} of the budget is left", file=sys.stderr)
+    print(
+        f"paid what {budget.account.analyst} stated; {format_left(budget.left)} of the budget is left", file=sys.stderr
+    )
     if status:
         raise SystemExit(status)
 

@@ -50,7 +50,7 @@ def data_rows(data: DataAccount, used: Mapping[str, Used]) -> list[dict[str, Jso
             "delta": float(promise.delta),
             "composes": promise.order is not None,
             "used": float(limits.part(one.total.sums)),
-            "reserved": float(limits.part(one.reserved.sums)),
+            "reserved": float(limits.part(one.total.sums) - limits.part(one.spent.sums)),
             "kept": float(data.keep),
         }
         for period, one in (used or {"": Used()}).items()
@@ -86,6 +86,7 @@ def of_analyst(row: Mapping[str, Json]) -> dict[str, object]:
 
 def in_words(row: Mapping[str, Json]) -> dict[str, object]:
     """A row for a person: shares in percent, amounts in pairs; nothing where there is nothing to say."""
+    from dpselect._ground.budget_parts import format_left
     from dpselect._ground.parameters import percent
 
     said: dict[str, object] = {}
@@ -94,7 +95,7 @@ def in_words(row: Mapping[str, Json]) -> dict[str, object]:
         if name.endswith("delta") or (name == "period" and value is None):
             continue
         if name in SHARES and isinstance(value, float):
-            said[name] = percent(value, up=name in ("used", "reserved"))
+            said[name] = percent(value, up=True) if name in ("used", "reserved") else format_left(value)
         elif name.endswith("epsilon"):
             delta = row["delta" if name == "epsilon" else f"{stem}_delta"]
             said["promise" if name == "epsilon" else stem] = f"({_brief(value)}, {_brief(delta)})"

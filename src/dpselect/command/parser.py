@@ -138,7 +138,7 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def short_help(self) -> str:
-        """What fits a screen: no option that is rare, and two of the examples."""
+        """Return the help without rare options, and with two of the examples."""
         rare = {one: one.help for one in self._actions if getattr(one, "rare", False)}
         hidden = rare | {one: one.help for one in self._actions if isinstance(one, Help)}
         if not rare:
@@ -212,7 +212,7 @@ class Lines(argparse.RawDescriptionHelpFormatter):
 
 
 class Help(argparse.Action):
-    """Show what fits a screen; `--help-all` shows everything."""
+    """Show the usual options; `--help-all` shows everything."""
 
     def __call__(self, parser: Any, *rest: Any) -> None:
         """Print it, and end."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from dpselect._ground.budget_parts import format_left
 from dpselect._ground.parameters import percent
 from dpselect.audit.spending import SpentSoFar, picture
 from dpselect.release.formatting import text
@@ -175,7 +176,7 @@ def _cell(name: str, value: Json) -> str:
     if value is None:
         return ""
     if name in ("used", "reserved", "share", "left") and isinstance(value, float):
-        return percent(value, up=name != "left")
+        return format_left(value) if name == "left" else percent(value, up=True)
     if name == "when":
         return escape(str(value)[:19].replace("T", " "))
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from dpselect._ground.parameters import Progress
+from dpselect._ground.row_bound import RowBound
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Domain, Known, Listed
@@ -90,6 +91,11 @@ class Engine(Protocol):
     @property
     def state(self) -> str | None:
         """What names the state of the rows that this engine reads, where their source has a name for each."""
+        ...
+
+    @property
+    def row_bound(self) -> RowBound | None:
+        """How many rows of a user were kept when the data were prepared; None where all count."""
         ...
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:

@@ -74,11 +74,12 @@ class RowPeriods:
     def gained(self) -> str:
         """The SQL of a column w beside the place: -1 in the periods with which the others are compared, 1 elsewhere.
 
-        There is none, but nothing, where none are compared.
+        Of losses it is the other way round. There is none, but nothing, where none are compared.
         """
         if not self.periods.compared:
             return ""
-        signs = ["-1" if one in self.periods.compared else "1" for one in self.periods.all]
+        before, since = ("1", "-1") if self.periods.lost else ("-1", "1")
+        signs = [before if one in self.periods.compared else since for one in self.periods.all]
         return f", {self.place(signs.__getitem__)} AS w"
 
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Collection, Iterator
-from fractions import Fraction
 
 from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Sharing
@@ -21,6 +20,7 @@ from dpselect.ledger import Account, Ledger
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry
+from dpselect.ledger.receipts import cost_after
 from dpselect.ledger.standing import Standing, Used
 
 PAUSE = 0.2  # seconds between two batches of repeated answers
@@ -195,9 +195,9 @@ class Books:
 
     # ---- what a charge was ----------------------------------------------------------------------------------
 
-    def share_of(self, entry: Entry) -> float:
-        """Which part of the quota of whoever asked a charge is, in the period where it is most."""
+    def cost_of(self, entry: Entry) -> tuple[float, float] | None:
+        """Return what an entry took of a quota, and what is left of it; None if the ledger does not say."""
         with contextlib.suppress(LedgerError):
-            found = [self.ledger.standing(entry.account, period).part(charge) for period, charge in entry.parts.items()]
-            return float(max(found, default=Fraction(0)))
-        return 0.0
+            if entry.parts:
+                return cost_after((self.ledger.standing(entry.account, at), paid) for at, paid in entry.parts.items())
+        return None

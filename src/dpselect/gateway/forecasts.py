@@ -9,14 +9,14 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from dpselect._ground.budget_parts import cost_between, describe_cost, rounded_part
 from dpselect._ground.domain import most_items
-from dpselect._ground.parameters import percent, shown
-from dpselect.accounting.prices import Price
+from dpselect._ground.parameters import shown
 from dpselect.errors import ParameterError
 from dpselect.forecast import Population
 from dpselect.forecast.forecast import Forecast
 from dpselect.gateway.asked import AskedQuestion
-from dpselect.ledger.charge import Ceiling
+from dpselect.ledger.charge import Ceiling, Charge
 from dpselect.ledger.standing import Standing
 from dpselect.queries.plan import Plan
 from dpselect.queries.planted import fewest
@@ -25,6 +25,7 @@ from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.questions.parts import Method
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Question, TopK, Union
+from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
 
 NO_FORECAST = "There is no forecast for this kind of question, but it costs at most its price."
@@ -34,42 +35,40 @@ BESIDE = (Fraction(1, 2), Fraction(1), Fraction(2))
 _ONE_AT_A_TIME = threading.Lock()  # a forecast takes a processor for up to a second
 
 
-def price(asked: AskedQuestion, standings: Collection[Standing], *, free: bool) -> dict[str, Json]:
-    """What a question costs of the quota of whoever asks, and what is left after it."""
+def price(asked: AskedQuestion, standings: Collection[Standing], accuracy: Accuracy, *, free: bool) -> dict[str, Json]:
+    """What a question costs of the quota of whoever asks, and what is left after it; `accuracy` is that of its rows."""
     plan = asked.plan
-    found = [_part(plan.price_at(one.order), one) for one in standings]
-    share = max(part for part, _, _ in found)
-    left, after = min(one.left for one in standings), min(rest for _, rest, _ in found)
-    fits = all(fit for _, _, fit in found)
+    left, after = min(one.left for one in standings), min(_left_after(plan, one) for one in standings)
+    fits = all(one.admits(_ceiling(plan, one)) for one in standings)
     more = min(one.left_for(plan.price_at(one.order)) for one in standings)
-    sentence = f"costs up to {percent(share, up=True)} of the budget, of which {percent(left)} is left"
-    if free:
-        sentence = "costs nothing: its answer is stored"
-    elif not fits:
-        sentence = f"costs up to {percent(share, up=True)} of the budget, and only {percent(left)} is left"
+    sentence = "costs nothing: its answer is stored" if free else describe_cost(left, after, fits=fits)
     return {
         "epsilon": shown(plan.ceiling.epsilon),
         "delta": shown(plan.ceiling.delta),
-        "share": float(share),
-        "left": float(left),
-        "left_after": float(left if free else after),
+        "share": cost_between(left, after),
+        "left": rounded_part(left),
+        "left_after": rounded_part(left if free else after),
         "more": max(0, more - (0 if free else 1)),
         "fits": fits or free,
         "free": free,
         "sentence": sentence,
-        "accuracy": [*plan.accuracy.sentences],
-        "planted": fewest(
-            plan,
-            periods=1 if asked.periods is None else len(asked.periods.all),
-            parts=isinstance(asked.item, tuple) and len(asked.item) > 1,
-        ),
+        "accuracy": [*accuracy.sentences],
+        "planted": fewest(plan, periods=1 if asked.periods is None else len(asked.periods.all)),
     }
 
 
-def _part(asked: Price, standing: Standing) -> tuple[Fraction, Fraction, bool]:
-    """The part that a question takes, what is left after it, and whether it fits."""
-    ceiling = standing.ceiling(Ceiling.of(asked))
-    return standing.part(ceiling), standing.left_with(ceiling), standing.admits(ceiling)
+def part_of_whole(plan: Plan, standings: Collection[Standing]) -> Fraction:
+    """Return the part of a whole budget that a question costs at most by itself, as a share of it is meant."""
+    return max(one.part(_ceiling(plan, one)) for one in standings)
+
+
+def _ceiling(plan: Plan, standing: Standing) -> Charge:
+    return standing.ceiling(Ceiling.of(plan.price_at(standing.order)))
+
+
+def _left_after(plan: Plan, standing: Standing) -> Fraction:
+    """Return what is left if the answer costs its ceiling, or what is lacking, as a number below 0."""
+    return standing.left_with(_ceiling(plan, standing))
 
 
 def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str, Json]:
@@ -77,6 +76,7 @@ def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str,
     plans = {part: _at(asked.plan, part) for part in BESIDE}
     found = _planned(asked, [plan for plan in plans.values() if plan is not None])
     by_epsilon = {row.epsilon: row for row in (() if found is None else found.rows)}
+    left = min(one.left for one in standings)
     rows: list[Json] = []
     for part, one in plans.items():
         if one is None:
@@ -85,7 +85,7 @@ def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str,
         rows.append(
             {
                 "epsilon": shown(one.ceiling.epsilon),
-                "share": float(max(_part(one.price_at(standing.order), standing)[0] for standing in standings)),
+                "share": cost_between(left, min(_left_after(one, standing) for standing in standings)),
                 "items": None if row is None else round(row.items, 1),
                 "lost": None if row is None else round(row.error, 4),
                 "within": None if row is None else row.within,

@@ -170,7 +170,10 @@ class Gateway:
     def _price(self, person: Person, question: AskedQuestion) -> dict[str, Json]:
         free = not question.fresh and self._answer_to(self._key(question)) is not None
         standings = self.books.standings(question.settings, person, question.periods)
-        return limits.priced(person, forecasts.price(question, standings, free=free))
+        share = forecasts.part_of_whole(question.plan, standings)
+        source = self.sources.of(question.settings)
+        plan = question.dataset(source.place, prepared=source.prepared).with_rows(question.plan)
+        return limits.priced(person, forecasts.price(question, standings, plan.accuracy, free=free), share)
 
     def _key(self, question: AskedQuestion) -> str:
         """By what two askings are the same."""

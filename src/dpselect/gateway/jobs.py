@@ -95,9 +95,9 @@ class Job:
         }
 
 
-def cost(share: float, sentence: str, *, repeated: bool = False) -> dict[str, Json]:
+def cost(share: float, sentence: str, *, repeated: bool = False, left: float | None = None) -> dict[str, Json]:
     """Return what a question cost, where more is not known."""
-    return {"share": share, "left": None, "questions_left": None, "repeated": repeated, "sentence": sentence}
+    return {"share": share, "left": left, "questions_left": None, "repeated": repeated, "sentence": sentence}
 
 
 def moment(at: float) -> str:

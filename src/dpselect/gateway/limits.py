@@ -14,11 +14,11 @@ from dpselect.release.formatting import Json
 
 
 def too_much(person: Person, share: Fraction) -> str | None:
-    """Why one question of this part of the quota is refused to them, if it is."""
+    """Why a question that is this part of the whole quota by itself is refused to them, if it is."""
     if person.max_share is None or share <= person.max_share:
         return None
     most = percent(person.max_share)
-    return f"costs up to {percent(share, up=True)} of the budget, and one question may cost at most {most}"
+    return f"is {percent(share, up=True)} of a whole budget, and one question may be at most {most} of it"
 
 
 def check_share(person: Person, share: Fraction) -> None:
@@ -40,9 +40,9 @@ def must_wait(person: Person, share: Fraction) -> bool:
     return person.approve_above is not None and share > person.approve_above
 
 
-def priced(person: Person, price: dict[str, Json]) -> dict[str, Json]:
-    """A price, with whether these limits allow it."""
-    share, free = Fraction(str(price["share"])), price["free"]
+def priced(person: Person, price: dict[str, Json], share: Fraction) -> dict[str, Json]:
+    """A price, with whether these limits allow a question of this part of the whole quota."""
+    free = price["free"]
     said = None if free else too_much(person, share)
     if said is not None:
         return {**price, "fits": False, "sentence": said}

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from dpselect._ground.budget_parts import format_cost
 from dpselect.errors import LedgerError
 from dpselect.gateway import turn as turns
 from dpselect.gateway.asked import AskedQuestion
@@ -312,8 +313,10 @@ class Runner:
         return {"state": JobState.ANSWERED, "answer": answer, "cost": self._spent(settle), "problem": None}
 
     def _spent(self, entry: Entry) -> dict[str, Json]:
-        share = self._books.share_of(entry)
-        return cost(share, f"{100 * share:.2g} % of the budget of {entry.account.analyst}")
+        share, left = self._books.cost_of(entry) or (0.0, None)
+        taken, _, rest = format_cost(share, after=left or 0.0)
+        more = "" if left is None else f"; {rest} left"
+        return cost(share, f"{taken} of the budget of {entry.account.analyst}{more}", left=left)
 
 
 NOTHING = cost(0.0, "nothing was charged")

@@ -9,9 +9,9 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.budget_parts import rounded_part
 from dpselect._ground.periods import periods_of
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway.gateway import Gateway
@@ -149,9 +149,9 @@ def budget(gateway: Gateway, person: Person) -> list[Found]:
                 "analyst": one.account.analyst,
                 "period": one.period or None,
                 "granted": _amount(one.granted),
-                "left": float(standing.left),
+                "left": rounded_part(standing.left),
                 "promise": _amount(standing.data.promise),
-                "data_left": float(max(Fraction(0), 1 - used)),
+                "data_left": rounded_part(1 - used),
             }
         )
     return rows

@@ -159,7 +159,7 @@ class OneUnit:
 def check_unit(unit: object, of: str) -> None:
     """ParameterError where a price is stated for another unit than that of the budget."""
     if unit != of:
-        hint = "many libraries protect single rows: bound the rows of each user, and state the price of all of them"
+        hint = "if the library protects single rows, bound the rows of each user, and state the price of all of them"
         raise ParameterError("unit", f"be {of!r}, which the budget protects", came(unit), hint)
 
 

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
-from dpselect._ground.parameters import Number, percent, rounded_down, rounded_up
+from dpselect._ground.budget_parts import describe_cost, format_left, rounded_part
+from dpselect._ground.parameters import Number, rounded_down, rounded_up
 from dpselect._ground.periods import Periods, periods_of
 from dpselect._ground.privacy import ApproxDP, Neighbors
 from dpselect._ground.privacy import neighbors as relation
@@ -26,7 +27,7 @@ from dpselect.ledger.account import OneUnit
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.receipts import Priced, of_account, of_budget, price_paid, priced, rounded_part
+from dpselect.ledger.receipts import Priced, of_account, of_budget, price_paid, priced
 from dpselect.ledger.standing import HOLDS_LESS, DataAccount, Standing, check_one_period, to_hold
 from dpselect.ledger.stated import Spending, Stated
 from dpselect.release.archive import archived, restored
@@ -122,11 +123,24 @@ class Budget:
         return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
 
     def share_of(self, plan: Priced) -> float:
-        """Return the share of the budget that a plan costs at most, from 0 to 1."""
+        """Return the share of a whole budget that a plan costs at most by itself, as `share=` means it.
+
+        What an answer takes of what is left by then may be more, because either of two sums may have more room: the
+        receipt has what was left before less what is left after (docs/budgets.md).
+        """
         plan = priced(plan)
         self.check(plan.price.neighbors)
         promise = self._promise_for(plan)
         return float(promise.part(promise.charge(self._taken.settled, plan.price_at(promise.order))))
+
+    def describe_cost(self, plan: Priced) -> str:
+        """Return in words what a plan costs at most of what is left now, as a receipt does once it is answered."""
+        plan = priced(plan)
+        self.check(plan.price.neighbors)
+        promise, taken = self._promise_for(plan), self._taken
+        ceiling = promise.charge(taken.settled, plan.price_at(promise.order))
+        before, after = (1 - promise.part(total) for total in (taken.total, taken.total + ceiling))
+        return describe_cost(before, after, fits=promise.admits(taken.settled, taken.pending, ceiling))
 
     def _promise_for(self, asked: Priced | Stated) -> Promise:
         """What is promised; before the first question, what will be if it is this one."""
@@ -144,7 +158,9 @@ class Budget:
 
     def __repr__(self) -> str:
         said = ApproxDP(self._promise.epsilon, self._promise.delta)
-        return f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {percent(self.left)} left)"
+        return (
+            f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {format_left(self.left)} left)"
+        )
 
     def check(self, neighbors: Neighbors) -> None:
         """A budget is about adding or removing one user; a promise about replacing one does not cover that."""
@@ -191,8 +207,9 @@ class Budget:
         block ends.
 
         Args:
-            epsilon: The epsilon of everything that the block releases.
-            delta: The delta of everything that the block releases.
+            epsilon: The epsilon of everything that the block releases, by the other library's own odometer: what it
+                charges may be more than the parameter that it was given.
+            delta: The delta of everything that the block releases, by the same.
             unit: What the price protects, such as "one user".
             neighbors: Must be "add-remove".
             note: What it is for; a ledger records the note and the analyst who stated the price.
@@ -311,11 +328,19 @@ class LedgerBudget(Budget):
         return rounded_part(min(one.left for one in self._standings()))
 
     def share_of(self, plan: Priced, *, during: During = None) -> float:
-        """Which part of the quota a question costs at most, or of what all may use if that is more, from 0 to 1."""
+        """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if more."""
         plan = priced(plan)
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)
         return float(max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in standings))
+
+    def describe_cost(self, plan: Priced, *, during: During = None) -> str:
+        """Return in words what a plan costs at most of what is left now; the ledger is asked."""
+        plan = priced(plan)
+        self.check(plan.price.neighbors)
+        held = [(one, one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in self._standings(during, plan)]
+        before, after = min(one.left for one, _ in held), min(one.left_with(ceiling) for one, ceiling in held)
+        return describe_cost(before, after, fits=all(one.admits(ceiling) for one, ceiling in held))
 
     def left_for(self, plan: Priced | Release, *, during: During = None) -> int:
         """How many more questions like this one can be asked at least, if nobody else asks; the ledger is asked.

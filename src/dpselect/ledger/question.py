@@ -110,7 +110,8 @@ def _what(verb: str, asked: Mapping[str, Json], data: Mapping[str, Json]) -> str
     item = _columns(data.get("item") or data.get("text") or "item")
     match verb:
         case "top_k":
-            usual = "number of users" if asked.get("compared_with") is None else "users gained"
+            change = "users lost" if asked.get("lost") is True else "users gained"
+            usual = "number of users" if asked.get("compared_with") is None else change
             order = usual if asked.get("by_weight") is None else _columns(asked["by_weight"])
             what = f"top {_short(asked.get('k'))} of {item} by {order}"
         case "union":

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection
-from fractions import Fraction
+from collections.abc import Collection, Iterable
 from typing import Any, Protocol
 
-from dpselect._ground.parameters import percent
+from dpselect._ground.budget_parts import cost_between, format_cost, rounded_part
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.limits import Taken
 from dpselect.accounting.prices import Price, Spent
@@ -18,7 +16,6 @@ from dpselect.ledger.standing import Standing
 from dpselect.release import formatting
 from dpselect.release.release import Receipt, Release
 
-PARTS = 10**6
 REPEATED = "nothing: this is the stored answer to the same question"
 
 
@@ -56,20 +53,17 @@ def priced(plan: Any) -> Priced:
     return found
 
 
-def rounded_part(part: Fraction) -> float:
-    """A part of a budget as a float from 0 to 1, never more than there is."""
-    return max(0, math.floor(part * PARTS)) / PARTS
-
-
 def of_budget(
     asked: Priced, spent: Spent, promise: Promise, taken: Taken, payer: object, *, repeated: bool = False
 ) -> Receipt:
     """What it cost, and what is left of a budget in memory."""
     price = asked.price_at(promise.order)
-    cost, left = promise.part(spent), rounded_part(1 - promise.part(taken.total))
+    before, after = 1 - promise.part(taken.total - spent), 1 - promise.part(taken.total)
+    cost, left = cost_between(before, after), rounded_part(after)
+    cost_text, _, left_text = format_cost(cost, after=left)
     more = at_least(promise, price, settled=taken.settled, pending=taken.pending)
-    has = f"{percent(left)} left; {_like_it(more)}"
-    took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget ({_epsilon(asked)})"
+    has = f"{left_text} left; {_like_it(more)}"
+    took = REPEATED if repeated else f"{cost_text} of the budget ({_epsilon(asked)})"
     numbers: dict[str, object] = {"share": cost, "left": left, "questions_left": more}
     numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.failure, "repeated": repeated}
     return Receipt(f"{took}; {has}", numbers, price, payer)
@@ -81,18 +75,30 @@ def of_account(asked: Priced, spent: Charge, standings: Collection[Standing], *,
     In several periods it is the least of each: where most is used need not be where fewest such questions fit.
     """
     standing = min(standings, key=lambda one: one.left)
-    cost, left = standing.part(spent), rounded_part(standing.left)
+    cost, left = cost_after((one, spent) for one in standings)
+    cost_text, _, left_text = format_cost(cost, after=left)
     price, account = asked.price_at(standing.order), standing.account
     more = min(one.left_for(price) for one in standings)
     own, common = (rounded_part(limits.left(used.total.sums, limits)) for limits, used in standing.limits)
-    has = f"{percent(left)} left"
+    has = f"{left_text} left"
     if left < own:
-        has = f"of the quota {percent(own)} is left, of what all share {percent(common)}"
-    took = REPEATED if repeated else f"{percent(cost, up=True)} of the budget of {account.analyst} ({_epsilon(asked)})"
+        own_text, common_text = (format_cost(cost, after=part)[2] for part in (own, common))
+        has = f"of the quota {own_text} is left, of what all share {common_text}"
+    took = REPEATED if repeated else f"{cost_text} of the budget of {account.analyst} ({_epsilon(asked)})"
     numbers: dict[str, object] = {"analyst": account.analyst, "dataset": account.dataset, "share": cost}
     numbers |= {"left": left, "questions_left": more}
     numbers |= {"epsilon": spent.epsilon, "renyi": spent.renyi, "delta": spent.delta, "repeated": repeated}
     return Receipt(f"{took}; {has}; {_like_it(more)}", numbers, price, (standing.account, standing.order))
+
+
+def cost_after(charged: Iterable[tuple[Standing, Charge]]) -> tuple[float, float]:
+    """Return what a question took, of accounts that paid a charge for it, and what is left of them: the least of each.
+
+    What was left before it is what would be left without the charge, so that questions of others change nothing.
+    """
+    paid = [*charged]
+    after = min(standing.left for standing, _ in paid)
+    return cost_between(min(standing.left_without(charge) for standing, charge in paid), after), rounded_part(after)
 
 
 def _like_it(more: int) -> str:

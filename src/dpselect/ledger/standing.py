@@ -132,11 +132,17 @@ class Standing:
     @property
     def left(self) -> Fraction:
         """The part that is left to this analyst, at least 0: of the quota, and no more than all have left of it."""
-        return self.left_with(ZERO)
+        return max(Fraction(0), self.left_with(ZERO))
 
     def left_with(self, charge: Charge) -> Fraction:
-        """The same once this was charged too."""
-        return max(Fraction(0), min(limits.left((used.total + charge).sums, self.unit) for limits, used in self.limits))
+        """The same once this was charged too; below 0 where it does not fit."""
+        return min(limits.left((used.total + charge).sums, self.unit) for limits, used in self.limits)
+
+    def left_without(self, charge: Charge) -> Fraction:
+        """The part that was left before this was charged."""
+        return max(
+            Fraction(0), min(limits.left(used.total.sums - charge.sums, self.unit) for limits, used in self.limits)
+        )
 
     @property
     def of_promise(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:

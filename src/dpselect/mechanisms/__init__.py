@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.choose.by_group import ChoiceByGroup
     from dpselect.mechanisms.choose.exponential import ExponentialMechanism
     from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
-    from dpselect.mechanisms.histogram import HistogramGaussian, HistogramLaplace
+    from dpselect.mechanisms.histogram import (
+        HistogramGaussian,
+        HistogramLaplace,
+        HistogramSharedGaussian,
+        HistogramSharedLaplace,
+    )
     from dpselect.mechanisms.joint.canonical_set import CanonicalSet
     from dpselect.mechanisms.port import Mechanism
     from dpselect.mechanisms.quantile import Quantile
@@ -42,6 +47,8 @@ _HOMES = {
     "GreedyGeometric": "set_union.greedy",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
+    "HistogramSharedGaussian": "histogram",
+    "HistogramSharedLaplace": "histogram",
     "LimitedDomain": "top_k.limited_domain",
     "LimitedDomainByGroup": "top_k.by_group",
     "LimitedDomainSparse": "top_k.sparse_limited_domain",
@@ -68,6 +75,8 @@ __all__ = [
     "GreedyGeometric",
     "HistogramGaussian",
     "HistogramLaplace",
+    "HistogramSharedGaussian",
+    "HistogramSharedLaplace",
     "LimitedDomain",
     "LimitedDomainByGroup",
     "LimitedDomainSparse",

@@ -1,4 +1,4 @@
-"""All counts of a known domain at once, with Laplace or Gaussian noise."""
+"""All counts of a known domain at once, with Laplace or Gaussian noise, of which one part may be shared by all."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
 from dpselect.draws import Draws, secure
+from dpselect.errors import ParameterError
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
 from dpselect.mechanisms.port import promise, set_fields
+from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise, SharedNoise
 from dpselect.mechanisms.top_k.top_rows import whole
 
 
@@ -120,10 +122,100 @@ class HistogramGaussian(HistogramNoise):
         return gaussian_width(self.variance, beta, times)
 
 
-def nearest(epsilon: Fraction, delta: Fraction, most: int, items: int, beta: float) -> HistogramNoise:
-    """Of both the one whose interval for so many items at once is narrower; without a delta Laplace noise."""
-    laplace = HistogramLaplace(epsilon=epsilon, max_items_per_user=most)
-    if not delta:
-        return laplace
-    gaussian = HistogramGaussian(epsilon=epsilon, delta=delta, max_items_per_user=most)
-    return gaussian if gaussian.width(beta, items) < laplace.width(beta, items) else laplace
+@dataclass(frozen=True, kw_only=True)
+class HistogramShared(HistogramNoise):
+    """Every count with noise of its own and noise that all share. The port of both: each is final, and prices its own.
+
+    `items` is the public number of all counts, or a bound on it: each gets noise, also those without users.
+    """
+
+    items: int
+    noise: SharedNoise = field(init=False, repr=False)
+
+    def noises(self, draws: Draws, n: int) -> list[int]:
+        """The noise of all counts."""
+        if n > self.items:  # of fewer the price is less
+            raise ParameterError("counts", f"be at most {self.items:,}, as the domain has items", f"{n:,} of them")
+        return self.noise.noises(draws, n)
+
+    def width(self, beta: float, times: int = 1) -> int:
+        """The error in users that one count, or any of so many, exceeds with probability at most beta."""
+        return self.noise.width(beta, times)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramSharedLaplace(HistogramShared):
+    """Release all counts with discrete Laplace noise, of which one part is the same for all of them.
+
+    Guarantee: epsilon-DP for all counts together, whatever items a user has.
+    Neighbors: add-remove.
+    Sensitivity: one user moves any number of the counts, each by 1 and all in one direction.
+    Exactness: both noises are exactly discrete Laplace; their rates are rational.
+    Cost: about 20 random decisions per count.
+    Source: docs/mechanisms/shared-noise.md, Theorem 2; Ghosh, Roughgarden and Sundararajan 2009 for whole noise.
+    Example:
+        >>> abs(HistogramSharedLaplace(epsilon=9, items=2, max_items_per_user=2)([900, 0])[0] - 900) < 50
+        True
+    """
+
+    def __post_init__(self) -> None:
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        noise = SharedLaplaceNoise(items=self.items, max_items_per_user=self.max_items_per_user, epsilon=epsilon)
+        rest = noise.items - noise.half - 1
+        steps = tuple(step for step in (Steps(PureDP(noise.shared), 1), Steps(PureDP(noise.own), rest)) if step.times)
+        privacy = Privacy(epsilon=epsilon, delta=Fraction(0), neighbors=Neighbors.ADD_REMOVE, steps=steps)
+        set_fields(self, epsilon=epsilon, max_items_per_user=noise.max_items_per_user, noise=noise, privacy=privacy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramSharedGaussian(HistogramShared):
+    """Release all counts with discrete Gaussian noise, of which one part is the same for all of them.
+
+    Guarantee: (epsilon, delta)-DP for all counts together, by zCDP.
+    Neighbors: add-remove.
+    Sensitivity: one user moves at most `max_items_per_user` counts, each by 1 and all in one direction; the data must
+        have been bounded so, or have no more items.
+    Exactness: both noises are exactly discrete Gaussian; their variances are rational, and rho is computed from them.
+    Cost: about 20 random decisions per count.
+    Source: docs/mechanisms/shared-noise.md, Theorem 1; Lebeda 2025 for noise shared by all counts; Canonne, Kamath and
+        Steinke 2020, Theorem 14 and Corollary 13.
+    Example:
+        >>> noise = HistogramSharedGaussian(epsilon=5, delta="1e-6", items=2, max_items_per_user=2)
+        >>> abs(noise([900, 0])[0] - 900) < 90
+        True
+    """
+
+    delta: Number
+
+    def __post_init__(self) -> None:
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        delta = parameters.probability("delta", self.delta)
+        rho = largest_rho(epsilon, delta)
+        noise = SharedGaussianNoise(items=self.items, max_items_per_user=self.max_items_per_user, rho=rho)
+        set_fields(self, epsilon=epsilon, delta=delta, max_items_per_user=noise.max_items_per_user, noise=noise)
+        set_fields(self, privacy=promise(epsilon, delta, "histogram, shared Gaussian"))
+
+    @property
+    def rho(self) -> ZCDP:
+        """What all counts together promise in zCDP, with no failure beside it."""
+        assert isinstance(self.noise, SharedGaussianNoise)
+        return ZCDP(self.noise.rho)
+
+
+def nearest(
+    epsilon: Fraction, delta: Fraction, most: int, items: int, beta: float, *, domain_size: int | None = None
+) -> HistogramNoise:
+    """Return the noise whose interval for so many items at once is narrowest; without a delta of Laplace noises.
+
+    Noise is shared only where the number of all counts is known: `domain_size`. Of equals the simpler one is taken.
+    """
+    candidates: list[HistogramNoise] = [HistogramLaplace(epsilon=epsilon, max_items_per_user=most)]
+    if delta:
+        candidates.append(HistogramGaussian(epsilon=epsilon, delta=delta, max_items_per_user=most))
+    if domain_size is not None and min(most, domain_size) > 1:
+        size = domain_size
+        candidates.append(HistogramSharedLaplace(epsilon=epsilon, items=size, max_items_per_user=most))
+        if delta:
+            shared = HistogramSharedGaussian(epsilon=epsilon, delta=delta, items=size, max_items_per_user=most)
+            candidates.append(shared)
+    return min(candidates, key=lambda noise: noise.width(beta, items))

@@ -201,7 +201,7 @@ class ChoosePlan(OfValues):
             return accuracy.NOTHING
         gap = self.mechanism.gap(BETA, candidates)
         of_one = accuracy.best_of(gap, None if self.of_scores else self.scale)
-        return of_one if self.table is None else self.table.accuracy(of_one)
+        return of_one if self.table is None else self.table.accuracy(of_one, self.scale)
 
     @property
     def scale(self) -> Scale:
@@ -210,7 +210,7 @@ class ChoosePlan(OfValues):
             return USERS
         groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
         items = cut_by(self.most, self.domain)
-        return Scale(groups=groups, items=items, period=self.period)
+        return Scale(groups=groups, items=items, period=self.period, rows=self.row_bound)
 
     @property
     def sentence(self) -> str:

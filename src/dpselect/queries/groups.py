@@ -76,10 +76,10 @@ class GroupFinder:
         found = {"groups_found_by": type(self.union).__name__}
         return found | {"epsilon_of_groups": self.epsilon, "delta_of_groups": self.delta} | own
 
-    @property
-    def accuracy(self) -> Accuracy:
-        """From how many users on a group is found."""
-        return describe_found_groups(*(users_for(self.union, chance, 1) for chance in (TIMES / 100, 0.5)))
+    def accuracy(self, scale: Scale) -> Accuracy:
+        """Return from how many users on a group is found."""
+        users, users_for_half = (users_for(self.union, chance, 1) for chance in (TIMES / 100, 0.5))
+        return describe_found_groups(users, users_for_half, scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +102,10 @@ class InGroups:
         engine.check_groups(listed)
         return lambda _draws, _progress: listed
 
-    def accuracy(self, of_one: Accuracy) -> Accuracy:
+    def accuracy(self, of_one: Accuracy, scale: Scale) -> Accuracy:
         """Return from how many users on a group is found, and how good the answer of each is."""
         good = in_each_group(of_one)
-        return good if self.finder is None else self.finder.accuracy + good
+        return good if self.finder is None else self.finder.accuracy(scale) + good
 
     def statement(
         self, mechanism: str, parameters: Mapping[str, object], sentences: tuple[str, ...], scale: Scale

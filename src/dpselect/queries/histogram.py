@@ -14,14 +14,25 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
-from dpselect.mechanisms.histogram import HistogramGaussian, HistogramNoise, nearest
+from dpselect.mechanisms.histogram import (
+    HistogramGaussian,
+    HistogramNoise,
+    HistogramShared,
+    HistogramSharedGaussian,
+    nearest,
+)
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.questions.questions import Histogram
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers.count_sentences import describe_gaussian, describe_histogram, describe_laplace
+from dpselect.release.answers.count_sentences import (
+    describe_gaussian,
+    describe_histogram,
+    describe_laplace,
+    describe_shared,
+)
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
@@ -51,7 +62,8 @@ class HistogramPlan(Plan):
             hint = "list the items, or give a range or a Column: items that nobody has are counted too"
             raise ParameterError("domain", "say which items there are", "only how many", hint)
         moved, items = self._moved(domain), self._items(domain)
-        set_fields(self, mechanism=nearest(self.given_epsilon, self.delta, moved, items, BETA))
+        size = most_items(domain)
+        set_fields(self, mechanism=nearest(self.given_epsilon, self.delta, moved, items, BETA, domain_size=size))
 
     def _moved(self, domain: Known) -> int:
         """How many counts one user moves at most."""
@@ -105,7 +117,7 @@ class HistogramPlan(Plan):
     def price_at(self, order: int | None) -> Price:
         """What an answer costs an account of this Rényi order: of Gaussian noise its zCDP, where that is less."""
         price = ceiling(self.price, order)
-        if order is None or not isinstance(self.mechanism, HistogramGaussian):
+        if order is None or not isinstance(self.mechanism, HistogramGaussian | HistogramSharedGaussian):
             return price
         renyi = min(price.renyi, divergence(self.mechanism.rho, order))
         return Price(price.epsilon, renyi, price.failure, added=price.added)
@@ -145,13 +157,17 @@ class HistogramPlan(Plan):
     @property
     def scale(self) -> Scale:
         """Which users count."""
-        return Scale(items=cut_by(self.most, self.known), period=self.period)
+        return Scale(items=cut_by(self.most, self.known), period=self.period, rows=self.row_bound)
 
     def _statement(self, items: int) -> Statement:
         """State the promise for so many items."""
         mechanism = self.mechanism
         parameters: dict[str, object] = {"items": items, "max_items_per_user": mechanism.max_items_per_user}
-        if isinstance(mechanism, HistogramGaussian):
+        if isinstance(mechanism, HistogramShared):
+            parameters |= mechanism.noise.parameters
+            is_gaussian = isinstance(mechanism, HistogramSharedGaussian)
+            noise = describe_shared(mechanism.noise.variance, gaussian=is_gaussian)
+        elif isinstance(mechanism, HistogramGaussian):
             parameters["variance"] = mechanism.variance
             noise = describe_gaussian(mechanism.variance)
         else:

@@ -69,7 +69,7 @@ def planned_like(found: Mapping[str, Json]) -> tuple[Plan, OfRows | None]:
     if "rows" not in found:
         return plan, None
     rows = OfRows.from_dict(found["rows"])
-    return (plan if rows.counted_in_each is None else plan.once_in_each(rows.counted_in_each)), rows
+    return plan.for_rows(rows), rows
 
 
 def asked_with(said: Mapping[str, Json], release: Release) -> Release:

@@ -33,6 +33,7 @@ from dpselect.release.accuracy import TIMES, Accuracy
 from dpselect.release.scale import Scale
 
 if TYPE_CHECKING:
+    from dpselect._ground.row_bound import RowBound
     from dpselect.accounting.limits import Sharing
     from dpselect.aggregates.measures import Measure
     from dpselect.aggregates.totals import Totals
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from dpselect.release.answers.target_accuracy import TargetAccuracy
     from dpselect.release.formatting import Json
     from dpselect.release.release import Release
+    from dpselect.release.rows import OfRows
 
 BoundPlan = Callable[[Draws, Progress | None], "Release"]
 """Answers a question. Whoever calls it has seen to the price."""
@@ -79,6 +81,7 @@ class Plan(ABC):
     totals: Totals | None = field(init=False, repr=False, compare=False, default=None)  # the weights that are added up
     delta: Fraction = field(init=False, repr=False, compare=False, default=Fraction(0))
     period: str | None = field(init=False, repr=False, compare=False, default=None)  # in each of which a user counts
+    row_bound: RowBound | None = field(init=False, repr=False, compare=False, default=None)  # of prepared data
 
     def __post_init__(self) -> None:
         for name in ACCURACIES:
@@ -235,6 +238,11 @@ class Plan(ABC):
         return ()
 
     @property
+    def lost(self) -> bool:
+        """Are users that an item lost counted, in place of those that it gained?"""
+        return False
+
+    @property
     def ceiling(self) -> ApproxDP:
         """The most that any answer costs, as one (epsilon, delta)."""
         return self.price.approx
@@ -280,11 +288,17 @@ class Plan(ABC):
             name = "scores" if isinstance(self.question, Scores) else "values"
             raise ParameterError("question", "be about a data set", f"one about {name} of the caller's")
 
-    def once_in_each(self, period: str) -> Self:
-        """The same question of several periods, in each of which a user counts once."""
-        found = copy(self)
-        set_fields(found, period=period)
-        return found
+    def for_rows(self, rows: OfRows) -> Self:
+        """Return the plan that knows which users of these rows count: once in each period, and by the kept rows."""
+        period, bound = rows.counted_in_each, rows.bound
+        return self if period is None and bound is None else self.counting(period, bound)
+
+    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+        """Return the same question about users who count once in each period, and by a bounded number of rows."""
+        counting = copy(self)
+        asked = None if self.asked is None else self.asked.of_counted_users
+        set_fields(counting, period=period, row_bound=bound, asked=asked)
+        return counting
 
     @classmethod
     def needs_delta(cls, question: Any) -> bool:

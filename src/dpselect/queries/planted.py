@@ -1,7 +1,8 @@
-"""From how many people on a text may come back that somebody put into the data: docs/mechanisms/planted-texts.md.
+"""How many people it takes until texts that they planted may come back: docs/mechanisms/planted-texts.md.
 
-A law is an upper bound, whatever all other people have, on the probability that a text comes back which so many people
-share: as an item, as a part of one, or as the name of a group. It is a function of the parameters alone.
+A law is an upper bound, whatever all other people have, on the probability that any text comes back of those that so
+many people planted together, in however many items each: as an item, as a part of one, or as the name of a group. It
+is a function of the parameters alone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dpselect._ground.reals import enclose
 from dpselect.mechanisms.set_union.release_laws import geometric
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.mechanisms.top_k.limited_domain import Terms
-from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse, passing
+from dpselect.mechanisms.top_k.sparse_limited_domain import LimitedDomainSparse
 from dpselect.queries.plan import Plan
 from dpselect.queries.top.discovery import FoundTop
 from dpselect.queries.top.groups import TopByGroup
@@ -39,19 +40,16 @@ def fewest(
     release: Release | None = None,
     *,
     periods: int = 1,
-    parts: bool = False,
     chance: Fraction = CHANCE,
 ) -> int | None:
-    """The number N of people: a text that fewer share comes back with probability at most `chance`.
+    """Return the number N of people: any text that only fewer planted comes back with probability at most `chance`.
 
     None where only items and groups come back that were listed. `rows` are those of an answer, and say how many
-    `periods` there are, in each of which a person counts, and whether a text may be a part of an item (`parts`), as
-    where items have several columns. A `release` tells of bounds that were chosen.
+    `periods` there are, in each of which a person counts. A `release` has the bounds that were chosen.
     """
     if rows is not None:
         periods = 1 if rows.periods is None else len(rows.periods.all)
-        parts = parts or len(rows.columns or ()) > 1
-    law = _law(plan, release, parts)
+    law = _law(plan, release)
     if law is None:
         return None
     general = of_any(plan.price.epsilon, plan.price.delta)
@@ -59,44 +57,41 @@ def fewest(
     return (counted - 1) // periods + 1
 
 
-def _law(plan: Plan, release: Release | None, parts: bool) -> Law | None:
-    """That of what answers; of any mechanism of this price where a bound is to be chosen first."""
+def _law(plan: Plan, release: Release | None) -> Law | None:
+    """Return the law of what answers; of any mechanism of this price where a bound is to be chosen first."""
     general = of_any(plan.price.epsilon, plan.price.delta)
     if isinstance(plan, TopKPlan):
         if plan.domain is not None:
             return None
         if plan.chosen is None:
-            return _of_selection(plan.selection, release, several=parts, groups=len(plan.by)) or general
-        most = _chosen(release, "max_groups_per_user")
-        return general if most is None else _law(plan.chosen.given(most), release, parts)
+            return _of_selection(plan.selection, release) or general
+        max_groups = _chosen(release, "max_groups_per_user")
+        return general if max_groups is None else _law(plan.chosen.given(max_groups), release)
     if isinstance(plan, UnionTerms):
-        most = _chosen(release, "max_items_per_user") if plan.chosen else plan.most
-        if plan.words is not None or (plan.chosen and most is None):
+        max_items = _chosen(release, "max_items_per_user") if plan.chosen else plan.most
+        if plan.words is not None or (plan.chosen and max_items is None):
             return general
-        return of_union(plan.mechanisms(most)[0], several=parts or bool(plan.by))
+        return of_union(plan.mechanisms(max_items)[0])
     finder = getattr(getattr(plan, "table", None), "finder", None)  # of groups, where they are not listed
-    return None if finder is None else of_union(finder.union, several=len(plan.by) > 1)
+    return None if finder is None else of_union(finder.union)
 
 
 def _chosen(release: Release | None, name: str) -> int | None:
-    found = None if release is None else release.privacy.parameters.get(name)
-    return found if isinstance(found, int) else None
+    bound = None if release is None else release.privacy.parameters.get(name)
+    return bound if isinstance(bound, int) else None
 
 
-def _of_selection(selection: Any, release: Release | None, *, several: bool, groups: int) -> Law | None:
-    """That of a top k without a domain, by group or not; None where a bound is to be chosen first."""
+def _of_selection(selection: Any, release: Release | None) -> Law | None:
+    """Return the law of a top k without a domain, by group or not; None where a bound is to be chosen first."""
     if isinstance(selection, FoundTop):
-        most, made = _chosen(release, "max_items_per_user"), selection.ready
-        made = selection.selector.mechanism(most) if made is None and most is not None else made
-        return None if made is None else of_union(made.union, several=several or groups > 0)
+        max_items, mechanism = _chosen(release, "max_items_per_user"), selection.ready
+        if mechanism is None and max_items is not None:
+            mechanism = selection.selector.mechanism(max_items)
+        return None if mechanism is None else of_union(mechanism.union)
     mechanism = selection.selector
     if isinstance(selection, TopByGroup):
-        most = mechanism.max_groups_per_user
-        named = 0 if selection.asked.listed is not None else most if groups > 1 else 1
-        return of_limited(mechanism.each.terms, several=several, groups=most, named=named)
-    if isinstance(mechanism, LimitedDomainSparse):
-        return of_sparse(mechanism, several=several)
-    return of_limited(mechanism.terms, several=several)
+        return of_limited(mechanism.each.terms, groups=mechanism.max_groups_per_user)
+    return of_sparse(mechanism) if isinstance(mechanism, LimitedDomainSparse) else of_limited(mechanism.terms)
 
 
 # ---- laws -------------------------------------------------------------------------------------------------------
@@ -108,52 +103,42 @@ def of_any(epsilon: Fraction, delta: Fraction) -> Law:
     return lambda people: arb(0) if law is None else law.at(Fraction(people)).ball(PRECISION)
 
 
-def of_limited(terms: Terms, *, several: bool = False, groups: int | None = None, named: int = 0) -> Law:
-    """Limited domain: a text has to beat bottom, once for a call, whatever k.
-
-    `several` items of a user may hold the text. By group it may be an item in each of the `groups` of a user, and
-    `named` of them may be called so.
-    """
-    one = 1 if several else Fraction(1, terms.swaps(terms.k_bar))
-    times = one * (1 if groups is None else groups) + named
+def of_limited(terms: Terms, *, groups: int = 1) -> Law:
+    """Limited domain: an item has to beat bottom, once for a call, whatever k; so in each of the `groups` of a user."""
     pick, threshold = terms.epsilon_per_pick, terms.delta_threshold
-    many = several or groups is not None
 
     def law(people: int) -> arb:
-        each = (enclose(pick) * (people - 1)).exp() + ((-enclose(pick)).exp() * (people - 1) if many else 0)
-        return enclose(times * threshold) * each
+        weights = (enclose(pick) * (people - 1)).exp() + (-enclose(pick)).exp() * (people - 1)
+        return enclose(groups * threshold) * weights
 
     return law
 
 
-def of_sparse(mechanism: LimitedDomainSparse, *, several: bool) -> Law:
-    """A noisy threshold: of several items that hold the text the first that passes has no more than all people."""
+def of_sparse(mechanism: LimitedDomainSparse) -> Law:
+    """A noisy threshold: the first item that passes has no more than all people, and its own noise only lowers it."""
     terms = mechanism.terms
-    rate, test = terms.epsilon_of_threshold / terms.sensitivity, terms.epsilon_of_test / terms.sensitivity
+    rate = terms.epsilon_of_threshold / terms.sensitivity
 
     def law(people: int) -> arb:
         gap = terms.height - people * terms.sensitivity
-        if gap < 0:
-            return arb(1)
-        return (-enclose(rate * gap)).exp() if several else enclose(passing(rate, test, gap))
+        return arb(1) if gap < 0 else (-enclose(rate * gap)).exp()
 
     return law
 
 
-def of_union(mechanism: Any, *, several: bool) -> Law:
-    """A set union: the chance at the largest weight that so many people can give, in each of its rounds."""
-    most = mechanism.max_items_per_user or 1  # who has no bound gives all to one item
+def of_union(mechanism: Any) -> Law:
+    """A set union: the chance at the largest weight that so many people can give, in each round, for each item."""
+    max_items = mechanism.max_items_per_user or 1  # who has no bound gives all to one item
 
     def law(people: int) -> arb:
-        times = most * people if several else 1
         if isinstance(mechanism, RenyiShaped):
             in_each = (
                 max(curve.at(Fraction(people * one.share(1))).ball(PRECISION) for one, curve in of_round)
                 for of_round in mechanism.shares
             )
-            return times * sum(in_each, arb(0))
-        found: arb = mechanism.law.at(people * mechanism.share(1)).ball(PRECISION)
-        return found * times
+            return max_items * people * sum(in_each, arb(0))
+        of_item: arb = mechanism.law.at(people * mechanism.share(1)).ball(PRECISION)
+        return max_items * people * of_item
 
     return law
 

@@ -129,7 +129,7 @@ class QuantilePlan(OfValues):
     @property
     def accuracy(self) -> Accuracy:
         """What holds of an answer whatever the data are."""
-        return self.near if self.table is None else self.table.accuracy(self.near)
+        return self.near if self.table is None else self.table.accuracy(self.near, self.scale)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -195,7 +195,7 @@ class QuantilePlan(OfValues):
     def scale(self) -> Scale:
         """Which users count."""
         groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
-        return Scale(groups=groups, period=self.period)
+        return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     def statement(self) -> Statement:
         """State the promise."""

@@ -167,13 +167,14 @@ class UsersPlan(Plan):
     @property
     def scale(self) -> Scale:
         """Which users count."""
-        return Scale(groups=cut_by(self.kept, self.groups), period=self.period)
+        return Scale(groups=cut_by(self.kept, self.groups), period=self.period, rows=self.row_bound)
 
     def _statement(self, numbers: int) -> Statement:
         """State the promise for so many numbers."""
         max_groups = self.mechanism.max_items_per_user
         rate = Fraction(self.mechanism.epsilon) / max_groups
         parameters: dict[str, object] = {"items": numbers, "max_items_per_user": max_groups}
+        parameters |= {} if self.table is None else {"max_groups_per_user": max_groups}
         parameters |= {"epsilon_per_count": rate, "users_by": self.by, **self.scale.parameters}
         sentences = (*describe_users(rate, in_groups=self.table is not None), *self.scale.sentences)
         return Statement.of(self.price, self.method, parameters, sentences)

@@ -38,8 +38,8 @@ class By(Value):
     """Answer in every group, such as every country, at the price of the groups in which one user counts.
 
     Groups are found unless `groups` lists them. A user in more than `max_groups_per_user` groups counts in only that
-    many, chosen at random. If the number is left out, a top k chooses it privately with a twentieth of epsilon, and
-    other questions use 1. `sizes=True` is for a top k only.
+    many, chosen at random. If the number is left out, a user counts in all listed groups; where groups are found, a
+    top k chooses it privately with a twentieth of epsilon, and other questions use 1. `sizes=True` is for a top k only.
     """
 
     said_as: ClassVar[str] = "groups"
@@ -54,7 +54,7 @@ class By(Value):
     max_groups_per_user: int | None = param(
         whole(),
         default=None,
-        help="the most groups per user, which share epsilon (default: 1, or chosen privately)",
+        help="the most groups per user, which share epsilon (default: all listed; if found, chosen privately or 1)",
     )
     sizes: bool = param(
         FLAG, default=False, help="also the noisy number of users of each group", flat="users", rare=True
@@ -67,16 +67,26 @@ class AskedGroups:
 
     by: tuple[str, ...]
     listed: Domain | None
-    most: int | None  # max_groups_per_user; None where it is to be chosen
+    most: int | None  # in how many groups a user counts; None where it is to be chosen
     sizes: bool
 
     @classmethod
     def of(cls, by: By, *, chooses: bool = False) -> AskedGroups:
-        """Those of `by`; where nothing chooses the bound, or there is nothing to choose, it is 1."""
+        """Return the groups of `by`; `chooses`: a bound that is not given can be chosen privately.
+
+        Without a bound a user counts in all listed groups, so that their number is the sensitivity. A column lists an
+        unknown number.
+        """
         columns: Any = by.columns
         listed: Any = by.groups
         most = by.max_groups_per_user
-        if most is None and (not chooses or (listed is not None and most_items(listed) == 1)):
+        if most is None and listed is not None:
+            most = most_items(listed)
+            if most is None and not chooses:
+                must = "be given if only reading the list tells how many groups there are"
+                hint = "By(..., max_groups_per_user=1), --max-groups-per-user; or list the groups"
+                raise ParameterError("max_groups_per_user", must, "nothing", hint)
+        elif most is None and not chooses:
             most = 1
         return cls(columns, listed, most, by.sizes)
 
@@ -113,7 +123,7 @@ class Total(Value):
 
 @frozen
 class Gain(Value):
-    """Rank by how many users an item gained since other periods, such as the month before."""
+    """Rank by how many users an item gained, or lost, since other periods, such as the month before."""
 
     said_as: ClassVar[str] = "gains"
 
@@ -123,6 +133,8 @@ class Gain(Value):
         flat="compared_with",
         rare=True,
     )
+    _: KW_ONLY
+    lost: bool = param(FLAG, default=False, help="rank by the users lost since then, instead of gained", rare=True)
 
 
 def _popular(name: str, value: Any) -> tuple[Any, ...]:

@@ -56,6 +56,7 @@ CHOSEN = ("No other item of the domain has", "No other score is")  # of one that
 BELOW = "that is left out or ranked below another has"  # of items best first
 OF_VALUES = "By counted values ("  # and then which
 AT_ONCE = "are between low and high at once"  # of counts whose intervals hold together
+EXCLUDED = "excluded_items"  # the parameter of a statement: how many items a list leaves out, or its column
 AS_ASKED = ", as was asked."  # ends what an accuracy that was asked for comes to
 NONE, NO_OTHER = "none could be released", "no other could be released"
 

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import AS_ASKED, AT_ONCE, BELOW, CHOSEN, NO_OTHER, NONE, OF_VALUES, TIMES, said_items
+from dpselect.release.accuracy import (
+    AS_ASKED,
+    AT_ONCE,
+    BELOW,
+    CHOSEN,
+    EXCLUDED,
+    NO_OTHER,
+    NONE,
+    OF_VALUES,
+    TIMES,
+    said_items,
+)
 from dpselect.release.formatting import counted
 from dpselect.release.scale import COUNTED, USERS_BY, WHO, score_of, unit_of
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
@@ -30,6 +41,8 @@ NOT_ABSENT = "there may be others"
 MANY = re.compile(r"Where (over .* million users) share one value")
 CANDIDATE = re.compile(r"A candidate of [\d,]+ tokens")
 LARGEST = 10**300  # of a bound
+MOST_ITEMS = "max_items_per_user"
+OF_ROWS = {"once_in_each", "max_rows_per_user"}  # bounds that decide who has an item
 DIGITS = 4  # of a quantile, or of the part of its bounds that a print shows, unless a `step` was asked for
 
 
@@ -164,7 +177,9 @@ def good(answer: Answer, *, apart: bool = False) -> str:
     numbers = answer.accuracy.numbers
     if not answer.items and "reach" in numbers:
         most, rank = _most(answer, "reach"), counted(numbers.get("rank_of_reach"))
-        said = f"no item has over {most} more than the one at rank {rank} (or in total, if there are fewer)"
+        said = (
+            f"no item{_but(answer)} has over {most} more than the one at rank {rank} (or in total, if there are fewer)"
+        )
         return f"{SURE}{_alone(answer)}, {said}."
     if answer.kind is Kind.VALUES and "gap" in numbers:
         return _quantiles(answer)
@@ -180,6 +195,11 @@ def good(answer: Answer, *, apart: bool = False) -> str:
 
 def _says(answer: Answer, *marks: str) -> bool:
     return any(mark in said for said in answer.accuracy.sentences for mark in marks)
+
+
+def _but(answer: Answer) -> str:
+    """Of which missing items nothing is said."""
+    return " but the excluded" if EXCLUDED in answer.privacy.parameters else ""
 
 
 def _alone(answer: Answer) -> str:
@@ -206,7 +226,7 @@ def _order(answer: Answer) -> str:
     most = _most(answer, "gap")
     if "found_with_users" in numbers:
         return f"no lower item has over {most} more; {NOT_ABSENT}"
-    return f"no lower or missing item has over {most} more"
+    return f"no lower or missing item{_but(answer)} has over {most} more"
 
 
 def _counts(answer: Answer, *, apart: bool) -> str:
@@ -215,7 +235,7 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     score, cut = score_of(used), COUNTED in used
     truth = "counted users" if cut and score == "count" else f"{'counted' if cut else 'true'} {score}"
     truth = "counted numbers" if "width_of_measures" in numbers else truth
-    be = "are" if truth.endswith("s") else "is"
+    be = "are" if truth.endswith(("users", "numbers")) else "is"
     if used.get(USERS_BY) == ():
         said = [f"{SURE}, the {truth} {be} from low to high"]
     elif _says(answer, AT_ONCE):
@@ -228,7 +248,7 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     elif order and "within" not in numbers and "found_with_users" not in numbers:
         whose = "no" if answer.groups is None else "in a group, no"
         most = counted(numbers["gap"]) if truth == "counted users" else _most(answer, "gap")
-        said.append(f"{whose} lower or missing item has over {most} more")
+        said.append(f"{whose} lower or missing item{_but(answer)} has over {most} more")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
     if "width_of_group_users" in numbers:
@@ -263,12 +283,14 @@ def _found(answer: Answer) -> str:
     numbers = answer.accuracy.numbers
     if "found_with_users" not in numbers:
         return ""
+    name = "counted users" if _bounds(answer.privacy.parameters) & OF_ROWS else "users"
     if "found_with_users_of_many" in numbers:
         users, items = counted(numbers["found_with_users_of_many"]), counted(numbers.get("items_of_many"))
-        whose = f"{users} users with up to {items} items each"
+        whose = f"{users} {name} with up to {items} items each"
     else:
-        whose = f"{counted(numbers['found_with_users'])} users who have no other item"
+        whose = f"{counted(numbers['found_with_users'])} {name} who have no other item"
     what = next((one[0].lower() for one in map(CANDIDATE.match, answer.accuracy.sentences) if one), "an item")
+    what += " other than the excluded" if EXCLUDED in answer.privacy.parameters else ""
     where = "" if answer.groups is None else " and no other group"
     return f"{SURE}, {what} with {whose}{where} is found; {NOT_ABSENT}."
 
@@ -279,16 +301,23 @@ def _found(answer: Answer) -> str:
 def who(answer: Answer) -> str:
     """What of a user was counted, where a bound cut; empty where all was."""
     used, said = answer.privacy.parameters, answer.privacy.sentences
-    most = used.get("max_items_per_user")
-    found = []
+    most = used.get(MOST_ITEMS)
+    several = "once_in_each" in _bounds(used) or answer.privacy.unit.startswith("(")
+    unit, found = answer.privacy.unit if several else "user", []
     if COUNTED in used:
-        cut = next((one for one in said if one.startswith("Each user ") and WHO in one), "")
+        cut = next((one for one in said if one.startswith("Each ") and WHO in one), "")
         found.append(_named(answer, cut.partition(WHO)[0]))
-    elif "found_with_users" in answer.accuracy.numbers and isinstance(most, int):
-        whose = "Each user counts" if answer.kind is Kind.SET else "To find items each user counts"
+    if "found_with_users" in answer.accuracy.numbers and isinstance(most, int) and not _bounds(used) & {MOST_ITEMS}:
+        whose = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"
         found.append(f"{whose} for at most {said_items(most)} (chosen at random)")
     found.append(_values_counted(answer))
     return " ".join(f"{one}." for one in found if one)
+
+
+def _bounds(parameters: Mapping[str, object]) -> Set[str]:
+    """The names of the bounds that keep users, or parts of them, from counting."""
+    bounds = parameters.get(COUNTED)
+    return bounds.keys() if isinstance(bounds, Mapping) else set()
 
 
 def _values_counted(answer: Answer) -> str:

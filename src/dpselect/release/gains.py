@@ -1,4 +1,4 @@
-"""A release of items by the users they gained: from which periods to which others, and what came back, in words."""
+"""A release of items by the users they gained, or lost: from which periods to which others, in words."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ def between(parameters: Mapping[str, object]) -> str | None:
     return f"from {base} to {asked}" if isinstance(base, str) and isinstance(asked, str) else None
 
 
-def said(found: int, between: str, *, wanted: object, complete: bool, ranked: bool) -> str:
+def said(found: int, between: str, *, lost: bool, wanted: object, complete: bool, ranked: bool) -> str:
     """What came back, in a sentence."""
     items = said_items(found) if complete else f"{found:,} of at most {formatting.counted(wanted)} items"
     how = (", best first" if ranked and found > 1 else "") if complete else f": {NO_OTHER}"
-    zero = "; an item that gained nothing or lost users may be listed (it counts as 0)" if found else ""
-    return f"{items} by gained users {between}{how}{zero}."
+    did, other = ("lost", "gained") if lost else ("gained", "lost")
+    zero = f"; an item that {did} nothing or {other} users may be listed (it counts as 0)" if found else ""
+    return f"{items} by {did} users {between}{how}{zero}."

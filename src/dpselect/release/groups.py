@@ -10,8 +10,8 @@ from dpselect._ground.keys import apart
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json
-from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS
-from dpselect.release.statement import Ended, Item
+from dpselect.release.scale import COUNTED, COUNTED_COLUMNS, GROUP_USERS
+from dpselect.release.statement import Ended, Item, Statement
 
 T = TypeVar("T")
 NAMED = 10  # groups without items that a line names
@@ -114,6 +114,17 @@ class Groups:
                 f"{'; ' if short else ', '}{empty:,} with no item that could be released: {between.join(names)}{more}"
             )
         return said
+
+
+def describe_groups_of_user(statement: Statement) -> str:
+    """Say in how many groups a user counts, by what a statement says; nothing where it does not."""
+    bound, cut = (statement.parameters.get(name) for name in ("max_groups_per_user", COUNTED))
+    if not isinstance(bound, int):
+        return ""
+    if not isinstance(cut, Mapping) or "max_groups_per_user" not in cut:
+        return f"; each {statement.unit} counts in every listed group they are in"
+    groups = "one group" if bound == 1 else f"at most {bound:,} groups"
+    return f"; each {statement.unit} counts in {groups}, chosen at random"
 
 
 def told_apart(values: Sequence[object]) -> tuple[object, ...]:

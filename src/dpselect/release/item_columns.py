@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from dpselect._ground.domain import UNSEEN
 from dpselect.release.measures import heads
 from dpselect.release.measures import names_of as measures_in
-from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS, USERS_BY
+from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS, USERS_BY, score_of
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
 
 """The parameter of a statement that names the columns of groups whose users were counted; none where of all."""
-COMPARED = "compared_with"
-"""The parameter of a statement that names the periods from which items gained users."""
 _OWN = frozenset({"rank", "count", "sum", "low", "high", GROUP_USERS, *COUNTED_COLUMNS})
 
 
@@ -28,7 +26,7 @@ def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:
     if not isinstance(found, tuple):
         return ("item",)
     names: list[str] = []
-    own = {*_OWN, "gain"} if COMPARED in parameters else _OWN
+    own = {*_OWN, score_of(parameters)}
     taken = {*own, *(head.casefold() for name in measures_in(parameters) for head in heads(name))}
     for name in map(str, found):
         while name.casefold() in taken:  # many tables do not see letter case

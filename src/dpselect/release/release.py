@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import CHOSEN, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, column_of, score_of, unit_of
+from dpselect.release.scale import GROUP_USERS, LOST, column_of, score_of, unit_of
 from dpselect.release.statement import (
     FROM_ZERO,
     NOT_SECURE,
@@ -173,8 +173,8 @@ class Release(Tabular, Generic[Label_co]):
         """Return the table as columns: rank (not for a set), item and, if counts were released, count, low, high.
 
         Quantiles have q and value. Items of several columns have one column each. By group, the columns of groups come
-        first. Sums and gains are named counted_sum and counted_gain, and counts counted_users, if a bound keeps users,
-        or a part of them, from counting.
+        first. If a bound keeps users, or a part of them, from counting, counts are named counted_users, and sums,
+        gains and losses counted_sum, counted_gain and counted_loss.
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
@@ -317,15 +317,24 @@ class Release(Tabular, Generic[Label_co]):
         return TextTable(columns, (*of, *self._names), once, starts, bars)
 
     def _said(self, show: Callable[[object], str] = formatting.brief) -> str:
-        """What came back, in a sentence; a single item as `show` writes it."""
+        """What came back, in a sentence; a single item as `show` writes it. A sum says that it is none of refunds."""
+        said = self._came_back(show)
+        return said if self.weight is None else f"{said.removesuffix('.')}; rows below 0 count as 0."
+
+    def _came_back(self, show: Callable[[object], str]) -> str:
         if self.groups is not None:
+            from dpselect.release.groups import describe_groups_of_user
+
             said = self.groups.outcome(self.items)
-            return f"{said[0].upper()}{said[1:]}."
+            counts_in = describe_groups_of_user(self.privacy) if self.groups.shown else ""
+            return f"{said[0].upper()}{said[1:]}{counts_in}."
         wanted = self.privacy.parameters.get("k")
         if self.compared is not None:
             from dpselect.release import gains
 
-            return gains.said(len(self), self.compared, wanted=wanted, complete=self.complete, ranked=self.ranked)
+            lost = LOST in self.privacy.parameters
+            form: dict[str, Any] = {"wanted": wanted, "complete": self.complete, "ranked": self.ranked}
+            return gains.said(len(self), self.compared, lost=lost, **form)
         items = f"{len(self):,} item{'' if len(self) == 1 else 's'}"
         if not self.complete:
             found = items if wanted is None else f"{len(self):,} of at most {formatting.counted(wanted)} items"
@@ -351,29 +360,25 @@ class Release(Tabular, Generic[Label_co]):
         """How many users, of all or of each group."""
         if self.privacy.parameters["users_by"]:
             groups = f"{len(self):,} group{'' if len(self) == 1 else 's'}"
-            return f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise."
+            from dpselect.release.groups import describe_groups_of_user
+
+            counts_in = describe_groups_of_user(self.privacy)
+            return (
+                f"The numbers of {self.unit} of {'the' if len(self) == 1 else 'all'} {groups}, with noise{counts_in}."
+            )
         return f"{self.items[0].count:,} {self.unit}, with noise."
 
     def _outcome(self) -> list[str]:
         """What else the reader must know beside the table. It depends on how many items came back, and on no label."""
         lines = []
         if not self.items:
-            fewer = ", fewer k" if self.privacy.parameters.get("k") is not None else ""
-            keys = f"the keys {self._keys} (`dpselect inspect` says in how many lines each is), " if self._keys else ""
-            lines.append(
-                f"things to check: {keys}what `dpselect inspect` says of the rows, the filter and the column of items, "
-                f"a larger epsilon or delta{fewer}"
-            )
+            from dpselect.release.answers.empty_answer import INSPECT, list_remedies
+
+            remedies = list_remedies(self.question or {}, self.privacy.parameters)
+            lines.append(f"things to check: {', '.join(remedies)}; {INSPECT}")
         if not self.secure:
             lines.append(NOT_SECURE)
         return lines
-
-    @property
-    def _keys(self) -> str:
-        """The keys that were asked of JSON lines, which may have others; nothing where columns are declared."""
-        rows = (self.question or {}).get("rows")
-        keys = rows.get("keys") if isinstance(rows, Mapping) else None
-        return ", ".join(formatting.brief(key) for key in keys) if isinstance(keys, list) else ""
 
     def _remark(self) -> str:
         """Why a lower rank has a larger count, where one does."""

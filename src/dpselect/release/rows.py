@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpselect._ground.keys import Key, columns_of, key_of, unit_of
-from dpselect._ground.parameters import rounded_up, several
+from dpselect._ground.parameters import flag, one_of, rounded_up, several, whole
+from dpselect._ground.periods import SORTS
 from dpselect._ground.privacy import ApproxDP
+from dpselect._ground.row_bound import RowBound
 from dpselect.errors import ParameterError, came
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.release import Release
+from dpselect.release.scale import LOST, ONCE_IN_EACH
 from dpselect.release.statement import Statement
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
 
 UNREADABLE = "Rows that cannot be read do not count; `dpselect inspect` counts them for the owner."
-FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", "keys")
+USER = "user"
+ONE_USER = re.compile(r"\b(one|each|every|an?|any) user\b(?!')", re.IGNORECASE)
+PREPARED = ("max_rows_per_user", "prepared_period")
+FIELDS = ("user", "item", "time", "period", "during", "timezone", "compared_with", LOST, "keys", *PREPARED)
 
 
 @dataclass(frozen=True)
 class OfRows:
     """Whose rows a question is about: the columns of users, those of items where they are several, and the periods.
 
-    `keys` are the columns that were asked of JSON lines, which declare none, so that each may be in no line.
+    `keys` are the columns that were asked of JSON lines, which declare none, so that each may be in no line. `bound` is
+    how many rows of a user were kept when the data were prepared, if not all were.
     """
 
     user: Key = "user"
     columns: tuple[str, ...] | None = None
     periods: Periods | None = None
     keys: tuple[str, ...] = ()
+    bound: RowBound | None = None
 
     @property
     def counted_in_each(self) -> str | None:
@@ -43,14 +52,21 @@ class OfRows:
 
     def told(self, release: Release, now: datetime.datetime | None = None) -> Release:
         """The release with a statement about rows, the same whatever they are; one without items says what holds."""
-        said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
         good = release.accuracy if release.items else release.accuracy.of_nothing
-        release = replace(release, privacy=said, accuracy=good)
+        release = name_unit(replace(release, accuracy=good), self._unit)
+        said = replace(release.privacy, sentences=(*release.privacy.sentences, UNREADABLE))
+        release = replace(release, privacy=said)
         if isinstance(self.user, tuple) or self.columns is not None:
             release = of_keys(release, self.user, self.columns)
         if self.periods is not None:
             release = in_periods(release, self.periods, now)
         return release
+
+    @property
+    def _unit(self) -> str:
+        """What a sentence about one user is about: a combination of columns, or a user in one of several periods."""
+        several = self.periods is not None and len(self.periods.all) > 1
+        return unit_of(self.user) + (f" in one {self.periods.sort}" if several and self.periods is not None else "")
 
     def to_dict(self) -> dict[str, Json]:
         """What decides the statement, in JSON types: a single column of users or items has no part in it."""
@@ -63,8 +79,12 @@ class OfRows:
             found |= self.periods.said
             if self.periods.compared:
                 found["compared_with"] = self.periods.base.text
+                found |= {LOST: True} if self.periods.lost else {}
         if self.keys:
             found["keys"] = list(self.keys)
+        if self.bound is not None:
+            found["max_rows_per_user"] = self.bound.most
+            found |= {} if self.bound.period is None else {"prepared_period": self.bound.period}
         return found
 
     @classmethod
@@ -79,14 +99,39 @@ class OfRows:
         during = _several(found.get("during"))
         periods = settled(found.get("time"), found.get("period"), during, found.get("timezone", UTC))
         if "compared_with" in found and periods is not None:
-            periods = periods.compared_with(_several(found["compared_with"]) or ())
+            others = _several(found["compared_with"]) or ()
+            periods = periods.compared_with(others, lost=flag(LOST, found.get(LOST, False)))
         keys = tuple(map(str, several("keys", found.get("keys", []), "be a list of columns")))
-        return cls(user, columns, periods, keys)
+        return cls(user, columns, periods, keys, _row_bound(*map(found.get, PREPARED)))
+
+
+def _row_bound(most: object, period: object) -> RowBound | None:
+    """Return the bound on rows that a release says."""
+    if most is None and period is None:
+        return None
+    if period is not None:
+        one_of("prepared_period", period, SORTS)
+    return RowBound(whole("max_rows_per_user", most, least=1), None if period is None else str(period))
 
 
 def _several(text: object) -> list[str] | None:
     """The periods of a text that names them."""
     return text.split(", ") if isinstance(text, str) else None
+
+
+def name_unit(release: Release, unit: str) -> Release:
+    """Return the release whose statement speaks of one `unit` where it would say one user."""
+    if unit == USER:
+        return release
+    said = release.privacy
+    return replace(release, privacy=replace(said, sentences=tuple(_with_unit(one, unit) for one in said.sentences)))
+
+
+def _with_unit(sentence: str, unit: str) -> str:
+    """Return the sentence about one unit; what a whole user counts for stays said of users."""
+    if ONCE_IN_EACH in sentence:
+        unit = unit.partition(" in one ")[0]
+    return ONE_USER.sub(lambda match: f"{match[1]} {unit}", sentence)
 
 
 def of_keys(release: Release, user: Key, columns: tuple[str, ...] | None) -> Release:
@@ -117,18 +162,22 @@ def in_periods(release: Release, periods: Periods, now: datetime.datetime | None
     said = release.privacy
     sentences = (*said.sentences, *_gains(periods), *_in_period(said, periods), *_open(periods, now))
     used = {**said.parameters, "during": periods.asked.text, "compared_with": periods.base.text}
+    used |= {LOST: True} if periods.lost else {}
     used = used if periods.compared else dict(said.parameters)
     unit = f"{said.unit} in one {periods.sort}"
     return replace(release, privacy=replace(said, unit=unit, parameters=used, sentences=sentences))
 
 
 def _gains(periods: Periods) -> tuple[str, ...]:
-    """What an item gained, where periods are compared."""
+    """What an item gained, or lost, where periods are compared."""
     if not periods.compared:
         return ()
+    name, counted, less = "gain", periods.asked.text, periods.base.text
+    if periods.lost:
+        name, counted, less = "loss", less, counted
     return (
-        f"The gain of an item is its number of distinct users in {periods.asked.text} less that in "
-        f"{periods.base.text}, or 0 where that is below 0.",
+        f"The {name} of an item is its number of distinct users in {counted} less that in {less}, or 0 where that is "
+        "below 0.",
     )
 
 

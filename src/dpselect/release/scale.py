@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 from dpselect.release import formatting
 
 if TYPE_CHECKING:
+    from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.totals import Totals
 
 
 GROUP_USERS = "group_users"
-COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_group_users")
+COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_loss", "counted_group_users")
+ONCE_IN_EACH = " counts once in each "  # of a whole user, in several periods
 WHO = ", so "  # between who counts and what counts are therefore
+LOST = "lost"  # the parameter of a statement that says that gains are losses
 COUNTED = "counted"
 USERS_BY = "users_by"  # the columns of groups of which users are counted
 """The parameter of a statement that says which bounds keep users, or parts of them, from counting."""
@@ -29,23 +32,30 @@ USERS_BY = "users_by"  # the columns of groups of which users are counted
 class Scale:
     """How whole scores become numbers for a reader. Of weights these are in the weight's own unit.
 
-    A user counts in at most so many `groups`, for at most so many `items` (of those that came back, if `here`), and
-    once in each `period`; None where a user counts wherever they are.
+    A user counts in at most so many `groups`, for at most so many `items` (of those that came back, if `here`), once in
+    each `period`, and by the `rows` that were prepared; None where a user counts wherever they are.
     """
 
     totals: Totals | None = None
     gains: bool = False
+    lost: bool = False  # are the gains losses?
     groups: int | None = None
     items: int | None = None
     here: bool = False
     period: str | None = None
+    rows: RowBound | None = None
 
     @property
     def bounds(self) -> dict[str, object]:
         """What makes a score another number than that of all users, by the names of parameters."""
         most = None if self.totals is None else self.totals.at_most
-        found = {"max_groups_per_user": self.groups, "max_items_per_user": self.items, "at_most": most}
-        return {name: value for name, value in {**found, "once_in_each": self.period}.items() if value is not None}
+        found: dict[str, object] = {"max_groups_per_user": self.groups, "max_items_per_user": self.items}
+        found |= {
+            "at_most": most,
+            "once_in_each": self.period,
+            "max_rows_per_user": None if self.rows is None else self.rows.most,
+        }
+        return {name: value for name, value in found.items() if value is not None}
 
     @property
     def counted(self) -> str:
@@ -58,25 +68,40 @@ class Scale:
         of = " of each" if self.groups else " of those here" if self.here else ""
         said = [
             *([f"once in each {self.period}"] if self.period else []),
+            *([self.rows.text] if self.rows else []),
             *([f"in at most {self.groups:,} group{'' if self.groups == 1 else 's'}"] if self.groups else []),
             *([f"for at most {self.items:,} item{'' if self.items == 1 else 's'}{of}"] if self.items else []),
         ]
         counts = f" counts {', '.join(said)}" if said else ""
-        counts += " (chosen at random)" if self.groups or self.items else ""
+        counts += " (chosen at random)" if self.groups or self.items or self.rows else ""
         if self.totals is not None:
             given = f"{formatting.short(self.totals.at_most)} of {formatting.text(self.totals.column)}"
             counts += f"{' and' if said else ''} gives an item at most {given}"
-        elif not (self.groups or self.items):
+        elif self.period and self.rows and not (self.groups or self.items):
+            return f"Each user{counts}{WHO}{self.counted}users may be other than people."
+        elif not (self.groups or self.items or self.rows):
             return f"Each user{counts}{WHO}{self.counted}users may be more than people."
-        than = "fewer than all users" if self.score == "count" else f"other than whole {self.score}s"
+        than = "fewer than all users" if self.score == "count" else f"other than whole {self.scores}"
         return f"Each user{counts}{WHO}{self.counted}{than.rpartition(' ')[2]} may be {than}."
+
+    @property
+    def unit(self) -> str:
+        """Whom one of the counted is."""
+        return "user" if self.period is None else f"user in one {self.period}"
 
     @property
     def score(self) -> str:
         """What a score is called."""
         if self.totals is not None:
             return "sum"
-        return "gain" if self.gains else "count"
+        if not self.gains:
+            return "count"
+        return "loss" if self.lost else "gain"
+
+    @property
+    def scores(self) -> str:
+        """Return what several scores are called."""
+        return "losses" if self.score == "loss" else f"{self.score}s"
 
     @property
     def column(self) -> str:
@@ -97,7 +122,9 @@ class Scale:
     @property
     def users(self) -> str:
         """What one of them is called, and several."""
-        return "gained user" if self.gains else "user"
+        if not self.gains:
+            return "user"
+        return "lost user" if self.lost else "gained user"
 
     def value(self, steps: int) -> int | float:
         """A score: an integer where the unit is one, else the nearest float."""
@@ -119,6 +146,11 @@ class Scale:
     def kept(self, groups: int | None = None, items: int | None = None) -> Scale:
         """The same where a user counts in so many groups, for so many items."""
         return replace(self, groups=groups, items=items)
+
+    @property
+    def of_rows(self) -> Scale:
+        """The same before any bound on groups or items: who counts by the rows that there are."""
+        return Scale(period=self.period, rows=self.rows)
 
     def about(self, steps: float, digits: int = 4) -> str:
         """The same of a height or a scale of noise, in few digits."""
@@ -161,7 +193,7 @@ def column_of(score: str, parameters: Mapping[str, object]) -> str:
 def score_of(parameters: Mapping[str, object]) -> str:
     """What a score is called, by the parameters of a statement."""
     if "compared_with" in parameters:
-        return "gain"
+        return "loss" if LOST in parameters else "gain"
     return "sum" if isinstance(parameters.get("by_weight"), str) else "count"
 
 
@@ -169,7 +201,8 @@ def unit_of(parameters: Mapping[str, object]) -> str:
     """What the counts of a release count, by the parameters of its statement."""
     weight = parameters.get("by_weight")
     what = formatting.text(weight) if isinstance(weight, str) else "users"
-    what = "users gained" if "compared_with" in parameters else what
+    if "compared_with" in parameters:
+        what = f"users {'lost' if LOST in parameters else 'gained'}"
     return f"counted {what}" if COUNTED in parameters else what
 
 

@@ -22,14 +22,14 @@ from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.groups import Groups, exact_group, told_apart, values_of
 from dpselect.release.groups import parsed as parsed_groups
-from dpselect.release.item_columns import COMPARED, check_labels
+from dpselect.release.item_columns import check_labels
 from dpselect.release.measures import check
-from dpselect.release.scale import COUNTED, unit_of
+from dpselect.release.scale import COUNTED, score_of, unit_of
 from dpselect.release.statement import Ended, Item, Kind, Measurement, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
 HINT = "Release.to_json makes it"
-COUNT, GAIN = "count", "gain"
+OF_USERS = ("count", "gain", "loss")
 
 
 def to_dict(
@@ -157,9 +157,7 @@ def _content(text: str | os.PathLike[str]) -> str:
 
 def _counted(privacy: Statement) -> str:
     """What the noisy numbers of items are called."""
-    if COMPARED in privacy.parameters:
-        return GAIN
-    return COUNT if privacy.parameters.get("by_weight") is None else "sum"
+    return score_of(privacy.parameters)
 
 
 def _row(item: Item, q: float | None, groups: Groups | None, counted: str) -> dict[str, Json]:
@@ -178,7 +176,7 @@ def _row(item: Item, q: float | None, groups: Groups | None, counted: str) -> di
 
 def _item(row: Mapping[str, Any], columns: Sequence[str], counted: str) -> Item:
     label = typed.read(row.get("exact", row["item"]))
-    read = _whole if counted in (COUNT, GAIN) else _number
+    read = _whole if counted in OF_USERS else _number
     number, low, high = (read(row.get(name)) for name in (counted, "low", "high"))
     measures = tuple(
         Measurement(_text(name), *(_there(one[which]) for which in ("value", "low", "high")))

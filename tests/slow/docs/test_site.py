@@ -214,6 +214,7 @@ def test_search_works_from_a_folder(site: Path, opened) -> None:
         ("epsilon", "Which epsilon?"),
         ("budgets", "Budgets"),
         ("top_k", "dpselect.Dataset.top_k"),
+        ("share of users", "Counts: users, and histograms of a known domain > Share of users"),
     ],
 )
 def test_what_is_searched_for_by_its_name_comes_first(site: Path, opened, words: str, first: str) -> None:
@@ -221,6 +222,25 @@ def test_what_is_searched_for_by_its_name_comes_first(site: Path, opened, words:
     page.goto((site / "search.html").as_uri() + f"?q={words}")
     page.locator("#search-results li a").first.wait_for()
     assert page.locator("#search-results li a").first.inner_text() == first
+
+
+@pytest.mark.parametrize(
+    ("words", "places"),
+    [
+        ("excel", {"releases.html#excel-png", "data.html#excel"}),
+        ("decimal comma", {"data.html#decimal-comma"}),
+        ("upgrade ledger", {"reference/compatibility.html"}),
+        ("curl", {"gateway-api.html#by-curl"}),
+        ("share of users", {"counts.html#share-of-users"}),
+    ],
+)
+def test_a_search_in_other_words_finds_what_there_is(site: Path, opened, words: str, places: set[str]) -> None:
+    page, _ = opened
+    page.goto((site / "search.html").as_uri() + f"?q={words}")
+    page.locator("#search-results li a").first.wait_for()
+    page.get_by_text("Search finished").wait_for()
+    shown = page.locator("#search-results li a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+    assert places <= {address.partition("?")[0] for address in shown}
 
 
 @pytest.mark.parametrize(
@@ -294,6 +314,7 @@ def test_a_formula_becomes_mathml_and_an_unknown_command_is_an_error() -> None:
     assert 'display="block"' in shown
     assert "<mfrac>" in shown
     assert ">ln</mo>" in shown
+    assert r">\</mo>" in mathml.mathml(r"D\setminus D'")
     for unknown in (r"\nonsense{a}", r"\begin{nonsense} a &= b \end{nonsense}"):
         with pytest.raises(SphinxError, match="not known"):
             mathml.mathml(unknown)

@@ -165,7 +165,8 @@ def test_random_questions_are_answered_alike_elsewhere(elsewhere, seed):
         asked, how = question(of, rules)
         most = of.choice([1, 2, 1000])
         found = said(asked, how, most, rows), said(asked, how, most, held.source, held.table)
-        here, there = (re.sub("of type .* holds", "holds", one) for one in found)
+        # Each names its own types, and how they are declared there.
+        here, there = (re.sub(r"of type .* holds|\\nhint: .*|[\\'\"]", "", one) for one in found)
         assert here == there, (seed, at, rules, asked, how)
 
 

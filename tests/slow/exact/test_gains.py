@@ -6,7 +6,9 @@ the two months more.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 
 from dpselect._ground.domain import Listed
-from dpselect._ground.periods import periods_of
+from dpselect._ground.periods import Periods, periods_of
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.registry import open_engine
 from dpselect.engines.sql import questions
@@ -44,7 +46,9 @@ def rows_of(data: Data) -> dict[str, list[object]]:
     rows: list[tuple[object, object, object]] = [("a", "x", "2026-11-01"), ("c", "y", None), *CROWD]
     for (user, month), held in zip(UNITS, data, strict=True):
         rows += 2 * [(user, item, f"{month}-05") for item in held]
-    return {name: list(column) for name, column in zip(("user", "item", "at"), zip(*rows, strict=True), strict=True)}
+    users, items, times = zip(*rows, strict=True)
+    days = [None if time is None else datetime.date.fromisoformat(str(time)) for time in times]
+    return {"user": [*users], "item": [*items], "at": days}
 
 
 @cache
@@ -53,10 +57,10 @@ def gained(most: int | None) -> Gained:
     return cache(_gained(most))
 
 
-def _gained(most: int | None) -> Gained:
+def _gained(most: int | None, months: Periods = MONTHS) -> Gained:
     def ask(data: Data) -> Gains:
         with open_engine(
-            rows_of(data), user="user", item="item", periods=MONTHS, max_items_per_user=most, key=b"1" * 16
+            rows_of(data), user="user", item="item", periods=months, max_items_per_user=most, key=b"1" * 16
         ) as engine:
             found = dict(pairs(engine.grouped(Listed(ITEMS))))
         return found["x"], found["y"]
@@ -95,6 +99,16 @@ def test_every_unit_moves_all_gains_one_way_by_at_most_1(most: int | None) -> No
     assert [1, 1] in found or most == 1
     assert [-1, 0] in found
     assert {gains(data)[0] for data in everything()} >= {0, 1}
+
+
+@pytest.mark.parametrize("most", [None, 1])
+def test_losses_are_the_gains_of_the_months_swapped(most: int | None) -> None:
+    """So every unit moves all losses one way by at most 1, too, and what is proved of gains holds of them."""
+    lost = cache(_gained(most, replace(MONTHS, lost=True)))
+    swapped = cache(_gained(most, periods_of("at", "month", BEFORE, "UTC").compared_with([NOW])))
+    assert all(lost(data) == swapped(data) for data in everything())
+    assert all(map(one_way, steps(lost, neighbours())))
+    assert any(lost(data) != gained(most)(data) for data in everything())
 
 
 SIGNED = questions.gains

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.conftest import ROOT
 from tests.gateway.as_browser import Browser
 from tests.gateway.processes import Demonstration, demonstration
 
@@ -68,3 +71,30 @@ def test_curl_asks_the_same_question(served: Demonstration, analyst: Browser, tm
     assert '"question"' in run(["sh", str(script)], served)
     analyst.get(f"/ask?{query}").submit("asking")
     assert "The country with most users" in analyst.said
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_the_lines_of_the_reference_ask_wait_and_read(
+    served: Demonstration, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "gateway-api.md").read_text("utf-8")
+    script = re.search(r"```sh\n(.*?)```", page, re.DOTALL)[1]
+    token, asking, waiting, reading = script.strip().replace("\\\n", "").split("\n")
+    for command in (asking, waiting, reading):
+        assert command.startswith("curl ")
+    made = json.dumps(dict(served.tokens))
+    (tmp_path / "dpselect-demo").mkdir()
+    (tmp_path / "dpselect-demo" / "tokens.json").write_text(made)
+    monkeypatch.chdir(tmp_path)
+    assert run(["sh"], served, f"{token}\necho $DPSELECT_TOKEN").strip() == served.tokens["analyst"]
+
+    def ask(command: str) -> dict[str, object]:
+        return json.loads(run(["sh"], served, command.replace("http://127.0.0.1:8080", served.url)))
+
+    asked = ask(asking)
+    done = ask(waiting.replace("ID", asked["id"]))
+    assert done["state"] == "answered"
+    assert done["answer"].endswith(f"/v1/answers/{asked['id']}")
+    answer = ask(reading.replace("ID", asked["id"]))
+    assert answer["question"]["verb"] == "top_k"
+    assert answer["accuracy"]["statement"]

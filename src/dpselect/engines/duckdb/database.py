@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dpselect._ground.row_bound import RowBound
 from dpselect.draws import fresh_key
 from dpselect.engines.duckdb.dialect import DUCKDB, counted_type, secret
 from dpselect.engines.duckdb.keys import STRUCT, DuckDBKey, together
@@ -61,6 +62,7 @@ class DuckDBDatabase(Database):
             self._scan = open_scan(self.workspace, source, table, csv=csv, types=types)
             self.fixed: bool = self._scan.fixed
             self.state: str | None = self._scan.state
+            self.row_bound: RowBound | None = self._scan.row_bound
             self._schema()
         except BaseException:
             self.workspace.close()

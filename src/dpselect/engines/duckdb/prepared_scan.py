@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.engines.duckdb.scans import Counting, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT, filter_form
@@ -39,7 +39,8 @@ class PreparedScan(Scan):
         rules = file.state.rules
         code = own_name("u", rules.names)
         declared = {name: parse_type(name, text) for name, text in rules.declared.items()}
-        return cls(rules.names, file, fixed=True, state=file.state.name, user_code=code, declared=declared)
+        more: dict[str, Any] = {"state": file.state.name, "row_bound": rules.row_bound, "declared": declared}
+        return cls(rules.names, file, fixed=True, user_code=code, **more)
 
     @property
     def given(self) -> Types:

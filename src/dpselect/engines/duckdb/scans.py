@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Literal, Self
 
 from dpselect._ground.parameters import near_column
+from dpselect._ground.row_bound import RowBound
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.scans.columns import ColumnType
 from dpselect.engines.sources.scans.declarations import Types
@@ -59,6 +60,7 @@ class Scan(ABC):
     declared: Types = field(default_factory=dict)  # by the owner of the source
     user_code: str | None = None  # a column of whole numbers that tells users apart, beside those that it has names for
     state: str | None = None  # what names the state of the rows, where the source has a name for each
+    row_bound: RowBound | None = None  # how many rows of a user were kept, where they were prepared so
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""

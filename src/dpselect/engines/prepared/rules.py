@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpselect._ground.parameters import near
+from dpselect._ground.row_bound import RowBound
 from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Rules:
     max_rows_per_user: int | None = None
     declared: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def row_bound(self) -> RowBound | None:
+        """How many rows of a user were kept; None where all were."""
+        return None if self.max_rows_per_user is None else RowBound(self.max_rows_per_user, self.period)
 
     @property
     def tables(self) -> dict[str, tuple[str, ...]]:

@@ -38,7 +38,7 @@ def open_lake(source: Any, table: str | None) -> Frame:
         refuse_table(table)
         return _iceberg(source)
     path = os.path.expanduser(os.fsdecode(source))
-    with needed("lake"):
+    with needed("pyarrow" if is_sqlite(path) else "lake"):
         import pyarrow  # noqa: F401 - asked for here, where its lack is told
 
         if is_sqlite(path):

@@ -18,6 +18,8 @@ from dpselect.engines.sources.files import KINDS, UNCLEAR
 from dpselect.errors import DataError, SourceError, absent, install_hint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
 
     from dpselect.engines.spark.jobs import SparkWork
@@ -26,6 +28,8 @@ _START = "spark:"
 # A session of our own says nothing: what Spark logs can quote rows.
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}  # nobody else can reach it
+CUTS = {"GlobalLimit": "limit", "Offset": "offset", "Tail": "tail"}
+KEEPING_ORDER = (*CUTS, "LocalLimit", "Project", "Filter", "SubqueryAlias", "View")
 _PATH = re.compile(r"[a-z0-9+]+://.*|.*/.*|\..*", re.DOTALL)
 
 
@@ -184,8 +188,31 @@ def _refuse_chance(frame: DataFrame) -> None:
         raise SourceError(
             "source", "be rows that are there", "a stream", "save the rows received so far, and use those"
         )
-    if not plan.deterministic():
-        hint = "save it as a table, or call frame.localCheckpoint(), and use that"
-        raise SourceError(
-            "source", "be the same rows each time", "rows that are drawn or numbered again at each read", hint
+    again = "rows that are drawn or numbered again at each read"
+    if plan.deterministic():
+        cut = next(
+            (node.nodeName() for node in _nodes(plan) if node.nodeName() in CUTS and not _is_ordered(node)), None
         )
+        if cut is None:
+            return
+        again = f"an unordered {CUTS[cut]}, which may leave other rows at each read"
+    hint = "save it as a table, or call frame.localCheckpoint(), and use that"
+    raise SourceError("source", "be the same rows each time", again, hint)
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    """Yield every node of a query's plan, and of the queries inside it."""
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for inner in (node.children(), node.subqueries()):
+            waiting += [inner.apply(place) for place in range(inner.size())]
+
+
+def _is_ordered(cut: Any) -> bool:
+    """Return whether the rows that a limit cuts are sorted, before nothing but what keeps their order."""
+    node = cut
+    while node.nodeName() in KEEPING_ORDER:
+        node = node.children().apply(0)
+    return bool(node.nodeName() == "Sort" and getattr(node, "global")())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.keys import Key as KeyNames
 from dpselect._ground.keys import named, names
 from dpselect._ground.parameters import Progress
+from dpselect._ground.row_bound import RowBound
 from dpselect.engines.sql.port import Columns, Dialect, Int64, Key, Row, SqlType, int64
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class Database(ABC):
     """The columns that were asked for, where the source declares none."""
     state: str | None = None
     """What names the state of its rows, where there is a name for each."""
+    row_bound: RowBound | None = None
+    """How many rows of a user were kept, where they were prepared so."""
     declared: Mapping[str, object] = MappingProxyType({})
     """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
     holds: bool = False

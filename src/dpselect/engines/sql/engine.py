@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from dpselect._ground.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect._ground.keys import Key as Names
 from dpselect._ground.parameters import Progress, whole
+from dpselect._ground.row_bound import RowBound
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
@@ -144,6 +145,11 @@ class SqlEngine(QuestionsByGroup):
     def state(self) -> str | None:
         """What names the state of the rows, where the source has a name for each."""
         return self._database.state
+
+    @property
+    def row_bound(self) -> RowBound | None:
+        """How many rows of a user were kept, where they were prepared so."""
+        return self._database.row_bound
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""

@@ -50,7 +50,7 @@ def environment() -> Environment:
     )
     found.filters.update(FILTERS)
     everywhere: dict[str, Any] = found.globals
-    everywhere.update(count=words.count, amount=words.amount, STATES=words.STATES, static=static)
+    everywhere.update(count=words.count, amount=words.amount, cost=words.cost, STATES=words.STATES, static=static)
     return found
 
 

@@ -11,6 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 from typing import Any
 
+from dpselect._ground.budget_parts import DECIMALS, MORE_DECIMALS, format_cost
 from dpselect._ground.parameters import rounded_up
 from dpselect.release import formatting
 
@@ -100,7 +101,9 @@ def _what(body: Mapping[str, Any]) -> str:
     item, verb = body.get("item") or "item", body.get("verb")
     if verb == "top_k":
         weight = body.get("by_weight")
-        users = "by users gained" if body.get("compared_with") else "by number of users"
+        users = "by number of users"
+        if body.get("compared_with"):
+            users = f"by users {'lost' if body.get('lost') else 'gained'}"
         ranked = f"by {formatting.text(weight)}" if weight else users
         more = f", with {listed(list(map(str, body['measures'])))}" if body.get("measures") else ""
         k = body.get("k", 10)
@@ -123,11 +126,16 @@ def _what(body: Mapping[str, Any]) -> str:
 
 
 def percent(part: float | Fraction, *, up: bool = False) -> str:
-    """A part of a budget in two digits or three: what is taken is rounded up, what is left down."""
+    """Format a part of a budget in the decimals of `cost`: what is used is rounded up, what is left down."""
     exact = Decimal(repr(float(part))) * 100
-    digits = 0 if not exact or exact >= 10 else -1 if exact >= TENTH else exact.adjusted() - 1
-    shown = exact.quantize(Decimal(1).scaleb(digits), ROUND_CEILING if up else ROUND_FLOOR).normalize()
-    return f"{shown:f}{SPACE}%"
+    digits = -DECIMALS if not exact or exact >= TENTH else -MORE_DECIMALS
+    shown = exact.quantize(Decimal(1).scaleb(digits), ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{shown.to_integral_value() if shown == shown.to_integral_value() else shown:f}{SPACE}%"
+
+
+def cost(share: float, *, after: float | None = None, before: float | None = None) -> list[str]:
+    """What is taken of a budget, what is left before and what is left after, as receipts have it."""
+    return [one.replace(" ", SPACE) for one in format_cost(share, after=after, before=before)]
 
 
 def number(value: object) -> str:

@@ -57,6 +57,7 @@ class Row(TypedDict):
     count: NotRequired[int]
     sum: NotRequired[float]
     gain: NotRequired[int]
+    loss: NotRequired[int]
     low: NotRequired[float]
     high: NotRequired[float]
     q: NotRequired[float]

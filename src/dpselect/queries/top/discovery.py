@@ -151,12 +151,14 @@ class FoundTop(Selection):
         """From how many users on an item is found, where the bound is known; how many are found is in the answer."""
         if self.ready is None:
             return NOTHING
-        return found_by(self.ready.union, self.ready.max_items_per_user, among=self._among)
+        return found_by(self.ready.union, self.ready.max_items_per_user, among=self._among, scale=self.scale)
 
     @property
     def _among(self) -> str:
         """Which users those are, if not all."""
-        return " in the periods that are asked about" if self.scale.gains else ""
+        if not self.scale.gains:
+            return ""
+        return " in the periods before" if self.scale.lost else " in the periods that are asked about"
 
     def possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
@@ -241,7 +243,7 @@ class FoundTop(Selection):
 
     def _near(self, mechanism: DiscoverThenPeel, discovered: int, each: Fraction) -> Accuracy:
         """From how many users on an item is found, and how good the ranking of so many is."""
-        good = found_by(mechanism.union, mechanism.max_items_per_user, among=self._among)
+        good = found_by(mechanism.union, mechanism.max_items_per_user, among=self._among, scale=self.scale)
         gap = None
         if discovered > 1:
             tail = gaps.each(BETA, made(self.selector.k, discovered))

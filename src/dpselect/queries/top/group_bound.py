@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from dpselect._ground.domain import Domain, most_items
+from dpselect._ground.domain import Domain
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
@@ -18,6 +18,7 @@ from dpselect.release.release import Release
 
 if TYPE_CHECKING:
     from dpselect._ground.parameters import Progress
+    from dpselect._ground.row_bound import RowBound
     from dpselect.draws import Draws
     from dpselect.release.answers.outcome import Outcome
 
@@ -35,23 +36,17 @@ class ChosenGroups(Generic[Asking]):
 
     total: Fraction  # the epsilon of both
     delta: Fraction
-    listed: Domain | None
+    listed: Domain | None  # by a column, of which nobody knows how many groups it has
     ask: Callable[[Fraction, int], Asking]  # the question for an epsilon, with a bound
     _made: dict[int, Asking] = field(default_factory=dict, repr=False)
 
-    def once_in_each(self, period: str) -> Self:
-        """The same of several periods, in each of which a user counts once."""
+    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+        """Return the same about users who count once in each period, and by a bounded number of rows."""
 
         def ask(epsilon: Fraction, most: int) -> Asking:
-            return self.ask(epsilon, most).once_in_each(period)
+            return self.ask(epsilon, most).counting(period, bound)
 
         return replace(self, ask=ask, _made={})
-
-    @property
-    def bounds(self) -> tuple[int, ...]:
-        """Those that may be chosen: no more groups than are listed."""
-        most = None if self.listed is None else most_items(self.listed)
-        return BOUNDS if most is None or most >= BOUNDS[-1] else (*(one for one in BOUNDS if one < most), most)
 
     @property
     def epsilon(self) -> Fraction:
@@ -67,7 +62,7 @@ class ChosenGroups(Generic[Asking]):
     @property
     def of_pairs(self) -> bool:
         """May pairs of group and item be asked for? The more picks, the sooner they are found by a union."""
-        return self.given(self.bounds[-1]).of_pairs
+        return self.given(BOUNDS[-1]).of_pairs
 
     @property
     def privacy(self) -> Privacy:
@@ -82,7 +77,7 @@ class ChosenGroups(Generic[Asking]):
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most: no less than that of any bound."""
-        prices = [self.given(most).price_at(order) for most in self.bounds]
+        prices = [self.given(most).price_at(order) for most in BOUNDS]
         return self._with_the_choice(max(one.renyi for one in prices), max(map(_added, prices)), order)
 
     def cost_at(self, release: Release, order: int | None) -> Price:
@@ -92,7 +87,7 @@ class ChosenGroups(Generic[Asking]):
 
     def _with_the_choice(self, renyi: Fraction, added: Fraction, order: int | None) -> Price:
         """How much may fail is that of the worst bound, so that it never depends on the answer."""
-        failure = max(self.given(most).price_at(None).failure for most in self.bounds)
+        failure = max(self.given(most).price_at(None).failure for most in BOUNDS)
         step = self.epsilon if order is None else divergence(BoundedRange(self.epsilon), order)
         added += self.epsilon
         return Price(min(self.total, added), renyi + step, failure, self.delta - failure, added)
@@ -108,19 +103,19 @@ class ChosenGroups(Generic[Asking]):
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now."""
-        draw_with = {most: self.given(most).bind_draw(engine) for most in self.bounds}
-        chooser = bound_chooser(self.epsilon, self.bounds)
+        draw_with = {most: self.given(most).bind_draw(engine) for most in BOUNDS}
+        chooser = bound_chooser(self.epsilon, BOUNDS)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
-            users = placed(*engine.groups_of_users(self.listed, progress=progress), self.bounds)
-            most = bound_at(users, chooser, draws, self.bounds)
+            users = placed(*engine.groups_of_users(self.listed, progress=progress), BOUNDS)
+            most = bound_at(users, chooser, draws, BOUNDS)
             return replace(draw_with[most](draws, progress), max_groups_per_user=most)
 
         return draw
 
     def outcome_of(self, release: Release) -> Outcome:
         """Read the outcome of a release; a bound that cannot be chosen is read as the least."""
-        most = one_of(self.bounds, release.privacy.parameters.get("max_groups_per_user"))
+        most = one_of(BOUNDS, release.privacy.parameters.get("max_groups_per_user"))
         return replace(self.given(most).outcome_of(release), max_groups_per_user=most)
 
     def answer(self, outcome: Outcome) -> Release:
@@ -129,7 +124,7 @@ class ChosenGroups(Generic[Asking]):
         assert most is not None
         release = self.given(most).answer(outcome)
         statement = release.privacy
-        sentences = (*statement.sentences, describe_chosen_groups(most, self.bounds[-1], BOUND_SHARE))
+        sentences = (*statement.sentences, describe_chosen_groups(most, BOUNDS[-1], BOUND_SHARE))
         parameters = {**statement.parameters, "epsilon_of_max_groups": self.epsilon}
         statement = replace(statement, epsilon=self.total, parameters=parameters, sentences=sentences)
         return replace(release, privacy=statement)

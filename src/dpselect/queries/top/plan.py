@@ -24,11 +24,12 @@ from dpselect.questions.parts import SET, AskedGroups, By, Gain, Total
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
-from dpselect.release.answers.items_left_out import add_left_out
+from dpselect.release.answers.items_left_out import add_left_out, but_excluded
 from dpselect.release.answers.method_reasons import LARGE_BY_GROUP
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
+    from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.measures import Measure
     from dpselect.queries.top.group_bound import ChosenGroups
     from dpselect.queries.top.measures import MeasuredItems
@@ -165,7 +166,8 @@ class TopKPlan(Plan):
         candidates = None if self.domain is None else most_items(self.domain)
         if self.chosen is not None or isinstance(self.domain, Column):
             return NOTHING
-        return self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
+        accuracy = self.selection.before(candidates) + (NOTHING if self.asked is None else self.asked.accuracy)
+        return accuracy if self.facts.exclude is None else but_excluded(accuracy)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -183,6 +185,7 @@ class TopKPlan(Plan):
             **({} if within is None else {"within": within}),
             **({} if self.facts.exclude is None else {"exclude": self.facts.exclude}),
             **({"compared_with": self.others} if self.others else {}),
+            **({"lost": True} if self.lost else {}),
             **({"in_engine": True} if self._in_engine and self.selection.of_sets else {}),
             **weights,
             **({"measures": [str(one) for one in self.measuring]} if self.measuring else {}),
@@ -213,6 +216,11 @@ class TopKPlan(Plan):
         """The periods with which those of the data are compared."""
         return self.question.score.over if isinstance(self.question.score, Gain) else ()  # type: ignore[return-value]
 
+    @property
+    def lost(self) -> bool:
+        """Are users that an item lost counted, in place of those that it gained?"""
+        return isinstance(self.question.score, Gain) and self.question.score.lost
+
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind to all items but those that shall not come back, and to the measures of those that do."""
         if self.facts.exclude is not None:
@@ -241,11 +249,11 @@ class TopKPlan(Plan):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release, with what was left out, the measures, and what accuracy was asked for."""
         release = self.selection.answer(outcome) if self.chosen is None else self.chosen.answer(outcome)
+        if self.asked is not None:
+            release = self.asked.added_to(release)
         if self.facts.exclude is not None:
             release = add_left_out(release, self.facts.exclude)
-        if self._measured_items is not None:
-            release = self._measured_items.add_to(release, outcome)
-        return release if self.asked is None else self.asked.added_to(release)
+        return release if self._measured_items is None else self._measured_items.add_to(release, outcome)
 
     def outcome_of(self, release: Release) -> Outcome:
         """Read the outcome of a release; a bound that was chosen is a part of it."""
@@ -299,19 +307,20 @@ class TopKPlan(Plan):
         if self.others:
             from dpselect.queries.top.scores import by_gains
 
-            found = by_gains(found)
+            found = by_gains(found, lost=self.lost)
         return found
 
-    def once_in_each(self, period: str) -> Self:
-        """The same question of several periods, in each of which a user counts once."""
-        found = super().once_in_each(period)
-        selection = replace(self.selection, scale=replace(self.selection.scale, period=period))
-        set_fields(found, selection=selection, chosen=None if self.chosen is None else self.chosen.once_in_each(period))
+    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+        """Return the same question about users who count once in each period, and by a bounded number of rows."""
+        counting = super().counting(period, bound)
+        selection = replace(self.selection, scale=replace(self.selection.scale, period=period, rows=bound))
+        chosen = None if self.chosen is None else self.chosen.counting(period, bound)
+        set_fields(counting, selection=selection, chosen=chosen)
         if self.asked is not None:
             from dpselect.queries.top.accuracy import asked_of
 
-            set_fields(found, asked=asked_of(self.asked.target, self.asked.epsilon, selection))
-        return found
+            set_fields(counting, asked=self._but_excluded(asked_of(self.asked.target, self.asked.epsilon, selection)))
+        return counting
 
     @property
     def _wanted(self) -> Wanted:
@@ -368,8 +377,12 @@ class TopKPlan(Plan):
             return near_enough(wanted, self.domain, lambda epsilon: self._selected(name, epsilon))
 
         asked, selection = min(map(named, names), key=lambda found: found[0].epsilon)
-        set_fields(self, asked=asked)
+        set_fields(self, asked=self._but_excluded(asked))
         return selection
+
+    def _but_excluded(self, asked: TargetAccuracy) -> TargetAccuracy:
+        """Return the accuracy that was asked for, which is not about items that a list leaves out."""
+        return asked if self.facts.exclude is None else asked.but_excluded
 
 
 def _said(name: str, given: object) -> str:

@@ -29,6 +29,7 @@ def by_weights(plan: Selection, totals: Totals) -> Selection:
     return replace(plan, reason=reason_of_sums(plan.reason), scale=replace(plan.scale, totals=totals))
 
 
-def by_gains(plan: Selection) -> Selection:
-    """Return the plan of a selection by gained users."""
-    return replace(plan, reason=reason_of_gains(plan.reason), scale=replace(plan.scale, gains=True))
+def by_gains(plan: Selection, *, lost: bool) -> Selection:
+    """Return the plan of a selection by gained users, or by lost ones."""
+    reason = reason_of_gains(plan.reason, lost=lost)
+    return replace(plan, reason=reason, scale=replace(plan.scale, gains=True, lost=lost))

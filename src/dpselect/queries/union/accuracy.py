@@ -8,12 +8,13 @@ from typing import Any
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.release.accuracy import TIMES, Accuracy
 from dpselect.release.answers.union_sentences import describe_found_items
+from dpselect.release.scale import USERS, Scale
 
 FURTHEST = 2**40  # users; beyond, there is nothing to say
 
 
-def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = "") -> Accuracy:
-    """Return from how many users on an item of a union is found; `among` says which users those are, if not all."""
+def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = "", scale: Scale = USERS) -> Accuracy:
+    """Return from how many users on an item of a union is found; `among` and `scale` say which, if not all."""
     users, half, of_many = users_for(mechanism, TIMES / 100, 1), None, None
     others = looks_at_others(mechanism)
     if users is not None:
@@ -21,7 +22,14 @@ def found_by(mechanism: Any, most: int | None, longest: int = 1, among: str = ""
         if most not in (None, 1) and not others:
             of_many = users_for(mechanism, TIMES / 100, most or 1)
     return describe_found_items(
-        users, half, of_many, max_items_per_user=most, looks_at_others=others, longest=longest, among=among
+        users,
+        half,
+        of_many,
+        max_items_per_user=most,
+        looks_at_others=others,
+        longest=longest,
+        among=among,
+        scale=scale.of_rows,
     )
 
 

@@ -158,7 +158,7 @@ class BoundedUnion:
     def accuracy(self) -> Accuracy:
         """Return from how many users on an item is found, and how near the counts are."""
         among = union_sentences.IN_ONE_GROUP if self.terms.by else ""
-        good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among)
+        good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among, self.scale)
         if self.terms.counts_decide:
             widths = [_deciding_width(float(one.deviation)) for one in self.mechanisms[self.terms.first :]]
             good += accuracy.counts_that_decided(max(widths), self.scale)
@@ -170,7 +170,7 @@ class BoundedUnion:
     def scale(self) -> Scale:
         """Which users are counted: each for a few of the items that came back, or of all that they have."""
         here = not self.terms.counts_decide
-        return Scale(items=self.max_items_per_user, here=here, period=self.terms.period)
+        return Scale(items=self.max_items_per_user, here=here, period=self.terms.period, rows=self.terms.row_bound)
 
     def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
         """State the promise; `items_by_length` says how many items a text has of each length."""
@@ -192,10 +192,13 @@ class BoundedUnion:
                 sentences += union_sentences.describe_few_items(bound)
         if len(terms.parts) > 1:
             parameters["shares"] = terms.parts
+        scale = self.scale if terms.counts else self.scale.of_rows
         if terms.counts:
             of_counts, sentence = self._describe_counts()
-            parameters |= of_counts | self.scale.parameters
-            sentences += [sentence, *self.scale.sentences]
+            parameters |= of_counts
+            sentences.append(sentence)
+        parameters |= scale.parameters
+        sentences += scale.sentences
         sentences += union_sentences.describe_weak_points(terms.price.epsilon, terms.price.delta)
         if items_by_length is not None:
             parameters["items_by_length"] = items_by_length

@@ -24,7 +24,7 @@ from dpselect.queries.union.bounded_union import BoundedUnion, plainly
 from dpselect.queries.union.terms import UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
-from dpselect.release.answers.items_left_out import add_left_out
+from dpselect.release.answers.items_left_out import add_left_out, but_excluded
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.union_sentences import describe_method
 from dpselect.release.groups import Group, told_apart
@@ -47,7 +47,8 @@ class UnionPlan(UnionTerms):
         if self.chosen:
             return accuracy.NOTHING
         of_union = BoundedUnion.of(self, self.most).accuracy()
-        return of_union + (accuracy.NOTHING if self.asked is None else self.asked.accuracy)
+        of_union += accuracy.NOTHING if self.asked is None else self.asked.accuracy
+        return of_union if self.facts.exclude is None else but_excluded(of_union)
 
     def price_at(self, order: int | None) -> Price:
         """What any answer costs at most an account of this Rényi order."""

@@ -28,6 +28,16 @@ def describe_laplace(rate: Fraction) -> str:
     return f"Laplace noise of scale {formatting.few(float(1 / rate), 4)} users"
 
 
+def describe_shared(variance: Fraction, *, gaussian: bool) -> str:
+    """Describe noise of which all counts have one part in common, and what that means for differences and sums."""
+    deviation = formatting.few(float(variance) ** 0.5, 3)
+    shape = "Gaussian" if gaussian else "Laplace"
+    return (
+        f"{shape} noise of standard deviation {deviation} users, of which one part is the same for all counts, so that "
+        "differences of counts are more accurate than counts, and sums less"
+    )
+
+
 def describe_users(rate: Fraction, *, in_groups: bool) -> tuple[str, str, str]:
     """Describe the number of all users, or those of listed groups, with Laplace noise of this rate."""
     noise = f"discrete Laplace noise of scale {formatting.short(1 / rate)} users; below 0 it is shown as 0"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dpselect.release.accuracy import NOTHING, Accuracy, said_users
+from dpselect.release.accuracy import NOTHING, Accuracy
+from dpselect.release.scale import Scale
 
 GROUPS_LISTED = (
     "The groups are listed, and each is answered, even without users; with few users an answer is mostly noise."
@@ -26,11 +27,11 @@ def in_each_group(accuracy: Accuracy) -> Accuracy:
     return replace(accuracy, sentences=tuple(f"In a group: {sentence}" for sentence in accuracy.sentences))
 
 
-def describe_found_groups(users: int | None, users_for_half: int | None) -> Accuracy:
+def describe_found_groups(users: int | None, users_for_half: int | None, scale: Scale) -> Accuracy:
     """Say from how many users on a group is found, and from how many with a chance of one half."""
     if users is None or users_for_half is None:
         return NOTHING
-    sentence = f"A group is found if {said_users(users)} or more are in it and in no other"
+    sentence = f"A group is found if {scale.of_rows.said(users)} or more are in it and in no other"
     sentence += (
         f" (with {users_for_half:,} its chance is about one half). A missing one may still exist, and need not be rare."
     )

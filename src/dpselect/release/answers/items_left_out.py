@@ -1,11 +1,14 @@
-"""Items of users that do not count: those that a public list leaves out, and those beyond a bound."""
+"""Items of users that do not count: those that a public list leaves out, and those beyond a bound.
+
+Where a list leaves items out, no sentence about missing items is about these: they may have any number of users.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from dpselect._ground.domain import Column, Listed, most_items
-from dpselect.release.accuracy import said_items
+from dpselect.release.accuracy import BELOW, EXCLUDED, Accuracy, said_items
 from dpselect.release.release import Release
 
 
@@ -16,7 +19,28 @@ def add_left_out(release: Release, items: Listed | Column) -> Release:
     else:
         sentence = f"Rows of {said_items(most_items(items) or 0)}, which a public list names, do not count."
     statement = release.privacy
-    return replace(release, privacy=replace(statement, sentences=(*statement.sentences, sentence)))
+    parameters = {**statement.parameters, EXCLUDED: items.column if isinstance(items, Column) else most_items(items)}
+    privacy = replace(statement, parameters=parameters, sentences=(*statement.sentences, sentence))
+    return replace(release, privacy=privacy, accuracy=but_excluded(release.accuracy))
+
+
+def but_excluded(accuracy: Accuracy) -> Accuracy:
+    """Return the accuracy, which says nothing of items that are left out by a list."""
+    return replace(accuracy, sentences=tuple(map(_but_excluded, accuracy.sentences)))
+
+
+def _but_excluded(sentence: str) -> str:
+    for phrase, other in _BUT_EXCLUDED.items():
+        sentence = sentence.replace(phrase, other)
+    return sentence
+
+
+_BUT_EXCLUDED = {
+    f"An item {BELOW}": f"An item other than the excluded {BELOW}",
+    "no missing item has": "no missing item but the excluded has",
+    "No item has": "No item but the excluded has",
+    "An item is found": "An item other than the excluded is found",
+}
 
 
 def describe_sampling(max_items_per_user: int | None) -> str:

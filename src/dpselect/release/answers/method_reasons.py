@@ -29,6 +29,11 @@ _OF_GAINS = {
     "have count 0": "have gain 0",
     "that enough users share": "that enough users share in the periods that are asked about",
 }
+_OF_LOSSES = {
+    "with the most users": "that lost the most users",
+    "have count 0": "have loss 0",
+    "that enough users share": "that enough users shared in the periods before",
+}
 
 
 def limited_by_group(*, listed: bool) -> str:
@@ -56,9 +61,9 @@ def reason_of_sums(reason: str) -> str:
     return _replace_all(reason, _OF_SUMS)
 
 
-def reason_of_gains(reason: str) -> str:
-    """Return the reason of a selection by users as that of one by gained users."""
-    return _replace_all(reason, _OF_GAINS)
+def reason_of_gains(reason: str, *, lost: bool) -> str:
+    """Return the reason of a selection by users as that of one by gained users, or by lost ones."""
+    return _replace_all(reason, _OF_LOSSES if lost else _OF_GAINS)
 
 
 def _replace_all(text: str, replacements: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ A_SET = "The items are a set: their order says nothing, unless noisy counts give
 
 def describe_noise(rate: Fraction, scale: Scale) -> str:
     """Say how noisy counts are."""
-    return f"{scale.score.title()}s carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
+    return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
 
 
 def describe_limited_domain(max_items_per_user: int | None, height: float, k_bar: int, scale: Scale) -> list[str]:
@@ -65,7 +65,9 @@ def describe_discovery(
         bound += f"; that number was chosen privately, with 1/{1 / share_of_bound} of epsilon"
     ranked = f"the best {k} of them are" if discovered > k else "all of them are"
     ranked = f"of each group the best {k} are" if by_group else ranked
-    how = "what they gained of all users" if scale.gains else "the numbers of all their users"
+    how = "the numbers of all their users"
+    if scale.gains:
+        how = f"what they {'lost' if scale.lost else 'gained'} of all users"
     limits = "max_items_per_user limits the discovery only"
     return [f"{bound}.", f"Items discovered: {discovered:,}; {ranked} ranked by {how}: {limits}."]
 

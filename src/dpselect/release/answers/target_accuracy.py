@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -26,6 +27,21 @@ class TargetAccuracy:
     def price_sentence(self) -> str:
         """The sentence for whoever is about to pay."""
         return f"{self.description} costs epsilon {formatting.price(self.epsilon)}{self.caveat}"
+
+    @property
+    def of_counted_users(self) -> TargetAccuracy:
+        """The same of counted users, where rows or periods decide who counts."""
+        description, caveat = (_USERS.sub(r"counted \1", text) for text in (self.description, self.caveat))
+        return replace(self, description=description, caveat=caveat)
+
+    @property
+    def but_excluded(self) -> TargetAccuracy:
+        """The same where a list leaves items out, which may be better than the best."""
+        name = ("best", "best but for the excluded")
+        sentences = tuple(sentence.replace(*name) for sentence in self.accuracy.sentences)
+        description, caveat = self.description.replace(*name), self.caveat.replace(*name)
+        near = replace(self.accuracy, sentences=sentences)
+        return replace(self, description=description, caveat=caveat, accuracy=near)
 
     def added_to(self, release: Release) -> Release:
         """Return the release with a sentence that says what was asked for and what it cost."""
@@ -89,6 +105,7 @@ def describe_target_threshold(
     return TargetAccuracy(name="threshold", target=target, epsilon=epsilon, description=description, caveat=caveat)
 
 
+_USERS = re.compile(r"\b(users?)\b")
 _CONFIDENT = f"with {TIMES} % confidence"
 
 

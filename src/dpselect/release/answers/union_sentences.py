@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from dpselect._ground.privacy import weak_points
 from dpselect.release import formatting
-from dpselect.release.accuracy import Accuracy, said_items, said_users
+from dpselect.release.accuracy import Accuracy, said_items
+from dpselect.release.scale import USERS, Scale
 from dpselect.release.statement import Statement
 
 IN_ONE_GROUP = " and are in no other group"
@@ -101,26 +102,27 @@ def describe_found_items(
     looks_at_others: bool,
     longest: int = 1,
     among: str = "",
+    scale: Scale = USERS,
 ) -> Accuracy:
     """Say from how many users on an item of a union is found, and from how many if each has as many as the bound.
 
     `users_for_half` have a chance of one half. `looks_at_others`: what a user with several items adds depends on other
-    users. `among` says which users are meant, if not all.
+    users. `among` and `scale` say which users are meant, if not all.
     """
     if users is None:
         return Accuracy(("How many users an item needs to be found is not known beforehand.",))
     what = "An item" if longest == 1 else f"A candidate of {longest} tokens"
     numbers = {"found_with_users": users, "half_found_with_users": users_for_half}
-    sentence = f"{what} is found if {said_users(users)} or more have it and no other item{among}"
+    sentence = f"{what} is found if {scale.said(users)} or more have it and no other item{among}"
     sentence += f" (with {users_for_half:,} its chance is about one half)"
     if max_items_per_user is None or looks_at_others:
         more = "What users with several items add to it depends on other users, so this says nothing about them."
     else:
         more = (
-            f"A user with more than {said_items(max_items_per_user)} contributes {max_items_per_user:,} of them, "
-            "chosen at random."
+            f"A {scale.unit} with more than {said_items(max_items_per_user)} contributes {max_items_per_user:,} of "
+            "them, chosen at random."
         )
         if users_of_many is not None:
-            sentence += f", or {said_users(users_of_many)} of at most {said_items(max_items_per_user)} each"
+            sentence += f", or {scale.said(users_of_many)} of at most {said_items(max_items_per_user)} each"
             numbers |= {"found_with_users_of_many": users_of_many, "items_of_many": max_items_per_user}
     return Accuracy((f"{sentence}. {more} A missing one may still exist, and need not be rare.",), numbers)

@@ -113,5 +113,6 @@ def with_types(scan: Scan, types: Types) -> Scan:
     if not new:
         return scan
     declared = {**scan.declared, **new}
-    more: dict[str, Any] = {"typed": scan.typed, "fixed": scan.fixed, "user_code": scan.user_code, "state": scan.state}
+    copied = ("typed", "fixed", "user_code", "state", "row_bound")
+    more: dict[str, Any] = {name: getattr(scan, name) for name in copied}
     return DeclaredScan(scan.names, scan, new, **more, folders=scan.folders, declared=declared)

@@ -1,0 +1,283 @@
+"""Noise of which one part is shared by all counts: proofs on docs/mechanisms/shared-noise.md.
+
+A user with many items raises many counts together. Noise that all counts share hides that part of the change at the
+price of one count, so that the noise of each count by itself can be smaller.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from dpselect._ground import parameters
+from dpselect.draws import Draws
+from dpselect.mechanisms.gaps import OUTWARD, gaussian_width, laplace_width
+from dpselect.mechanisms.port import set_fields
+
+FINE = 64  # steps of a user's count in which the shared noise is shifted, where a bound is given
+ROOT_DIGITS = 10**6
+FAR = 12  # standard deviations of a Gaussian law that are added up: beyond lies less than 1e-32
+STEEP = 42  # e^-42 < 1e-18 of a Laplace law lies beyond what is added up
+MOST_ADDED = 2 * 10**6  # points of a law that are added up; of a wider one a bound is used
+
+Law = npt.NDArray[np.float64]
+"""Probabilities of -n..n."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedNoise(ABC):
+    """Whole noise for `items` counts of which a user moves at most `max_items_per_user`, each by 1 and all one way.
+
+    What is private is y = multiple h + own + shared; the noisy count is y / multiple, rounded with halves up.
+    """
+
+    items: int
+    max_items_per_user: int
+    multiple: int = field(init=False, default=1)
+
+    @abstractmethod
+    def own_noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of each count by itself."""
+
+    @abstractmethod
+    def shared_noise(self, draws: Draws) -> int:
+        """Draw the noise that all counts share."""
+
+    @abstractmethod
+    def laws(self) -> tuple[Law, Law] | None:
+        """Return the laws of own and of shared noise; None where they are too wide to be added up."""
+
+    @abstractmethod
+    def bound(self, beta: float, times: int) -> int:
+        """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
+
+    @property
+    @abstractmethod
+    def variance(self) -> Fraction:
+        """A bound on the variance of one count's noise, in users."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """The parameters of both noises, as a statement has them."""
+
+    def noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of n counts, in users.
+
+        Halves are rounded up, so that h + the rounded noise is the rounded sum (multiple h + noise) / multiple. Noise
+        that is rounded to even numbers by itself shows the parity of the count.
+        """
+        shared = self.shared_noise(draws)
+        return [(2 * (own + shared) + self.multiple) // (2 * self.multiple) for own in self.own_noises(draws, n)]
+
+    def width(self, beta: float, times: int = 1) -> int:
+        """Return the least w that the error of one count, or any of so many, exceeds with chance at most beta.
+
+        The error is at most w where -e <= own + shared < e, e = multiple (w + 1/2). Given the shared noise z the others
+        are independent, so all of them are there with probability sum_z P(shared = z) P(-e <= own + z < e)^times.
+        """
+        laws = self.laws()
+        if laws is None:
+            return self._users(self.bound(beta, times))
+        own, shared = laws
+        middle, below = len(own) // 2, np.concatenate([[0.0], np.cumsum(own)])
+        places = np.arange(len(shared)) - len(shared) // 2
+
+        def is_enough(users: int) -> bool:
+            doubled = self.multiple * (2 * users + 1)
+            first, end = -(doubled // 2), -(-doubled // 2)
+            high = np.clip(middle + end - places, 0, len(own))
+            low = np.clip(middle + first - places, 0, len(own))
+            within = np.clip(below[high] - below[low], 0.0, 1.0) ** times
+            return bool(1 - float(shared @ within) <= beta / OUTWARD)
+
+        low, high = -1, 1
+        while not is_enough(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            half = (low + high) // 2
+            low, high = (low, half) if is_enough(half) else (half, high)
+        return high
+
+    def _users(self, inside: int) -> int:
+        """Return the error in users of noise that is at most `inside`."""
+        return (2 * inside + self.multiple) // (2 * self.multiple)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedGaussianNoise(SharedNoise):
+    """Discrete Gaussian noises whose variances are chosen so that all counts together are rho-zCDP.
+
+    Guarantee: rho-zCDP for all counts together, add-remove neighbours.
+    Source: shared noise of Lebeda 2025; the price for any bound and the parameters for it are on the proof page.
+    """
+
+    rho: Fraction
+    own: Fraction = field(init=False)
+    shared: Fraction = field(init=False)
+
+    def __post_init__(self) -> None:
+        items = parameters.whole("items", self.items, least=2)
+        most = min(items, parameters.whole("max_items_per_user", self.max_items_per_user, least=2))
+        set_fields(self, items=items, max_items_per_user=most, rho=Fraction(self.rho))
+        multiple, ratio = min(_ratios(items, most), key=lambda shape: _variance(items, most, *shape))
+        shared = zcdp(items, most, multiple, own=ratio, shared=Fraction(1)) / self.rho
+        set_fields(self, multiple=multiple, own=ratio * shared, shared=shared)
+
+    def own_noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of each count by itself."""
+        return draws.gaussians(self.own, n)
+
+    def shared_noise(self, draws: Draws) -> int:
+        """Draw the noise that all counts share."""
+        return draws.gaussian(self.shared)
+
+    def laws(self) -> tuple[Law, Law] | None:
+        """Return the laws of own and of shared noise; None where they are too wide to be added up."""
+        reach = FAR * (isqrt(max(self.own, self.shared).__ceil__()) + 1)
+        return None if reach > MOST_ADDED else (_gaussian(self.own), _gaussian(self.shared))
+
+    def bound(self, beta: float, times: int) -> int:
+        """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
+        return gaussian_width(self.own, beta / 2, times) + gaussian_width(self.shared, beta / 2)
+
+    @property
+    def variance(self) -> Fraction:
+        """A bound on the variance of one count's noise, in users: a discrete Gaussian's is below its parameter."""
+        return (self.own + self.shared) / self.multiple**2
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of both noises, as a statement has them."""
+        return {"multiple": self.multiple, "own_variance": self.own, "shared_variance": self.shared}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedLaplaceNoise(SharedNoise):
+    """Discrete Laplace noises of rates epsilon / m each and (2 m + 1 - items) epsilon / m shared, for the best m.
+
+    Guarantee: epsilon-DP for all counts together, add-remove neighbours, whatever items a user has.
+    Source: the proof page; m is a whole number from items / 2 to items.
+    """
+
+    epsilon: Fraction
+    half: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        items = parameters.whole("items", self.items, least=2)
+        most = min(items, parameters.whole("max_items_per_user", self.max_items_per_user, least=2))
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        set_fields(self, items=items, max_items_per_user=most, epsilon=epsilon, half=half_of(items))
+
+    @property
+    def own(self) -> Fraction:
+        """The rate of each count's own noise: z has probability in proportion to e^(-rate |z|)."""
+        return self.epsilon / self.half
+
+    @property
+    def shared(self) -> Fraction:
+        """The rate of the shared noise."""
+        return (2 * self.half + 1 - self.items) * self.own
+
+    def own_noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of each count by itself."""
+        return draws.laplaces(self.own, n)
+
+    def shared_noise(self, draws: Draws) -> int:
+        """Draw the noise that all counts share."""
+        return draws.laplace(self.shared)
+
+    def laws(self) -> tuple[Law, Law] | None:
+        """Return the laws of own and of shared noise; None where they are too wide to be added up."""
+        return None if STEEP / min(self.own, self.shared) > MOST_ADDED else (_laplace(self.own), _laplace(self.shared))
+
+    def bound(self, beta: float, times: int) -> int:
+        """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
+        return laplace_width(self.own, beta / 2, times) + laplace_width(self.shared, beta / 2)
+
+    @property
+    def variance(self) -> Fraction:
+        """A bound on the variance of one count's noise: of discrete Laplace noise it is below 2 / rate^2."""
+        return 2 / self.own**2 + 2 / self.shared**2
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of both noises, as a statement has them."""
+        return {"own_rate": self.own, "shared_rate": self.shared}
+
+
+# ---- parameters -----------------------------------------------------------------------------------------------
+
+
+def zcdp(items: int, most: int, multiple: int, *, own: Fraction, shared: Fraction) -> Fraction:
+    """Return the rho of the theorem: of the worst number m of a user's items, at the best shift b of the shared noise.
+
+    For a fixed b the bracket is linear in m, so its minimum over b is concave in m, and a binary search over its
+    differences finds the largest.
+    """
+
+    def price(m: int) -> Fraction:
+        best = (m * multiple * shared / (own + items * shared)).__floor__()
+        return min(_bracket(items, m, multiple, shift, own, shared) for shift in (best, best + 1))
+
+    low, high = 1, most
+    while low < high:
+        half = (low + high) // 2
+        low, high = (half + 1, high) if price(half + 1) > price(half) else (low, half)
+    return price(low) / 2
+
+
+def _bracket(items: int, m: int, multiple: int, shift: int, own: Fraction, shared: Fraction) -> Fraction:
+    return shift**2 / shared + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own
+
+
+def _ratios(items: int, most: int) -> list[tuple[int, Fraction]]:
+    """Return shapes to choose from: a multiple, and how many times the shared variance the own one is."""
+    shapes = [(2, _root(Fraction(items)))]
+    if items == 2:
+        shapes.append((3, Fraction(1)))
+    if (2 * most - items) ** 2 < items or 2 * most < items:
+        part = Fraction(most, items) * (1 - _root(Fraction(items - most, most * (items - 1))))
+        shift = round(FINE * part)
+        if shift:
+            w = Fraction(shift, FINE)
+            shapes.append((FINE, _root(most * (1 - w) ** 2 + (items - most) * w**2) / w))
+    return shapes
+
+
+def _variance(items: int, most: int, multiple: int, ratio: Fraction) -> Fraction:
+    """Return the variance of a count, up to a factor that all shapes of one rho have."""
+    return zcdp(items, most, multiple, own=ratio, shared=Fraction(1)) * (ratio + 1) / multiple**2
+
+
+def _root(number: Fraction) -> Fraction:
+    """Return a root, cut to so many digits: any number near it gives a price that holds."""
+    return Fraction(isqrt((number * ROOT_DIGITS**2).__floor__()), ROOT_DIGITS)
+
+
+def half_of(items: int) -> int:
+    """Return the m with the least variance, m^2 (1 + 1 / (2 m + 1 - items)^2), near (items + items^(1/3)) / 2."""
+    first = -(-items // 2)
+    beyond = first + 2 * round(items ** (1 / 3)) + 3
+    return min(range(first, min(items, beyond) + 1), key=lambda m: m**2 * (1 + Fraction(1, (2 * m + 1 - items) ** 2)))
+
+
+# ---- laws -----------------------------------------------------------------------------------------------------
+
+
+def _gaussian(variance: Fraction) -> Law:
+    reach = FAR * (isqrt(variance.__ceil__()) + 1)
+    z = np.arange(-reach, reach + 1)
+    weights = np.exp(-(z**2) / (2 * float(variance)))
+    return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+
+def _laplace(rate: Fraction) -> Law:
+    reach = (STEEP / rate).__ceil__() + 1
+    weights = np.exp(-float(rate) * np.abs(np.arange(-reach, reach + 1)))
+    return np.asarray(weights / weights.sum(), dtype=np.float64)

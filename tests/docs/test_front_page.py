@@ -1,0 +1,44 @@
+"""The first page of the site shows what its code prints, and the picture beside it is of the same answer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.test_readme import masked
+
+PAGE = (ROOT / "docs" / "index.md").read_text("utf-8")
+CODE, PRINTED = re.findall(r"```(?:python|text)\n(.*?)```", PAGE, re.DOTALL)
+ROW = re.compile(r"^ +\d+  (\D+?) +([\d,]+) +([\d,]+) +([\d,]+)$", re.MULTILINE)
+
+
+def without_rows(printed: str) -> str:
+    """What is printed but for the rows; which sentence compares ranks is decided by draws."""
+    by_luck = "ranks and counts have separate noise, so they may disagree"
+    return masked(ROW.sub("", printed)).replace("no lower or missing item has over 0 users more", by_luck).strip()
+
+
+def test_the_code_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "66")  # what fits beside the picture
+    exec(compile(CODE, "index.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert without_rows(printed) == without_rows(PRINTED)
+    assert len(ROW.findall(printed)) == len(ROW.findall(PRINTED)) == 10
+    assert max(map(len, [*CODE.splitlines(), *PRINTED.splitlines()])) <= 66
+
+
+def test_the_picture_shows_the_same_answer() -> None:
+    (picture,) = re.findall(r"^!\[.*\]\((.*)\)$", PAGE, re.MULTILINE)
+    drawn = " ".join(ElementTree.parse(ROOT / "docs" / picture).getroot().itertext())
+    rows = ROW.findall(PRINTED)
+    for item, count, low, high in rows[:5]:
+        assert f"{item} {count} ({low} to {high})" in drawn
+    for item, count, _, _ in rows:
+        assert f"{item} {count}" in drawn

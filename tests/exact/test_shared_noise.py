@@ -1,0 +1,326 @@
+"""Noise that all counts share: its price, the law of the real code, the loss over all neighbours; twins are refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from dpselect.accounting.calibration import largest_rho
+from dpselect.errors import ParameterError
+from dpselect.mechanisms import HistogramSharedGaussian, HistogramSharedLaplace
+from dpselect.mechanisms.gaps import gaussian_width, laplace_width
+from dpselect.mechanisms.histogram import HistogramGaussian, HistogramLaplace, nearest
+from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise, half_of, zcdp
+from dpselect.testing import law
+from tests.twins import shared_noise as twins
+
+Floats = npt.NDArray[np.float64]
+Law = Callable[[npt.NDArray[np.int64]], Floats]
+TINY = 1e-290
+SMALL = [(2, 2), (3, 3), (3, 2), (4, 2), (10, 3), (10, 5), (10, 8), (50, 5), (50, 25), (50, 50), (7, 7)]
+
+
+def gaussian(variance: float) -> Law:
+    total = np.exp(-(np.arange(-400, 401) ** 2) / (2 * variance)).sum()
+    return lambda z: np.exp(-(z**2) / (2 * variance)) / total
+
+
+def laplace(rate: float) -> Law:
+    return lambda z: math.tanh(rate / 2) * np.exp(-rate * np.abs(z))
+
+
+def joint(counts: int, own: Law, shared: Law, reach: int) -> Floats:
+    """The law of own + shared noise of so many counts, on a grid from -reach to reach."""
+    y, total = np.arange(-reach, reach + 1), np.zeros((2 * reach + 1,) * counts)
+    for z in range(-reach, reach + 1):
+        total += shared(np.array(z)) * reduce(np.multiply.outer, [own(y - z)] * counts)
+    return total
+
+
+def neighbours(base: Floats, multiple: int, most: int, cut: int = 0) -> Iterator[tuple[Floats, Floats]]:
+    """The law and that with one user more, of every set of at most so many items, and the other way round."""
+    counts, edge = base.ndim, cut + multiple
+    inside = (slice(edge, -edge),) * counts
+    for items in product((0, 1), repeat=counts):
+        if 0 < sum(items) <= most:
+            moved = base
+            for axis, item in enumerate(items):
+                moved = np.roll(moved, multiple * item, axis=axis)
+            yield base[inside], moved[inside]
+            yield moved[inside], base[inside]
+
+
+def divergence(here: Floats, there: Floats, order: float) -> float:
+    """Rényi divergence over all points that floats can hold."""
+    held = (here > TINY) & (there > TINY)
+    return math.log(np.exp(order * np.log(here[held]) - (order - 1) * np.log(there[held])).sum()) / (order - 1)
+
+
+def worst(base: Floats, multiple: int, most: int) -> float:
+    """The largest divergence over its order: what rho must not be less than."""
+    both = list(neighbours(base, multiple, most))
+    return max(divergence(here, there, order) / order for here, there in both for order in (1.5, 2, 4))
+
+
+def loss(base: Floats, most: int) -> float:
+    """The largest logarithm of a ratio over all neighbours, away from the edges, where shared noise was cut off."""
+    found = 0.0
+    for here, there in neighbours(base, 1, most, cut=base.shape[0] // 4):
+        held = (here > TINY) & (there > TINY)
+        found = max(found, float(np.abs(np.log(here[held] / there[held])).max()))
+    return found
+
+
+# ---- the price -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("items", "most"), [*SMALL[:6], (7, 7)])
+@pytest.mark.parametrize("multiple", [1, 2, 3, 8])
+@pytest.mark.parametrize("own", [Fraction(1, 3), Fraction(2), Fraction(31, 3)])
+def test_the_price_is_the_worst_user_at_the_best_shift(items: int, most: int, multiple: int, own: Fraction) -> None:
+    shared = Fraction(5, 4)
+
+    def bracket(m: int, shift: int) -> Fraction:
+        return (shift**2 / shared + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own) / 2
+
+    every = max(min(bracket(m, shift) for shift in range(multiple + 1)) for m in range(1, most + 1))
+    assert zcdp(items, most, multiple, own=own, shared=shared) == every
+
+
+@pytest.mark.parametrize(("items", "most"), SMALL)
+def test_all_of_rho_is_used_and_noise_is_less_than_without_sharing(items: int, most: int) -> None:
+    noise = SharedGaussianNoise(items=items, max_items_per_user=most, rho=Fraction("0.02"))
+    assert zcdp(items, most, noise.multiple, own=noise.own, shared=noise.shared) == Fraction("0.02")
+    assert noise.variance < most / (2 * Fraction("0.02"))
+
+
+@pytest.mark.parametrize(
+    ("items", "most", "factor"),
+    [(2, 2, 1.1547), (5, 5, 1.6180), (10, 10, 2.0811), (50, 50, 4.0355), (10, 3, 0.967 * 3**0.5), (10, 5, 2.0000),
+     (10, 8, 0.7358 * 8**0.5), (50, 10, 3.0000), (50, 25, 4.0003)],
+)  # fmt: skip
+def test_deviations_are_those_of_the_page(items: int, most: int, factor: float) -> None:
+    """Over the deviation of one count by itself: (1 + sqrt k) / 2 without a bound, and g(k, D) with one."""
+    noise = SharedGaussianNoise(items=items, max_items_per_user=most, rho=Fraction(1))
+    assert math.sqrt(2 * noise.variance) == pytest.approx(factor, rel=1e-3)
+
+
+def test_the_pure_form_takes_the_best_half() -> None:
+    assert [half_of(items) for items in (2, 3, 5, 10, 12, 20, 50, 200)] == [1, 2, 3, 6, 7, 11, 26, 102]
+    for items in range(2, 60):
+        every = range(-(-items // 2), items + 1)
+        assert half_of(items) == min(every, key=lambda m: m**2 * (1 + Fraction(1, (2 * m + 1 - items) ** 2)))
+
+
+# ---- the law of the code that is used --------------------------------------------------------------------------
+
+
+def rounded_law(base: Floats, reach: int, rounded: Callable[[npt.NDArray[np.int64]], object]) -> Floats:
+    """The law of rounded noises, from that of the noises."""
+    places = np.asarray(rounded(np.arange(-reach, reach + 1)))
+    found = base
+    for axis in range(base.ndim):
+        parts = np.moveaxis(found, axis, 0)
+        gathered = np.zeros_like(parts)
+        np.add.at(gathered, places + reach, parts)
+        found = np.moveaxis(gathered, 0, axis)
+    return found
+
+
+def test_the_law_of_the_real_call_is_that_of_the_rounded_sum() -> None:
+    mechanism = HistogramSharedGaussian(epsilon=12, delta="0.3", items=2, max_items_per_user=2)
+    noise, reach = mechanism.noise, 40
+    assert isinstance(noise, SharedGaussianNoise)
+    base = joint(2, gaussian(float(noise.own)), gaussian(float(noise.shared)), reach)
+    expected = rounded_law(base, reach, lambda n: (2 * n + noise.multiple) // (2 * noise.multiple))
+    found = law(lambda draws: tuple(mechanism((3, 0), draws=draws)))
+    assert sum(map(float, found.values())) == pytest.approx(1, abs=1e-12)
+    for noisy, p in found.items():
+        a, b = cast("tuple[int, int]", noisy)
+        assert float(p) == pytest.approx(expected[a - 3 + reach, b + reach], rel=1e-6, abs=1e-13)
+
+
+def test_the_law_of_the_real_call_of_the_pure_form() -> None:
+    mechanism = HistogramSharedLaplace(epsilon=20, items=2, max_items_per_user=2)
+    noise, reach = mechanism.noise, 30
+    assert isinstance(noise, SharedLaplaceNoise)
+    expected = joint(2, laplace(float(noise.own)), laplace(float(noise.shared)), reach)
+    for noisy, p in law(lambda draws: tuple(mechanism((3, 0), draws=draws))).items():
+        a, b = cast("tuple[int, int]", noisy)
+        assert float(p) == pytest.approx(expected[a - 3 + reach, b + reach], rel=1e-6, abs=1e-13)
+
+
+# ---- privacy over all neighbours -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("items", "most", "rho", "reach", "least"),
+    [(2, 2, Fraction(1, 2), 40, 0.95), (3, 3, Fraction(1, 2), 26, 0.95), (3, 3, Fraction(2), 16, 0.85)],
+)
+def test_the_loss_is_the_price_and_no_more(items: int, most: int, rho: Fraction, reach: int, least: float) -> None:
+    noise = SharedGaussianNoise(items=items, max_items_per_user=most, rho=rho)
+    base = joint(items, gaussian(float(noise.own)), gaussian(float(noise.shared)), reach)
+    assert least < worst(base, noise.multiple, most) / float(rho) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("items", "most", "multiple", "own", "shared", "reach"),
+    [(3, 1, 2, 6, 1, 24), (3, 2, 4, 12, 3, 34), (3, 2, 3, 8, 3, 30), (2, 1, 6, 20, 6, 70)],
+)
+def test_the_price_of_a_bound_holds(items: int, most: int, multiple: int, own: int, shared: int, reach: int) -> None:
+    """Few steps of a count, so that whole laws can be enumerated; the code's own price of them."""
+    rho = float(zcdp(items, most, multiple, own=Fraction(own), shared=Fraction(shared)))
+    base = joint(items, gaussian(own), gaussian(shared), reach)
+    assert 0.85 < worst(base, multiple, most) / rho <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("twin", "items", "most", "multiple", "own", "shared", "reach"),
+    [
+        (twins.bound_in_place_of_items, 3, 1, 2, "3", "1.7", 24),
+        (twins.bound_in_place_of_items, 3, 2, 2, "3", "1.7", 24),
+        (twins.shared_for_nothing, 3, 3, 2, "3", "1.7", 24),
+        (twins.half_shifts_of_whole_noise, 3, 3, 1, "0.3", "0.3", 14),
+        (twins.half_shifts_of_whole_noise, 1, 1, 1, "0.1", "0.1", 14),
+    ],
+)
+def test_wrong_prices_are_refused(
+    twin: Callable[..., Fraction], items: int, most: int, multiple: int, own: str, shared: str, reach: int
+) -> None:
+    base = joint(items, gaussian(float(own)), gaussian(float(shared)), reach)
+    assert worst(base, multiple, most) > 1.1 * float(twin(items, most, Fraction(own), Fraction(shared)))
+
+
+@pytest.mark.parametrize(("items", "reach"), [(2, 60), (3, 30)])
+def test_the_pure_form_reaches_epsilon_and_its_twin_exceeds_it(items: int, reach: int) -> None:
+    epsilon = Fraction("1.2")
+    noise = SharedLaplaceNoise(items=items, max_items_per_user=items, epsilon=epsilon)
+    base = joint(items, laplace(float(noise.own)), laplace(float(noise.shared)), reach)
+    assert loss(base, items) == pytest.approx(1.2, rel=2e-3)
+    own, shared = twins.one_step_more(items, noise.half, epsilon)
+    assert loss(joint(items, laplace(float(own)), laplace(float(shared)), reach), items) > 1.4 * 1.2
+
+
+@pytest.mark.parametrize("items", [2, 3, 5, 12, 50, 201])
+def test_the_steps_of_the_pure_form_add_up_and_hold_for_every_number_of_items(items: int) -> None:
+    """Shifts of own noise of up to `half` counts, or of the shared noise and the own one of all others."""
+    mechanism = HistogramSharedLaplace(epsilon=2, items=items, max_items_per_user=items)
+    noise = mechanism.noise
+    assert isinstance(noise, SharedLaplaceNoise)
+    assert sum(step.value.epsilon * step.times for step in mechanism.privacy.steps) == 2
+    for m in range(1, items + 1):
+        assert min(m * noise.own, noise.shared + (items - m) * noise.own) <= 2
+
+
+def test_noise_that_is_rounded_to_even_numbers_by_itself_is_refused() -> None:
+    own, shared, reach = Fraction(2), Fraction(1), 24
+    rho = float(zcdp(2, 2, 2, own=own, shared=shared))
+    base = joint(2, gaussian(float(own)), gaussian(float(shared)), 2 * reach)
+    right = rounded_law(base, 2 * reach, lambda n: (2 * n + 2) // 4)
+    wrong = rounded_law(base, 2 * reach, lambda n: twins.half_even(n, 2))
+    assert worst(right, 1, 2) <= rho
+    assert worst(wrong, 1, 2) > 2 * rho
+
+
+def test_one_user_replaced_is_not_what_the_price_is_for() -> None:
+    """Counts of two users that change places move one up and one down, which the shared noise does not hide."""
+    noise = SharedGaussianNoise(items=2, max_items_per_user=2, rho=Fraction(1, 2))
+    base = joint(2, gaussian(float(noise.own)), gaussian(float(noise.shared)), 40)
+    moved = np.roll(np.roll(base, noise.multiple, axis=0), -noise.multiple, axis=1)
+    inside = (slice(4, -4),) * 2
+    assert divergence(base[inside], moved[inside], 2) > 1.5 * 2 * 0.5
+
+
+# ---- widths ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        SharedGaussianNoise(items=3, max_items_per_user=3, rho=Fraction(1, 4)),
+        SharedGaussianNoise(items=2, max_items_per_user=2, rho=Fraction(1, 4)),
+        SharedLaplaceNoise(items=3, max_items_per_user=3, epsilon=Fraction(3)),
+    ],
+)
+def test_a_width_is_the_least_that_holds(noise: SharedGaussianNoise | SharedLaplaceNoise) -> None:
+    form = gaussian if isinstance(noise, SharedGaussianNoise) else laplace
+    reach, m = 40, noise.multiple
+    for times in (1, 2, 3):
+        base = joint(times, form(float(noise.own)), form(float(noise.shared)), reach)
+        law_of_errors = rounded_law(base, reach, lambda n: (2 * n + m) // (2 * m))
+        width = noise.width(0.05, times)
+
+        def covered(width: int, errors: Floats = law_of_errors) -> float:
+            inside = slice(reach - width, reach + width + 1)
+            return float(errors[(inside,) * errors.ndim].sum())
+
+        assert covered(width) >= 0.95
+        assert covered(width - 1) < 0.95
+        assert noise._users(noise.bound(0.05, times)) >= width
+
+
+def test_widths_of_all_counts_at_once() -> None:
+    """At rho = 0.02 and epsilon = 1: the widths that the page states, beside independent noise."""
+    rho = Fraction("0.02")
+    for items, one, every, alone in [(2, 11, 13, 14), (5, 16, 21, 22), (10, 20, 29, 31), (50, 40, 66, 69)]:
+        noise = SharedGaussianNoise(items=items, max_items_per_user=items, rho=rho)
+        assert (noise.width(0.05), noise.width(0.05, items)) == (one, every)
+        assert gaussian_width(items / (2 * rho), 0.05) == alone
+    for items, every, alone in [(12, 39, 65), (50, 182, 344), (200, 848, 1654)]:
+        pure = SharedLaplaceNoise(items=items, max_items_per_user=items, epsilon=Fraction(1))
+        assert pure.width(0.05, items) == every
+        assert laplace_width(Fraction(1, items), 0.05, items) == alone
+
+
+# ---- which noise a histogram takes -----------------------------------------------------------------------------
+
+
+def test_a_histogram_takes_the_narrowest_noise_by_public_numbers() -> None:
+    one, small = Fraction(1), Fraction(1, 10**6)
+    assert isinstance(nearest(one, Fraction(0), 12, 12, 0.05, domain_size=12), HistogramSharedLaplace)
+    assert isinstance(nearest(one, Fraction(0), 3, 12, 0.05, domain_size=12), HistogramLaplace)
+    assert isinstance(nearest(one, Fraction(0), 12, 12, 0.05), HistogramLaplace)
+    assert isinstance(nearest(one, small, 50, 50, 0.05, domain_size=50), HistogramSharedGaussian)
+    assert isinstance(nearest(one, small, 50, 50, 0.05), HistogramGaussian)
+    assert isinstance(nearest(one, small, 1, 50, 0.05, domain_size=50), HistogramLaplace)
+    for most in (1, 2, 5, 12, 24):
+        taken = nearest(one, small, most, 24, 0.05, domain_size=24)
+        alone = nearest(one, small, most, 24, 0.05)
+        assert taken.width(0.05, 24) <= alone.width(0.05, 24)
+
+
+def test_a_histogram_of_more_counts_is_refused_before_noise_is_drawn() -> None:
+    mechanism = HistogramSharedGaussian(epsilon=1, delta="1e-6", items=3, max_items_per_user=3)
+    assert mechanism.rho.rho == largest_rho(Fraction(1), Fraction(1, 10**6))
+    with pytest.raises(ParameterError, match="counts must be at most 3, as the domain has items, got 4 of them"):
+        mechanism([1, 2, 3, 4])
+    assert len(mechanism([1, 2])) == 2
+
+
+@pytest.mark.parametrize(("items", "most"), SMALL)
+def test_fewer_counts_than_the_noise_is_for_cost_no_more(items: int, most: int) -> None:
+    """Of listed items a column may take some for equal."""
+    noise = SharedGaussianNoise(items=items, max_items_per_user=most, rho=Fraction("0.02"))
+    for fewer in range(1, items):
+        price = zcdp(fewer, min(most, fewer), noise.multiple, own=noise.own, shared=noise.shared)
+        assert price <= Fraction("0.02")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"items": 1}, "items must"), ({"max_items_per_user": 1}, "max_items_per_user must"), ({"epsilon": 0}, "epsilon")],
+)
+def test_bad_parameters(given: dict[str, object], message: str) -> None:
+    sound: dict[str, object] = {"epsilon": 1, "items": 3, "max_items_per_user": 3}
+    with pytest.raises(ParameterError, match=message):
+        HistogramSharedLaplace(**(sound | given))  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=message):
+        HistogramSharedGaussian(**(sound | {"delta": "1e-6"} | given))  # type: ignore[arg-type]
