@@ -165,6 +165,13 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path, ending: str) ->
     assert labels([tmp_path, file]) == labels([f"{tmp_path}/*/*.{ending}", tmp_path]) == {"DE": 2}
 
 
+def test_a_column_with_the_name_of_ours_stops_no_question(tmp_path: Path) -> None:
+    put(tmp_path / "country=DE" / "x.parquet", ["a", "b"])
+    put(tmp_path / "country=FR" / "x.parquet", ["c"], DPSELECT_FILE="odd")
+    assert labels(tmp_path) == {"DE": 2, "FR": 1}
+    assert labels(tmp_path, "DPSELECT_FILE", where="country = 'FR'") == {"odd": 1}
+
+
 def test_values_over_lines_have_folders_too(tmp_path: Path) -> None:
     for country in ("DE", "FR"):
         put(tmp_path / f"country={country}" / "x.csv", [country])

@@ -153,7 +153,7 @@ class ParquetScan(Scan):
         begin: int,
     ) -> str:
         """The rows of files of equal types, each value as what is wanted of its column."""
-        more = f", filename = '{FILE}'" if not self.folders_unused(columns) else ""
+        more = f", filename = '{self._file}'" if not self.folders_unused(columns) else ""
         values = []
         for name, sql_type in zip(columns, held, strict=True):
             value, own = self._value(name, sql_type, begin)
@@ -167,6 +167,14 @@ class ParquetScan(Scan):
             values.append(f"{value} AS {quoted(name)}")
         return f"SELECT {', '.join(values)} FROM {parquet_rows(paths, more=more)}"
 
+    @property
+    def _file(self) -> str:
+        """What the path of a row's file is called, which is no column."""
+        name, taken = FILE, set(map(lower_ascii, self.names))
+        while name in taken:
+            name += "_"
+        return name
+
     def folders_unused(self, columns: Sequence[str]) -> bool:
         """Does no column come from a name of a folder?"""
         return not any(name in self.folders for name in columns)
@@ -174,7 +182,7 @@ class ParquetScan(Scan):
     def _value(self, name: str, held: str | None, begin: int) -> tuple[str, str]:
         """The SQL of a value and its type. Statistics of texts are of their bytes: none are known of `left`."""
         if name in self.folders:
-            text = self.inside.text(name, FILE, begin)
+            text = self.inside.text(name, self._file, begin)
             # Of the folders of a table Delta's protocol says that an empty name is null.
             return (f"nullif({text}, '')" if name in self.table else text), "VARCHAR"
         if held is None:
