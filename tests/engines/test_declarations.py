@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
+from itertools import combinations
 from pathlib import Path
 
 import duckdb
@@ -14,6 +16,8 @@ import pytest
 import dpselect as dps
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.scans.declarations import parse_type
+from dpselect.engines.sources.scans.reading import read_value
+from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import pairs
 
@@ -257,6 +261,20 @@ def test_rows_without_a_declared_column_are_not_added(tmp_path: Path) -> None:
     pq.write_table(pa.table({"user": ["a"], "item": ["1"]}), tmp_path / "y.parquet")
     with pytest.raises(ParameterError, match="weights must be a column of the source, got 'w'"):
         dps.Dataset(tmp_path / "y.parquet", user="user", item="item").prepare(tmp_path / "x.prepared", add=True)
+
+
+def test_a_proposed_declaration_can_be_given() -> None:
+    kinds = "BIGINT DOUBLE FLOAT DECIMAL(18,2) VARCHAR BLOB DATE TIMESTAMP TIMESTAMP_NS TIME UUID BOOLEAN".split()
+    proposed = 0
+    for pair in combinations([*kinds, "TIMESTAMP WITH TIME ZONE", "INTEGER[]", "STRUCT(x INTEGER)"], 2):
+        if common_type(pair) is None:
+            with pytest.raises(ParameterError) as error:
+                refuse_unequal("v", dict(zip(pair, ("x.parquet", "y.parquet"), strict=True)))
+            if declared := re.fullmatch('types={"v": "(.+?)"} declares it.*', error.value.hint or ""):
+                proposed += 1
+                for held in pair:
+                    read_value("v", held, parse_type("v", declared[1]), "v")
+    assert proposed == 20
 
 
 def test_prepared_data_know_what_was_declared(tmp_path: Path) -> None:
