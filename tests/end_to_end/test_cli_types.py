@@ -51,6 +51,7 @@ def test_a_name_with_an_equals_sign_is_declared(capsys: pytest.CaptureFixture[st
     assert json.loads(capsys.readouterr().out)["items"][0]["item"] == "2026-03-31T00:00:00"
     assert main([*asked, "--type", "a=b=BIGINT"]) == 0
     assert json.loads(capsys.readouterr().out)["items"] == []
+    assert main([*asked, "--type", "a=b=NUMBER(type='DECIMAL(18,2)', decimal=',')"]) == 0
 
 
 def test_prepared_data_are_declared_once(capsys: pytest.CaptureFixture[str]) -> None:

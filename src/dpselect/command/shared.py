@@ -49,7 +49,7 @@ def rows(
     several(group, "--during", shown="PERIOD,...", help="the periods of this question: 2026-10, or 2026-09..2026-11")
 
 
-_DECLARATION = re.compile(r"(.+)=([^=()]*(?:\(.*\))?)", re.DOTALL)
+_DECLARATION = re.compile(r"(.+)=([^=()']+(?:\(.*\))?)", re.DOTALL)
 """A name, which may have = in it, and a type, which has it in brackets alone."""
 
 
