@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -147,15 +148,18 @@ def _delimiter(name: str, value: object) -> str:
 
 
 def _encoding(name: str, value: object) -> str:
-    """An encoding of one byte a letter in which ASCII is as it is everywhere, so that lines end where they end."""
+    """An encoding of one byte a letter in which ASCII is as it is everywhere, so that lines end where they end.
+
+    Python has these as tables of 256 letters. In others a byte may change the letters after it, even in other lines.
+    """
     try:
-        if isinstance(value, str) and codecs.lookup(value).name == UTF_8:
+        found = codecs.lookup(value).name if isinstance(value, str) else ""
+        if found in (UTF_8, "utf-8-sig"):  # a mark at the start of a file is left out anyway
             return UTF_8
-        plain, every = bytes(range(128)), bytes(range(256))
-        is_ascii = isinstance(value, str) and plain.decode(value) == plain.decode()
-        if is_ascii and isinstance(value, str) and len(every.decode(value, "replace")) == len(every):
-            return codecs.lookup(value).name
-    except (LookupError, UnicodeError):
+        table = getattr(sys.modules.get(f"encodings.{found.replace('-', '_')}"), "decoding_table", "")
+        if found in ("ascii", "iso8859-1") or (len(table) == 256 and table[:128] == bytes(range(128)).decode()):
+            return found
+    except (LookupError, ValueError):
         pass
     hint = "write files of other encodings again in UTF-8, for example with iconv"
     raise ParameterError(name, "be utf-8, or an encoding of one byte a letter such as cp1252", came(value), hint)

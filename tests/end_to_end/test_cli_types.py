@@ -44,6 +44,16 @@ def test_what_declares_nothing_is_refused(given: list[str], capsys: pytest.Captu
     assert "type" in capsys.readouterr().err
 
 
+def test_a_name_with_an_equals_sign_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("y.csv").write_text("user,a=b\n" + "".join(f"u{n},2026=03=31\n" for n in range(40)))
+    asked = ["top", "y.csv", "--user", "user", "--item", "a=b", "--epsilon", "400", "--format", "json", "--quiet"]
+    assert main([*asked, "--type", "a=b=TIME(format='%Y=%m=%d')"]) == 0
+    assert json.loads(capsys.readouterr().out)["items"][0]["item"] == "2026-03-31T00:00:00"
+    assert main([*asked, "--type", "a=b=BIGINT"]) == 0
+    assert json.loads(capsys.readouterr().out)["items"] == []
+    assert main([*asked, "--type", "a=b=NUMBER(type='DECIMAL(18,2)', decimal=',')"]) == 0
+
+
 def test_prepared_data_are_declared_once(capsys: pytest.CaptureFixture[str]) -> None:
     named = ["--user", "user", "--item", "age"]
     assert main(["prepare", "x.csv", *named, "--type", "age=BIGINT", "-o", "x.prepared", "--quiet"]) == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
+from itertools import combinations
 from pathlib import Path
 
 import duckdb
@@ -14,6 +16,8 @@ import pytest
 import dpselect as dps
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.scans.declarations import parse_type
+from dpselect.engines.sources.scans.reading import read_value
+from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, ParameterError
 from tests.engines.test_conformance import pairs
 
@@ -76,6 +80,8 @@ TEXTS: dict[str, dict[str, object]] = {
         "31.02.2026 23:30": None, "31.03.26 23:30": None, "31.03.2026": None, "31.03.2026 23:30:00": None,
         " 31.03.2026 23:30": None,
     },
+    "TIME(format='%d%m%Y')": {"01112026": dt.datetime(2026, 11, 1), "1112026": None, "31022026": None},
+    "TIME(format='%d.%m%Y %H:%M')": {"1.112026 1:05": dt.datetime(2026, 11, 1, 1, 5), "11.12026 01:05": None},
     "TIME(zone='Europe/Berlin', format='%m/%d/%Y %I:%M %p')": {
         "3/31/2026 11:30 PM": moment("2026-03-31 21:30"), "3/31/2026 12:05 am": moment("2026-03-30 22:05"),
         "31/3/2026 1:00 PM": None,
@@ -86,7 +92,7 @@ TEXTS: dict[str, dict[str, object]] = {
         "1.5": None, "9" * 25: None},
     "TIME(unit='ns')": {"-1": moment("1969-12-31 23:59:59.999999"), "1999": moment("1970-01-01 00:00:00.000001")},
     "NUMBER(decimal=',', thousands='.')": {"7.719,34": 7719.34, "7719,34": 7719.34, "7.71,3": None, "1.200": 1200.0,
-        "7,5": 7.5, "7.5": None},
+        "7,5": 7.5, "7.5": None, "0.005": None, "01.200": None, "0,005": 0.005},
     "NUMBER(type='DECIMAL(18,2)', decimal=',')": {"3,51": Decimal("3.51"), "3,515": None, "3.51": None},
     "NUMBER(type='BIGINT', thousands=' ')": {"1 200": 1200, "1 200.0": 1200, "12 00": None},
     "VARCHAR": {"19.0": "19.0", "": ""},
@@ -171,7 +177,7 @@ WRONG = [
     "", "DECIMAL", "DECIMAL(39,2)", "DECIMAL(2,3)", "DECIMAL(0,0)", "FLOATY", "VARCHAR(5)", "INTEGER[]",
     "NUMBER(x='1')",
     "NUMBER(decimal=',', decimal='.')", "NUMBER(decimal='5')", "NUMBER(decimal=',', thousands=',')",
-    "NUMBER(decimal='')",
+    "NUMBER(decimal='')", "NUMBER(decimal=' ')",
     "NUMBER(type='DATE')", "TIME()", "TIME(zone='Berlin')", "TIME(unit='h')", "TIME(unit='s', zone='UTC')",
     "TIME(format='%Y')",
     "TIME(format='%d.%m.%Y %c')", "TIME(format='%d.%m.%Y %Y')", "TIME(format='%d.%m.%Y %I:%M')",
@@ -224,6 +230,51 @@ def test_tables_and_relations_of_duckdb_are_declared_too(tmp_path: Path) -> None
         for source in (dps.Table(tmp_path / "x.duckdb", "t"), base.sql("SELECT 1 AS user, '19.0' AS item")):
             with dps.Dataset(source, user="user", item="item", types={"item": "BIGINT"}).engine() as engine:
                 assert pairs(engine.top(2)) == [(19, 1)]
+
+
+def test_a_number_beyond_all_times_changes_no_other(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "x.duckdb")) as base:
+        base.execute("CREATE TABLE t (user VARCHAR, item UHUGEINT)")
+        base.execute(f"INSERT INTO t VALUES ('a', 1775781000), ('b', 1775781000), ('c', '{2**128 - 1}')")
+    types: dict[str, str | dps.NumberText | dps.TimeText] = {"item": dps.TimeText(unit="s")}
+    with dps.Dataset(dps.Table(tmp_path / "x.duckdb", "t"), user="user", item="item", types=types).engine() as engine:
+        assert pairs(engine.top(2)) == [(moment("2026-04-10 00:30"), 2)]
+
+
+def test_a_column_that_is_declared_as_text_is_no_time_and_no_number(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("user,item,at\na,19,2026-03-31T23:30Z\n")
+    types: dict[str, str | dps.NumberText | dps.TimeText] = {"item": "VARCHAR", "at": "VARCHAR"}
+    data = dps.Dataset(tmp_path / "x.csv", user="user", item="item", types=types)
+    with pytest.raises(ParameterError, match="types must declare column 'item', which is text, to be used as numbers"):
+        data.quantile(0.5, bounds=(0, 30), epsilon=1)
+    with pytest.raises(ParameterError, match="to be used as whole numbers"):
+        data.exclude([19]).top_k(1, epsilon=1)
+    timed = dps.Dataset(tmp_path / "x.csv", user="user", item="item", types=types, time=dps.Time("at", period="month"))
+    with pytest.raises(ParameterError, match="types must declare column 'at', which is text, to be used as times"):
+        timed.during("2026-03").users(epsilon=1)
+
+
+def test_rows_without_a_declared_column_are_not_added(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("user,item,w\na,1,2\n")
+    data = dps.Dataset(tmp_path / "x.csv", user="user", item="item", types={"w": "BIGINT"})
+    data.prepare(tmp_path / "x.prepared", weights="w")
+    pq.write_table(pa.table({"user": ["a"], "item": ["1"]}), tmp_path / "y.parquet")
+    with pytest.raises(ParameterError, match="weights must be a column of the source, got 'w'"):
+        dps.Dataset(tmp_path / "y.parquet", user="user", item="item").prepare(tmp_path / "x.prepared", add=True)
+
+
+def test_a_proposed_declaration_can_be_given() -> None:
+    kinds = "BIGINT DOUBLE FLOAT DECIMAL(18,2) VARCHAR BLOB DATE TIMESTAMP TIMESTAMP_NS TIME UUID BOOLEAN".split()
+    proposed = 0
+    for pair in combinations([*kinds, "TIMESTAMP WITH TIME ZONE", "INTEGER[]", "STRUCT(x INTEGER)"], 2):
+        if common_type(pair) is None:
+            with pytest.raises(ParameterError) as error:
+                refuse_unequal("v", dict(zip(pair, ("x.parquet", "y.parquet"), strict=True)))
+            if declared := re.fullmatch('types={"v": "(.+?)"} declares it.*', error.value.hint or ""):
+                proposed += 1
+                for held in pair:
+                    read_value("v", held, parse_type("v", declared[1]), "v")
+    assert proposed == 20
 
 
 def test_prepared_data_know_what_was_declared(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,8 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
+from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.registry import open_engine
+from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.declarations import parse_type
+from dpselect.engines.sources.scans.parquet import parquet_scan
 from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import ParameterError
 
@@ -126,6 +130,46 @@ def test_a_name_of_files_and_of_folders_is_refused_where_it_is_used(tmp_path: Pa
     with pytest.raises(ParameterError, match="source must have 'country' in its files or in names of folders"):
         labels(tmp_path)
     assert labels(tmp_path, "item") == {"tea": 2}
+
+
+def test_parts_of_a_table_are_exactly_of_its_type_or_missing(tmp_path: Path) -> None:
+    """A log of Delta names any folder, and only its values were checked."""
+    names = {
+        "INTEGER": {"19": 19, "19.7": None, "0x10": None, "1_0": None, "99999999999": None},
+        "TIMESTAMP WITH TIME ZONE": {"2026-03-31 23:59:59.9999999": "23:59:59.999999", "epoch": None},
+        "FLOAT": {"0.5": 0.5, "1e39": None, "1_0": None},
+        "DECIMAL(5,2)": {"1.50": "1.50", "1.555": None},
+    }
+    for declared, values in names.items():
+        root = tmp_path / declared
+        for number, value in enumerate(values):
+            put(root / f"part={value}" / "x.parquet", [str(number)])
+        paths = tuple(str(path) for path in sorted(root.glob("*/*")))
+        columns = (("user", "VARCHAR"), ("item", "VARCHAR"), ("part", declared))
+        files = Files("parquet", paths, columns, ("part",), (str(root) + os.sep,) * len(paths))
+        workspace = Workspace()
+        scan = parquet_scan(workspace, files, {})
+        with scan.rows(workspace, ["user", "part"], lambda source: f"SELECT * FROM {source}") as source:
+            found = dict(workspace.fetch(f"SELECT user, CAST(part AS VARCHAR) FROM {source}"))
+        workspace.close()
+        for number, expected in enumerate(values.values()):
+            assert (found[str(number)] is None) == (expected is None)
+            assert expected is None or str(expected) in found[str(number)]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / "country=DE" / f"x.{ending}"
+    put(file, ["a", "b"])
+    assert labels([file, file], "item") == {"tea": 2}
+    assert labels([tmp_path, file]) == labels([f"{tmp_path}/*/*.{ending}", tmp_path]) == {"DE": 2}
+
+
+def test_a_column_with_the_name_of_ours_stops_no_question(tmp_path: Path) -> None:
+    put(tmp_path / "country=DE" / "x.parquet", ["a", "b"])
+    put(tmp_path / "country=FR" / "x.parquet", ["c"], DPSELECT_FILE="odd")
+    assert labels(tmp_path) == {"DE": 2, "FR": 1}
+    assert labels(tmp_path, "DPSELECT_FILE", where="country = 'FR'") == {"odd": 1}
 
 
 def test_values_over_lines_have_folders_too(tmp_path: Path) -> None:

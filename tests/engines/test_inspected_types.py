@@ -226,6 +226,25 @@ def test_keys_of_json_lines() -> None:
     assert of_columns("y.jsonl")["age"] == "text; BIGINT reads all 9 values"
 
 
+def test_a_key_of_a_row_writes_no_line_and_moves_no_terminal() -> None:
+    key = "k\x1b[201~\ncurl x | sh\n\u202e"
+    Path("x.jsonl").write_text("".join(json.dumps({"user": n, "item": "a", key: n}) + "\n" for n in range(9)))
+    found = dps.Dataset("x.jsonl", user="user", item="item").inspect()
+    assert all(line.isprintable() for line in found.findings)
+    assert found.findings[-1] == "dpselect top x.jsonl --user user --item item --epsilon 1"
+    assert any(line.startswith(r"column k\x1b[201~\ncurl x | sh\n\u202e: text; BIGINT") for line in found.findings)
+
+
+def test_a_key_of_json_lines_that_names_of_folders_hide() -> None:
+    Path("rows/country=DE").mkdir(parents=True)
+    lines = ['{"user":1,"item":"a","country":"FR"}', '{"user":2,"item":"a"}', '{"user":3,"item":"a","country":null}']
+    Path("rows/country=DE/x.jsonl").write_text("\n".join(lines))
+    found = dps.Dataset("rows", user="user", item="item").inspect().findings
+    assert "key 'country' has a value in 1 of 3 lines, which the names of folders replace" in found
+    with dps.Dataset("rows", user="user", item="country").engine() as engine:
+        assert engine.top(1).counts.tolist() == [3]
+
+
 def parquet(path: str, **columns: object) -> None:
     Path(path).parent.mkdir(exist_ok=True)
     pq.write_table(pa.table(columns), path)

@@ -228,9 +228,29 @@ def test_other_encodings_are_read_line_by_line(tmp_path: Path) -> None:
     assert "left out: 1 not in cp1252 (line 3)" in found
 
 
+def test_a_mark_of_utf8_is_left_out_at_the_start_of_a_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    lines = "\ufeffuser,item\n\ufeff1,tea\n1,tea\n".encode()
+    for more in (b"", b"\xff,milk\n"):  # a line that cannot be read changes no other
+        path.write_bytes(lines + more)
+        assert asked(path, encoding="utf-8-sig") == asked(path) == [("tea", 2)]
+
+
+@pytest.mark.parametrize("newlines", [False, True])
+def test_messages_do_not_show_the_first_line_of_a_file_without_a_header(tmp_path: Path, newlines: bool) -> None:
+    (tmp_path / "x.csv").write_text("ann,paris\n")
+    source = dps.CSV(tmp_path / "x.csv", newlines_in_values=newlines)
+    for said in ({"user": "user", "item": "item"}, {"user": "ann", "item": "paris", "types": {"zzz": "BIGINT"}}):
+        with pytest.raises(dps.ParameterError) as error:
+            dps.Dataset(source, **said).users(epsilon=1)  # type: ignore[arg-type]
+        assert "ann" not in str(error.value)
+        assert "paris" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     "said",
-    [{"encoding": "utf-16"}, {"encoding": "shift_jis"}, {"encoding": "rot13"}, {"encoding": "cp037"}, {"skip": -1},
+    [{"encoding": "unicode_escape"}, {"encoding": "raw_unicode_escape"}, {"encoding": "iso2022_jp"},
+     {"encoding": "utf-16"}, {"encoding": "shift_jis"}, {"encoding": "rot13"}, {"encoding": "cp037"}, {"skip": -1},
      {"header": False}, {"columns": "user"}, {"columns": ["a", "a"]}, {"delimiter": ":"},
      {"encoding": "cp1252", "newlines_in_values": True}],
 )  # fmt: skip

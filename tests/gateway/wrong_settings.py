@@ -62,7 +62,7 @@ OF_SERVER = {  # lines put below [server]
 OF_DATA = {  # lines put into [data.plays]
     "unknown key in a table in braces": ("sizes = { users = 3, item = 2 }", "sizes.item is not known"),
     "unknown quoted key": ('"a b" = 1', "'a b' is not known here"),
-    "a type that is none": ('types.m = "INTS"', "types.m must declare 'value' as one of the known types, got 'INTS'"),
+    "a type that is none": ('types.m = "INTS"', "types.m must be one of the known types, got 'INTS'"),
     "keep": ('keep = "100%"', "keep must be less than 1, got '100%'"),
     "groups twice": ('groups = ["a", "a"]', "groups must have each once"),
     "groups of users": ('groups = [\n"a",\n"user"]', "groups must not hold 'user'"),

@@ -94,7 +94,7 @@ def unit_of(user: Key) -> str:
     """
     if isinstance(user, str):
         return "user"
-    columns = ", ".join(map(_printable, user))
+    columns = ", ".join(map(printable, user))
     return f"({columns}) {'pair' if len(user) == 2 else 'combination'}"
 
 
@@ -103,9 +103,9 @@ def said(key: Key) -> str:
     return repr(key) if isinstance(key, str) else repr(list(key))
 
 
-def _printable(name: str) -> str:
-    """A name in a sentence; what steers a terminal is an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)
+def printable(text: str) -> str:
+    """Return a text for a sentence; what steers a terminal is an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def apart(label: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping
 from dataclasses import Field
 from typing import Any
@@ -48,6 +49,10 @@ def rows(
     several(group, "--during", shown="PERIOD,...", help="the periods of this question: 2026-10, or 2026-09..2026-11")
 
 
+_DECLARATION = re.compile(r"(.+)=([^=()']+(?:\(.*\))?)", re.DOTALL)
+"""A name, which may have = in it, and a type, which has it in brackets alone."""
+
+
 def types(group: Group) -> None:
     """What columns of text hold."""
     said = (
@@ -60,10 +65,10 @@ def types_of(args: argparse.Namespace) -> dict[str, Any]:
     """The types that --type declares, where it does."""
     found: dict[str, str] = {}
     for one in args.type or ():
-        name, mark, text = one.partition("=")
-        if not (name and mark) or name in found:
+        parts = _DECLARATION.fullmatch(one)
+        if parts is None or parts[1] in found:
             raise ParameterError("--type", "be NAME=TYPE, once for each column", came(one), "--type age=BIGINT")
-        found[name] = text
+        found[parts[1]] = parts[2]
     return {"types": found} if found else {}
 
 

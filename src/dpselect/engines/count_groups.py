@@ -16,20 +16,19 @@ def histogram_of(
     found: Sequence[Sequence[Any]],
     domain: Domain | None,
     *,
-    text: bool,
     item: Callable[[int], Any],
     seen_before: Callable[[int, int], int],
 ) -> CountGroups:
     """Groups (count, items), most first, and then the items of the domain that have no row.
 
-    `item(place)` is the item that stands there among all seen ones, group after group. `text` says that the numbers of
-    a span are written as text. `seen_before(start, r)` is how many seen numbers stand before the r-th unseen one.
+    `item(place)` is the item that stands there among all seen ones, group after group. `seen_before(start, r)` is how
+    many seen numbers stand before the r-th unseen one.
     """
     counts, sizes = [row[0] for row in found], [row[1] for row in found]
     unseen = _unseen(domain, sum(sizes))
     if unseen:
         counts, sizes = [*counts, 0], [*sizes, unseen]
-    names = _Names(tuple(sizes), domain, bool(unseen), text, item, seen_before)
+    names = _Names(tuple(sizes), domain, bool(unseen), item, seen_before)
     return CountGroups(counts=np.array(counts, dtype=np.int64), sizes=sizes, label=names)
 
 
@@ -47,7 +46,6 @@ class _Names:
     sizes: tuple[int, ...]
     domain: Domain | None
     rest: bool  # the last group are items of the domain that stand in no table
-    text: bool
     item: Callable[[int], Any]
     seen_before: Callable[[int, int], int]
 
@@ -59,24 +57,17 @@ class _Names:
         if not isinstance(self.domain, Span):
             return UNSEEN if unseen else self.item(place)
         start = self.domain.start
-        number = start + member + self.seen_before(start, member) if unseen else int(self.item(place))
-        return str(number) if self.text else number
+        return start + member + self.seen_before(start, member) if unseen else int(self.item(place))
 
 
-def numbers_of(domain: Span, *, text: bool) -> Sequence[object]:
-    """The numbers of a span as labels: as text where the column holds such."""
-    numbers = range(domain.start, domain.stop)
-    return [str(number) for number in numbers] if text else numbers
+def numbers_of(domain: Span) -> Sequence[int]:
+    """The numbers of a span as labels."""
+    return range(domain.start, domain.stop)
 
 
-def number_of(*, text: bool) -> Callable[[Any], object]:
-    """From a number of a span, as an engine has it, to its label."""
-    return lambda number: str(int(number)) if text else int(number)
-
-
-def spanned(domain: Span, found: Iterable[Sequence[Any]], *, text: bool) -> CountGroups:
+def spanned(domain: Span, found: Iterable[Sequence[Any]]) -> CountGroups:
     """All numbers of a span in their order, one group each, from those that some row has and their counts."""
     counts = np.zeros(domain.stop - domain.start, dtype=np.int64)
     for number, users in found:
         counts[int(number) - domain.start] = users
-    return CountGroups.from_items(numbers_of(domain, text=text), counts)
+    return CountGroups.from_items(numbers_of(domain), counts)

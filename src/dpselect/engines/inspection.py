@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
+from dpselect._ground.keys import printable
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.duckdb.inspect_columns import Columns, Wanted
-from dpselect.engines.duckdb.inspect_parts import key_findings, on_one_line, parts_of
+from dpselect.engines.duckdb.inspect_parts import hidden_key_findings, key_findings, on_one_line, parts_of
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
@@ -38,6 +39,10 @@ class Inspection:
     """What was found, one sentence each; as text it begins with the warning that it is not private."""
 
     findings: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Escape what no terminal should act on: a row of JSON lines chooses its keys, and an owner pastes a line."""
+        object.__setattr__(self, "findings", tuple(map(printable, self.findings)))
 
     def __str__(self) -> str:
         return "\n".join([WARNING, *self.findings])
@@ -77,7 +82,8 @@ def inspect(
     fails, of_rows = (False, []) if open_engine is None else _of_rows(open_engine, wanted.types, columns.proposed)
     given = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
     source = source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
-    command = [] if fails else _to_paste(source, table, columns.proposed, given)
+    types = {name: one for name, one in columns.proposed.items() if name.isprintable() or name in wanted.types}
+    command = [] if fails else _to_paste(source, table, types, given)
     return Inspection((*found, *of_rows, *command))
 
 
@@ -112,6 +118,8 @@ def _of_keys(workspace: Workspace, scan: Scan, wanted: Wanted) -> Iterator[str]:
     keys = [one for one in wanted.columns if one not in scan.folders]
     if keys and isinstance(scan, JsonScan):
         yield from key_findings(workspace, scan, keys)
+    if isinstance(scan, JsonScan) and scan.folders:
+        yield from hidden_key_findings(workspace, scan)
 
 
 def _refuse_unknown(wanted: Wanted, names: tuple[str, ...]) -> None:

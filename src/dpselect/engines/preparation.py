@@ -97,6 +97,8 @@ def prepare(
         if most is not None:
             workspace.fetch(f"SET memory_limit = '{most} B'")
         workspace.fetch("SET preserve_insertion_order = false")
+        if add:
+            _refuse_missing(open_scan(workspace, source, table, csv=csv), state_of(path).rules)
         scan = open_scan(workspace, source, table, csv=csv, types=types)
         if scan.state is not None:
             hint = "use the source that they were prepared from"
@@ -192,14 +194,22 @@ def _columns(parameter: str, given: object) -> tuple[str, ...]:
     return tuple(name for one in listed for name in names(key_of(parameter, [one])))
 
 
-def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
-    """The rules with the types of the source, which has all columns, each of a type that can be kept as it is."""
-    asked = [
-        (parameter, name) for parameter in ("user", "item", "keep", "weight") for name in getattr(rules, parameter)
-    ]
-    for parameter, name in [*asked, *([] if rules.time is None else [("time", rules.time)])]:
+def _columns_of(rules: Rules) -> list[tuple[str, str]]:
+    """The columns whose values are kept, each with the parameter that names it."""
+    return [(parameter, name) for parameter in ("user", "item", "keep", "weight") for name in getattr(rules, parameter)]
+
+
+def _refuse_missing(scan: Scan, rules: Rules) -> None:
+    """Refuse a source without a column of the rules."""
+    for parameter, name in [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
+
+
+def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
+    """The rules with the types of the source, which has all columns, each of a type that can be kept as it is."""
+    _refuse_missing(scan, rules)
+    asked = _columns_of(rules)
     schema = scan.schema(workspace, rules.names)
     types = {name: one.type for name, one in schema.items()}
     for parameter, name in asked:

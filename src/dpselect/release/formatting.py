@@ -12,6 +12,7 @@ from typing import Any
 
 from dpselect._ground.columns import has_one_type
 from dpselect._ground.domain import UNSEEN
+from dpselect._ground.keys import printable
 from dpselect._ground.parameters import rounded_up, shown
 from dpselect.errors import install_hint
 
@@ -88,7 +89,7 @@ def text(value: object) -> str:
         import json
 
         form = json.dumps(form, ensure_ascii=False)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in form)
+    return printable(form)
 
 
 def brief(value: object) -> str:

@@ -360,9 +360,9 @@ class DuckDBDatabase(Database):
 
 
 def counted(column: ColumnType) -> SqlType:
-    """Return a column as it is counted; text that its owner has not declared is no number and no time."""
+    """Return a column as it is counted; text, also where its owner declares it as such, is no number and no time."""
     is_text = kind(column.type) in TEXTS | {"ENUM"}
-    return counted_type(column.type, TextColumn(column.name) if is_text and column.by != "owner" else None)
+    return counted_type(column.type, TextColumn(column.name) if is_text else None)
 
 
 def _name() -> str:

@@ -6,6 +6,7 @@ Whether a row can be read, and as what, must not depend on another row, and no r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,19 @@ if TYPE_CHECKING:
     from dpselect.engines.sources.text_lines import Header
 
 
+@dataclass(frozen=True)
+class QuotedCsvScan(SqlScan):
+    """CSV files whose values may run over lines inside of quotes."""
+
+    inside: Folders
+
+    def hint(self, column: str) -> str:
+        """What may be said about a column that is not there."""
+        from dpselect.engines.duckdb.lines import header_hint
+
+        return header_hint(self.names, self.inside, column)
+
+
 def file_scan(workspace: Workspace, files: Files, given: Types, *, csv: CsvForm) -> Scan:
     """The scan of files of one kind; their headers and schemas are read, and no row."""
     if files.kind not in ("csv", "tsv", "json"):
@@ -36,7 +50,7 @@ def file_scan(workspace: Workspace, files: Files, given: Types, *, csv: CsvForm)
         if csv.newlines_in_values:
             every = (*names, *inside.names)
             sql = partial(_quoted_csv, headers, inside)
-            return SqlScan(every, sql, folders=inside.names, typed=False, fixed=True)
+            return QuotedCsvScan(every, sql, inside, folders=inside.names, typed=False, fixed=True)
         own = tuple(headers.items())
         return CsvScan((*names, *inside.names), own, inside, folders=inside.names, typed=False, fixed=True)
     return JsonScan((), files.paths, inside, folders=inside.names, typed=False, fixed=True)

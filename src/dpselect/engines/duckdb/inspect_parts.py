@@ -123,6 +123,17 @@ def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Itera
         yield f"keys that lines have: {known or 'none'}; keys inside of others (a.b) are not read"
 
 
+def hidden_key_findings(workspace: Workspace, scan: JsonScan) -> Iterator[str]:
+    """Say in how many lines a key has the name of a folder, which is read in its place."""
+    bare = replace(scan, inside=replace(scan.inside, names=()), folders=())
+    counted = ", ".join(f"count({quoted(key)})" for key in scan.folders)
+    with bare.rows(workspace, scan.folders, lambda source: f"SELECT count(*), {counted} FROM {source}") as source:
+        ((lines, *numbers),) = workspace.fetch(f"FROM {source}")
+    for key, number in zip(scan.folders, numbers, strict=True):
+        if number:
+            yield f"key {key!r} has a value in {number:,} of {lines:,} lines, which the names of folders replace"
+
+
 def on_one_line(error: DpselectError) -> str:
     """What an error says, and its hint."""
     return str(error).replace("\nhint: ", "; ")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from dpselect._ground.parameters import near_column
 from dpselect.engines.duckdb.scans import Scan, Select
 from dpselect.engines.duckdb.workspace import Row, Workspace, literal, quoted
 from dpselect.engines.sources.arrow_lines import streamed
@@ -32,18 +33,7 @@ class CsvScan(Scan):
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
-        if self.names[0].lower().startswith("sep="):
-            return "dps.CSV(files, skip=1) skips the line sep= that some programs write above the header"
-        blank = next((name for name in self.names if name != column and name.strip() == column.strip()), None)
-        if blank is not None:
-            return f"did you mean {blank!r}, with its blanks?"
-        hint = self.inside.hint(column) or super().hint(column)
-        # A file without a header has data where the names should be, so what is there is not shown.
-        return (
-            hint
-            if hint.startswith(("did you mean", "names of"))
-            else "the first line of a CSV file must name the columns"
-        )
+        return header_hint(self.names, self.inside, column)
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""
@@ -95,6 +85,19 @@ class JsonScan(Scan):
             return workspace.fetch(
                 f"SELECT key, count(*) FROM ({keys}) GROUP BY key ORDER BY count(*) DESC, key LIMIT {limit}"
             )
+
+
+def header_hint(names: Sequence[str], inside: Folders, column: str) -> str:
+    """What may be said about a column that no header of CSV files names."""
+    if names[0].lower().startswith("sep="):
+        return "dps.CSV(files, skip=1) skips the line sep= that some programs write above the header"
+    blank = next((name for name in names if name != column and name.strip() == column.strip()), None)
+    if blank is not None:
+        return f"did you mean {blank!r}, with its blanks?"
+    hint = inside.hint(column) or near_column(column, names)
+    # A file without a header has data where the names should be, so what is there is not shown.
+    is_public = hint.startswith(("did you mean", "names of"))
+    return hint if is_public else "the first line of a CSV file must name the columns"
 
 
 def _of_folders(inside: Folders, paths: Sequence[str]) -> dict[str, str]:

@@ -201,7 +201,7 @@ class SqlEngine(QuestionsByGroup):
         def seen_before(start: int, unseen: int) -> int:
             return int(self._database.rows(questions.seen_before(gaps(start), unseen))[0][0])
 
-        return histogram_of(found, domain, text=item_type.is_text, item=item, seen_before=seen_before)
+        return histogram_of(found, domain, item=item, seen_before=seen_before)
 
     def counts_of(self, domain: Known, *, progress: Progress | None = None) -> CountGroups:
         """All items of a domain, those without a row too, one group each, in the domain's own order."""
@@ -212,7 +212,7 @@ class SqlEngine(QuestionsByGroup):
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import spanned
 
-            return spanned(domain, found, text=self._item.is_text)
+            return spanned(domain, found)
         return CountGroups.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
 
     def measured(

@@ -158,14 +158,13 @@ class QuestionsByGroup(ABC):
         """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
         from dataclasses import replace
 
-        from dpselect.engines.count_groups import number_of
         from dpselect.engines.sql.by_group import grouped_counts, had_of, of_groups, question
 
         assert self._group is not None
         self.check(domain)
         listed, item = self._listed(groups), self._item
         if isinstance(domain, Span):
-            item = replace(item, named="i", label=number_of(text=item.is_text))
+            item = replace(item, named="i", label=int)
             rows = questions.in_span(self._rows, domain, self._item, ", g")
         else:
             rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
@@ -179,7 +178,7 @@ class QuestionsByGroup(ABC):
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import numbers_of
 
-            return numbers_of(domain, text=self._item.is_text)
+            return numbers_of(domain)
         named = f"SELECT {self._item.named} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
         return [self._item.label(row[0]) for row in self._database.rows(named)]
 

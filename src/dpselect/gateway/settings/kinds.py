@@ -130,7 +130,7 @@ Prose = Annotated[
 Name = Annotated[str, AfterValidator(lambda name: clean_name("name", name))]
 Separator = Annotated[str, _where(lambda text: text and "\0" not in text, "be the text that separates items")]
 Column = Annotated[str, _where(lambda name: name.strip() and "\0" not in name, "be the name of a column")]
-DeclaredText = Annotated[str, PlainValidator(lambda text: parse_type("value", text).text)]
+DeclaredText = Annotated[str, PlainValidator(lambda text: parse_type("", text).text)]
 """The type of a column, in its one form."""
 Zone = Annotated[str, PlainValidator(zone_of)]
 Sort = Annotated[str, _one_of(SORTS)]

@@ -64,17 +64,21 @@ def _call(name: str, options: Mapping[str, str]) -> str:
 
 
 def parse_type(column: str, text: object) -> DeclaredType:
-    """Return the declaration that a text is, such as "DECIMAL(18,2)" or "TIME(zone='Europe/Berlin')"."""
+    """Return the declaration that a text is, such as "DECIMAL(18,2)" or "TIME(zone='Europe/Berlin')".
+
+    Messages name the column; it is empty where their reader has it beside them, as in a file of settings.
+    """
+    of_column = f" for {column!r}" if column else ""
     if isinstance(text, str):
         if (call := _CALL.fullmatch(text.strip())) is not None:
-            options = _options(column, text, call[1].upper(), call[2])
+            options = _options(of_column, text, call[1].upper(), call[2])
             return (number_type if call[1].upper() == "NUMBER" else time_type)(**options)
         if (sql := _sql_type(text)) is not None:
             return DeclaredType(sql)
         if re.fullmatch(r"\s*(DECIMAL|NUMERIC)\s*", text, re.IGNORECASE):
             hint = "DECIMAL(18,2) has 18 digits, 2 of them after the point"
-            raise ParameterError("types", f"say how many digits {column!r} has", came(text), hint)
-    raise ParameterError("types", f"declare {column!r} as one of the known types", came(text), _HINT)
+            raise ParameterError("types", f"say how many digits there are{of_column}", came(text), hint)
+    raise ParameterError("types", f"be one of the known types{of_column}", came(text), _HINT)
 
 
 def _sql_type(text: str) -> str | None:
@@ -88,18 +92,18 @@ def _sql_type(text: str) -> str | None:
     return None
 
 
-def _options(column: str, text: str, name: str, inside: str) -> dict[str, str]:
+def _options(of_column: str, text: str, name: str, inside: str) -> dict[str, str]:
     """The options of NUMBER(...) or TIME(...), each of them known and given once."""
     found: dict[str, str] = {}
     at = 0
     while at < len(inside) and (option := _OPTION.match(inside, at)) is not None:
         if option[1] in found or option[1] not in _OPTIONS[name]:
             hint = near(option[1], _OPTIONS[name])
-            raise ParameterError("types", f"give each option of {column!r} once", came(text), hint)
+            raise ParameterError("types", f"have each option once{of_column}", came(text), hint)
         found[option[1]] = option[2].replace("''", "'")
         at = option.end()
     if inside[at:].strip():
-        raise ParameterError("types", f"declare {column!r} with options such as decimal=','", came(text), _HINT)
+        raise ParameterError("types", f"have options such as decimal=','{of_column}", came(text), _HINT)
     return found
 
 
@@ -109,7 +113,7 @@ def number_type(type: object = "DOUBLE", decimal: object = ".", thousands: objec
     if sql is None or not (sql in _SIGNED or sql == "DOUBLE" or sql.startswith("DECIMAL")):
         raise ParameterError("type", "be BIGINT, DOUBLE, DECIMAL(18,2) or another type of numbers", came(type))
     for name, mark, least in (("decimal", decimal, 1), ("thousands", thousands, 0)):
-        if not isinstance(mark, str) or not least <= len(mark) <= 1 or mark in set("+-0123456789eE"):
+        if not isinstance(mark, str) or not least <= len(mark) <= 1 or mark in set("+-0123456789eE" + " " * least):
             raise ParameterError(name, "be one character that no number has otherwise", came(mark))
     if decimal == thousands:
         raise ParameterError("thousands", "be another mark than decimal", came(thousands))
@@ -135,12 +139,15 @@ def time_type(zone: object = None, format: object = None, unit: object = None) -
     return DeclaredType(ZONED if has_zone or zone is not None else "TIMESTAMP", zone=checked, format=str(format))
 
 
-# The letters of a format, each with a pattern that no two numbers of a text can share letters of.
+# The letters of a format, each with a pattern of its texts. Numbers that touch each other have all of their digits, or
+# two could share one: 1112026 may be the 1st of November or the 11th of January.
 _FORMATS: Mapping[str, str] = {
     "%Y": "[0-9]{4}", "%m": "(0?[1-9]|1[0-2])", "%d": "(0?[1-9]|[12][0-9]|3[01])", "%H": "([01]?[0-9]|2[0-3])",
     "%I": "(0?[1-9]|1[0-2])", "%M": "[0-5]?[0-9]", "%S": "[0-5]?[0-9]", "%f": "[0-9]{1,6}", "%p": "[AaPp][Mm]",
     "%z": "[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?", "%b": "[A-Za-z]{3}", "%B": "[A-Za-z]{3,9}", "%%": "%",
 }  # fmt: skip
+_NUMBERS = {"%Y": "[0-9]{4}", "%m": "(0[1-9]|1[0-2])", "%d": "(0[1-9]|[12][0-9]|3[01])", "%H": "([01][0-9]|2[0-3])",
+            "%I": "(0[1-9]|1[0-2])", "%M": "[0-5][0-9]", "%S": "[0-5][0-9]", "%f": "[0-9]{6}"}  # fmt: skip
 _DAY_OF = ("%Y", ("%m", "%b", "%B"), "%d")
 
 
@@ -161,4 +168,9 @@ def pattern_of_format(format: object, escape: Callable[[str], str] = re.escape) 
         raise ParameterError("format", f"{must}, with each part once", came(format))
     if ("%I" in letters) != ("%p" in letters) or {"%I", "%H"} <= set(letters):
         raise ParameterError("format", f"{must}: %I needs %p, and %H stands without both", came(format))
-    return "".join(_FORMATS[part] if part.startswith("%") else escape(part) for part in parts)
+    found = []
+    for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
+        touches = before in _NUMBERS or before[-1:].isdigit() or after in _NUMBERS or after[:1].isdigit()
+        patterns = _NUMBERS if touches and part in _NUMBERS else _FORMATS
+        found.append(patterns[part] if part.startswith("%") else escape(part))
+    return "".join(found)

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpselect._ground.parameters import near
 from dpselect.engines.duckdb.scans import Counting, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace, quoted
@@ -106,7 +105,7 @@ def with_types(scan: Scan, types: Types) -> Scan:
     new: dict[str, DeclaredType] = {}
     for name, given in types.items():
         if scan.names and name not in scan.names:
-            raise SourceError("types", "name columns of the source", came(name), near(name, scan.names))
+            raise SourceError("types", "name columns of the source", came(name), scan.hint(name))
         kept = scan.declared.get(name)
         if kept is not None and kept.text != given.text:
             raise SourceError("types", f"be {kept.text} for {name!r}, as these data declare it", given.text)

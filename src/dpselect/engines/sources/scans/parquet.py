@@ -20,7 +20,7 @@ from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.encrypted_parquet import encrypted_columns
 from dpselect.engines.sources.files import Files, unlike_parquet
-from dpselect.engines.sources.scans.declarations import DeclaredType
+from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType
 from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
@@ -153,17 +153,27 @@ class ParquetScan(Scan):
         begin: int,
     ) -> str:
         """The rows of files of equal types, each value as what is wanted of its column."""
-        more = f", filename = '{FILE}'" if not self.folders_unused(columns) else ""
+        more = f", filename = '{self._file}'" if not self.folders_unused(columns) else ""
         values = []
         for name, sql_type in zip(columns, held, strict=True):
             value, own = self._value(name, sql_type, begin)
             declared = self.declared.get(name)
             if declared is not None:
                 value = read_value(value, own, declared, name)
+            elif name in self.folders and own != wanted[name]:
+                value = _part_as(value, wanted[name], name)
             elif own != wanted[name]:
                 value = self._as_wanted(value, own, wanted[name])
             values.append(f"{value} AS {quoted(name)}")
         return f"SELECT {', '.join(values)} FROM {parquet_rows(paths, more=more)}"
+
+    @property
+    def _file(self) -> str:
+        """What the path of a row's file is called, which is no column."""
+        name, taken = FILE, set(map(lower_ascii, self.names))
+        while name in taken:
+            name += "_"
+        return name
 
     def folders_unused(self, columns: Sequence[str]) -> bool:
         """Does no column come from a name of a folder?"""
@@ -172,7 +182,7 @@ class ParquetScan(Scan):
     def _value(self, name: str, held: str | None, begin: int) -> tuple[str, str]:
         """The SQL of a value and its type. Statistics of texts are of their bytes: none are known of `left`."""
         if name in self.folders:
-            text = self.inside.text(name, FILE, begin)
+            text = self.inside.text(name, self._file, begin)
             # Of the folders of a table Delta's protocol says that an empty name is null.
             return (f"nullif({text}, '')" if name in self.table else text), "VARCHAR"
         if held is None:
@@ -187,6 +197,13 @@ class ParquetScan(Scan):
             return value
         floored = floor_form(value, held) if held in ("TIMESTAMP_NS", "TIMESTAMPTZ_NS") else value
         return f"TRY_CAST({floored} AS {wanted})"
+
+
+def _part_as(text: str, wanted: str, column: str) -> str:
+    """A name of a folder exactly as the type that a table declares, or nothing; moments without a zone are of UTC."""
+    read = DeclaredType("DOUBLE" if wanted == "FLOAT" else wanted, zone="UTC" if wanted == ZONED else None)
+    value = read_value(text, "VARCHAR", read, column)
+    return f"TRY_CAST({value} AS FLOAT)" if wanted == "FLOAT" else value
 
 
 def _refuse_type(column: str, sql_type: str, path: str) -> None:

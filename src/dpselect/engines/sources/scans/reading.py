@@ -37,7 +37,7 @@ def read_value(value: str, held: str, declared: DeclaredType, column: str) -> st
 def _hint(held: str, declared: DeclaredType) -> str | None:
     if declared.type == ZONED and kind(held) in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"):
         return "TimeText(zone=...) or TIME(zone='...') says where the clocks stood that showed these times"
-    if declared.type == "VARCHAR":
+    if declared.type == "VARCHAR" and kind(held) in FLOATS | {"DECIMAL"}:
         return "numbers are no texts: 7.0 and 7 would be two values; declare BIGINT or DECIMAL(18,2)"
     return None
 
@@ -104,7 +104,7 @@ def _as_text(value: str, held: str, declared: DeclaredType) -> str | None:
 def _moment_of(number: str, unit: str) -> str:
     """The moment so many units after 1970 began, in whole microseconds; nanoseconds are rounded down."""
     digits = UNITS[unit]
-    whole = f"CAST({number} AS HUGEINT)"
+    whole = f"TRY_CAST({number} AS HUGEINT)"  # a UHUGEINT may be beyond it
     micros = f"{whole} * {10 ** (6 - digits)}" if digits <= 6 else _floored(whole, 1000)
     return f"TRY(make_timestamptz(TRY_CAST(TRY({micros}) AS BIGINT)))"
 
@@ -156,7 +156,8 @@ def _moment(text: str, declared: DeclaredType) -> str:
 
 def _number(text: str, declared: DeclaredType) -> str:
     to, point, group = declared.type, re.escape(declared.decimal), re.escape(declared.thousands)
-    whole = f"([0-9]{{1,3}}({group}[0-9]{{3}})+|[0-9]+)" if group else "[0-9]+"
+    # Thousands follow a number of them: 0.005 with a point between thousands is not 5.
+    whole = f"([1-9][0-9]{{0,2}}({group}[0-9]{{3}})+|[0-9]+)" if group else "[0-9]+"
     plain = f"replace({text}, {literal(declared.thousands)}, '')" if group else text
     plain = plain if declared.decimal == "." else f"replace({plain}, {literal(declared.decimal)}, '.')"
     if to == "DOUBLE" and plain == text:

@@ -8,7 +8,8 @@ from itertools import combinations
 from typing import NoReturn
 
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, kind
-from dpselect.engines.sources.scans.declarations import ZONED
+from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType
+from dpselect.engines.sources.scans.reading import read_value
 from dpselect.errors import SourceError
 
 _CLOCKS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
@@ -77,8 +78,15 @@ def proposed_type(types: Collection[str]) -> str | None:
 
 
 def _proposal(column: str, types: Collection[str]) -> str:
-    """The declaration to give."""
-    if (proposed := proposed_type(types)) is None:
+    """The declaration to give, if each of the types can have values of it."""
+    proposed = proposed_type(types)
+    declared = DeclaredType(ZONED, zone="UTC") if proposed is None else DeclaredType(proposed)
+    try:
+        for one in types:
+            read_value("x", one, declared, column)
+    except SourceError:
+        return "write these files again with one type of that column"
+    if proposed is None:
         return (
             f'types={{"{column}": dps.TimeText(zone=...)}} says where the clocks stood that showed times without a zone'
         )
