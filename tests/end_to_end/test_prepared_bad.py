@@ -198,7 +198,7 @@ def test_other_columns_and_types_are_refused(copy: Path, tmp_path: Path) -> None
     typed = tmp_path / "typed.parquet"
     columns = "'u' AS \"user\", 'i' AS item, 'DE' AS country, DATE '2026-01-01' AS \"day\", 3 AS minutes"
     duckdb.sql(f"SELECT {columns}").write_parquet(str(typed))
-    with pytest.raises(dps.ParameterError, match="types must name columns of the source, got 'minutes'"):
+    with pytest.raises(dps.ParameterError, match="weights must be a column of the source, got 'minutes'"):
         prepare(short, to=copy, add=True)
     prepare(typed, to=copy, add=True)  # whose columns are read as those of before were declared
     prepare(typed, to=tmp_path / "typed.prepared", **{**RULES, "types": None})

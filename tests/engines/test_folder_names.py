@@ -162,7 +162,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path, ending: str) ->
     file = tmp_path / "country=DE" / f"x.{ending}"
     put(file, ["a", "b"])
     assert labels([file, file], "item") == {"tea": 2}
-    assert labels([tmp_path, file]) == labels([f"{tmp_path}/*/*.{ending}", tmp_path]) == {"DE": 2}
+    assert labels([f"{tmp_path}/*/*.{ending}", tmp_path]) == {"DE": 2}
 
 
 def test_a_column_with_the_name_of_ours_stops_no_question(tmp_path: Path) -> None:

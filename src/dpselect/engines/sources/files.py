@@ -73,17 +73,14 @@ def find(source: object) -> Files:
         folder = os.path.expanduser(os.fsdecode(given[0]))
         if is_delta(folder):
             return _delta(folder)
-    placed: dict[str, str | None] = {}  # a file that is named twice is read once
-    for one in given:
-        paths = _expanded(one)
-        placed |= dict.fromkeys((path for path in paths if path not in placed), _root(one))
-    found = list(placed)
+    placed = [(path, _root(one)) for one in given for path in _expanded(one)]
+    found = [path for path, _ in placed]
     kinds = sorted({kind_of(path) for path in found})
     if len(kinds) > 1:
         raise SourceError("source", "name files of one kind", " and ".join(kinds))
     if kinds[0] in _ALONE and len(found) > 1:
         raise SourceError("source", f"name one {_ALONE[kinds[0]]}", f"{len(found)} of them")
-    return Files(kinds[0], tuple(found), roots=tuple(placed.values()))
+    return Files(kinds[0], tuple(found), roots=tuple(root for _, root in placed))
 
 
 def _root(one: object) -> str | None:

@@ -249,7 +249,8 @@ def _encrypted(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _footers(workspace: Workspace, paths: Sequence[str]) -> tuple[tuple[Footer, tuple[str, ...]], ...]:
-    """The distinct schemas of the files, each with the files that have it."""
+    """The distinct schemas of the files, each with the files that have it; a file that is named twice is there once."""
+    paths = list(dict.fromkeys(paths))
     if not paths:
         return ()
     found = None
