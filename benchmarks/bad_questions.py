@@ -111,7 +111,7 @@ def _of_ledger(given: Given, name: str) -> object:
 
 SHARED: dict[str, object] = {
     "epsilon": 1, "delta": "1e-6", "k": 2, "max_items_per_user": 3, "bounds": (0, 9), "epsilon_per_count": 1,
-    "k_bar": 5, "max_groups_per_user": 2, "q": (0.2, 0.5, 0.8),
+    "k_bar": 5, "items": 9, "max_groups_per_user": 2, "q": (0.2, 0.5, 0.8),
 }  # fmt: skip
 OF_SETS = ("RenyiShaped", "DiscoverThenPeel", "TruncatedGeometric")
 

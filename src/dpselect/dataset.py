@@ -17,8 +17,8 @@ from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.engines.sources.files import prepared_path
-from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import ParameterError, came, naming
 from dpselect.verbs import Verbs, check_question
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import re
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -82,6 +81,8 @@ def install_hint(extra: str) -> str:
     >>> install_hint("postgres")
     "pip install 'psycopg[binary]'"
     """
+    import shlex
+
     return shlex.join(["pip", "install", *(package for package, of_extra in requirements() if of_extra == extra)])
 
 

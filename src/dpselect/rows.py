@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dpselect.engines.sources.scans.declarations import DeclaredType, number_type, parse_type, time_type
-from dpselect.engines.sources.text_lines import UTF_8, CsvForm
+from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import COLUMN, FLAG, Kind, one_of, whole
 from dpselect.questions.value import Value, frozen, param
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.declarations import DeclaredType
 
 UTC = "UTC"
 
@@ -239,6 +239,8 @@ class NumberText(Value):
     @property
     def declared(self) -> DeclaredType:
         """What it declares, as engines have it."""
+        from dpselect.engines.sources.scans.declarations import number_type
+
         return number_type(self.type, self.decimal, self.thousands)
 
 
@@ -265,11 +267,15 @@ class TimeText(Value):
     @property
     def declared(self) -> DeclaredType:
         """What it declares, as engines have it."""
+        from dpselect.engines.sources.scans.declarations import time_type
+
         return time_type(self.zone, self.format, self.unit)
 
 
 def types_of(given: object) -> dict[str, DeclaredType]:
     """Return what `types` of a Dataset declares, by column."""
+    from dpselect.engines.sources.scans.declarations import parse_type
+
     if not isinstance(given, Mapping):
         raise ParameterError("types", "be a dict from columns to types", came(given))
     found = {}

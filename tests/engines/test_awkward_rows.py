@@ -15,7 +15,7 @@ import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.registry import open_engine
-from dpselect.engines.sources.text_lines import CsvForm
+from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.errors import DpselectError
 from tests.covering import covering
 from tests.engines.test_conformance import pairs

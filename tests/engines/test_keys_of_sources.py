@@ -14,7 +14,7 @@ import pytest
 
 from dpselect._ground.domain import Listed
 from dpselect.engines.registry import open_engine
-from dpselect.engines.sources.text_lines import CsvForm
+from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.errors import DataError
 from tests.engines.every_engine import KEY
 from tests.engines.test_conformance import pairs

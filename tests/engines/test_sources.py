@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.sources.text_lines import CsvForm
+from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.engines.sources.wrapped import native
 from dpselect.errors import DataError, DpselectError, ParameterError
 from tests.engines.test_conformance import pairs

@@ -62,7 +62,7 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
 def _columns(args: argparse.Namespace) -> str | None:
     """The columns that there are, as opening the source says it to whoever names one that is not."""
     from dpselect.engines.registry import open_engine
-    from dpselect.engines.sources.text_lines import CsvForm
+    from dpselect.engines.sources.csv_form import CsvForm
 
     csv = CsvForm(newlines_in_values=args.newlines_in_values)
     try:

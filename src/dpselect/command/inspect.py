@@ -32,8 +32,8 @@ def options(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Look, and print what was found after the warning that it is not private."""
     from dpselect.engines.inspection import Wanted, inspect
+    from dpselect.engines.sources.csv_form import CsvForm
     from dpselect.engines.sources.files import prepared_path
-    from dpselect.engines.sources.text_lines import CsvForm
     from dpselect.rows import types_of
 
     source = asking.source_of(args)

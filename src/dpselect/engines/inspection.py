@@ -20,11 +20,11 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.parquet import LACKS
 from dpselect.engines.sources.tables import is_lake
-from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import at_home
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import DataError, DpselectError, ParameterError

@@ -24,10 +24,10 @@ from dpselect.engines.memory import size_of
 from dpselect.engines.prepared.file import PreparedFile, State, draft, state_of
 from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.prepared.rules import Rules, said
+from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import ENDING, find, prepared_path
 from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.tables import is_lake
-from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark
 from dpselect.engines.sql.totals import refuse_no_numbers

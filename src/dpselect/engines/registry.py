@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground.keys import Key
 from dpselect.engines.port import Engine
 from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
+from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import at_home
 from dpselect.engines.spark.source import is_spark
 from dpselect.errors import SourceError, came

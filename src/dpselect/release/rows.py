@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from dpselect._ground.keys import Key, columns_of, key_of, unit_of
 from dpselect._ground.parameters import flag, one_of, rounded_up, several, whole
-from dpselect._ground.periods import SORTS
 from dpselect._ground.privacy import ApproxDP
 from dpselect._ground.row_bound import RowBound
 from dpselect.errors import ParameterError, came
@@ -110,6 +109,8 @@ def _row_bound(most: object, period: object) -> RowBound | None:
     if most is None and period is None:
         return None
     if period is not None:
+        from dpselect._ground.periods import SORTS
+
         one_of("prepared_period", period, SORTS)
     return RowBound(whole("max_rows_per_user", most, least=1), None if period is None else str(period))
 

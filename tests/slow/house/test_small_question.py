@@ -78,7 +78,7 @@ def plain(rows: Path) -> set[str]:
 def test_the_plain_question_imports_what_it_needs(plain: set[str]) -> None:
     assert {"duckdb", "dpselect.engines.duckdb.engine", "dpselect.mechanisms.top_k.limited_domain"} <= plain
     assert not {one for one in plain if one.startswith(NEVER)}
-    assert len([one for one in plain if one.partition(".")[0] == "dpselect"]) <= 106
+    assert len([one for one in plain if one.partition(".")[0] == "dpselect"]) <= 128
 
 
 @pytest.mark.parametrize("module", UNASKED)

@@ -16,6 +16,7 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import Listed
+from dpselect.engines.duckdb.dialect import counted_type
 from dpselect.engines.duckdb.domain import keep_domain
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.registry import open_engine
@@ -162,7 +163,7 @@ def test_labels(another, name):
     inside = [label for label in labels if not isinstance(label, str) or item.is_text]
     if inside:  # a public list of the same values meets each of them, once
         own = Workspace()
-        kept = keep_domain(own, Listed(tuple(inside)), item)
+        kept = keep_domain(own, Listed(tuple(inside)), counted_type(item.duckdb or ""))
         public = [row[0] for row in own.fetch(f"FROM {kept}")]
         own.close()
         listed = database.put_items([*public, *public], [item])

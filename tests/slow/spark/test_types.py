@@ -83,10 +83,10 @@ SHAPES: dict[str, tuple[Callable[..., None], tuple[object, ...]]] = {
         f"found {sort}": (test_values_by_group.test_found_groups_of_any_type_are_asked_for_as_they_are, (sort,))
         for sort in ("text", "moments")
     },
-    "a span by group": (test_values_by_group.test_counts_of_a_span, (True,)),
+    "a span by group": (test_values_by_group.test_counts_of_a_span, ()),
     **{
         f"periods: {case}": (test_periods.test_the_period_of_every_row, (case,))
-        for case in ("weeks of clocks", "texts, with gaps")
+        for case in ("weeks of clocks", "moments, with many gaps")
     },
     "moments as users in periods": (test_periods.test_users_of_other_types, ("zoned",)),
     "no time": (test_periods.test_a_column_that_tells_no_time, ("real",)),

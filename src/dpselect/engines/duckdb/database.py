@@ -22,7 +22,7 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, TEXTS, filter_form, filter_type, item_form, kind, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.filters.column_names import refuse_case_twins
-from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
+from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sql.database import Asked, Database, Names
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
 from dpselect.engines.values import MARK

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase
-from dpselect.engines.sources.scans.declarations import Types
-from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
+from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sql.engine import SqlEngine
+
+if TYPE_CHECKING:
+    from dpselect.engines.sources.scans.declarations import Types
 
 
 class DuckDBEngine(SqlEngine):

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from dpselect.engines.duckdb.scans import Scan, SqlScan
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
+from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.engines.sources.files import Files
-from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
 from dpselect.engines.sources.scans.parquet import parquet_scan, paths_of
-from dpselect.engines.sources.text_lines import CsvForm
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
+    from dpselect.engines.sources.scans.declarations import Types
     from dpselect.engines.sources.text_lines import Header
 
 

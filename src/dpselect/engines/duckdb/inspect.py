@@ -12,10 +12,11 @@ from dpselect.engines.duckdb.inspect_parts import on_one_line
 from dpselect.engines.duckdb.lines import json_values
 from dpselect.engines.duckdb.scans import Scan, Select, described
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.parquet import parquet_rows
 from dpselect.engines.sources.text_faults import TOO_LONG, Fault, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_lines import UNREADABLE, UTF_8, CsvForm, header
+from dpselect.engines.sources.text_lines import UNREADABLE, header
 from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
 

@@ -11,9 +11,10 @@ from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import kind
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
+from dpselect.engines.sources.csv_form import USUAL_CSV, UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, csv_judge, faults, json_judge
-from dpselect.engines.sources.text_lines import USUAL_CSV, UTF_8, CsvForm, header
+from dpselect.engines.sources.text_lines import header
 from dpselect.errors import DpselectError
 
 KEYS = 20  # of JSON lines, where they are listed

@@ -12,11 +12,11 @@ from dpselect._ground.parameters import near_column
 from dpselect._ground.row_bound import RowBound
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.scans.columns import ColumnType
-from dpselect.engines.sources.scans.declarations import Types
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.declarations import Types
 
 Select = Callable[[str], str]
 """From the name of what is read to the SELECT that narrows and filters it."""

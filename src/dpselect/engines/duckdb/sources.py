@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -11,13 +12,14 @@ from dpselect.engines.duckdb.scans import Scan, SqlScan, described
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import find
-from dpselect.engines.sources.scans.declarations import Types
-from dpselect.engines.sources.scans.declared import with_types
 from dpselect.engines.sources.tables import is_delta_table, is_iceberg_table, is_lake, refuse_table
-from dpselect.engines.sources.text_lines import USUAL_CSV, CsvForm
 from dpselect.engines.sources.wrapped import at_home, in_memory
 from dpselect.errors import SourceError, came
+
+if TYPE_CHECKING:
+    from dpselect.engines.sources.scans.declarations import Types
 
 __all__ = ["Scan", "open_scan"]
 
@@ -37,7 +39,12 @@ def open_scan(
 ) -> Scan:
     """The scan of whatever a caller may give as a source, under the types that its owner declares."""
     given = types or {}
-    return with_types(_open(workspace, source, table, given, csv=csv), given)
+    scan = _open(workspace, source, table, given, csv=csv)
+    if not given:
+        return scan
+    from dpselect.engines.sources.scans.declared import with_types
+
+    return with_types(scan, given)
 
 
 def _open(workspace: Workspace, source: object, table: str | None, types: Types, *, csv: CsvForm) -> Scan:

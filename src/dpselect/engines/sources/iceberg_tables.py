@@ -7,8 +7,6 @@ the other: whoever writes the next description gets the last from there.
 from __future__ import annotations
 
 import glob
-import gzip
-import json
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -132,6 +130,9 @@ def _number(path: str) -> int:
 @lru_cache(maxsize=64)
 def _read(path: str, written: int, size: int) -> _Description:  # noqa: ARG001 - they tell whether it is the same file
     """Return what a description says of others; one that cannot be read lists none, and is of no other's table."""
+    import gzip
+    import json
+
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, EOFError):
         with gzip.open(path) if path.lower().endswith(f".gz{DESCRIPTION}") else open(path, "rb") as file:
             content = json.load(file)

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-from dpselect.engines.sources.text_lines import MARK, UTF_8, Header, opened
+from dpselect.engines.sources.csv_form import UTF_8
+from dpselect.engines.sources.text_lines import MARK, Header, opened
 from dpselect.engines.values import LONGEST
 
 Fault = str | None

@@ -16,15 +16,15 @@ import itertools
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import BinaryIO
 
+from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
 
 MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a file of UTF-8."""
-UTF_8 = "utf-8"
 _BLOCK = 1 << 18  # larger ones are new pages of memory each time, which take longer than reading
 
 
@@ -104,26 +104,6 @@ def _read_on(block: bytes, longest: int) -> bytes:
 
 UNREADABLE = (OSError, EOFError, zlib.error)
 """What Python raises where a file, or what is packed in it, cannot be read."""
-
-
-@dataclass(frozen=True)
-class CsvForm:
-    """What the owner says of the form of CSV files."""
-
-    newlines_in_values: bool = False
-    columns: tuple[str, ...] | None = None  # of files without a header
-    delimiter: str | None = None
-    skip: int = 0
-    encoding: str = UTF_8
-
-    @property
-    def said(self) -> dict[str, object]:
-        """What is not as usual, as a ledger knows it."""
-        every = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: value for name, value in every.items() if value != getattr(USUAL_CSV, name)}
-
-
-USUAL_CSV = CsvForm()
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from dpselect.engines.sources.scans.declarations import DeclaredType
+if TYPE_CHECKING:
+    from dpselect.engines.sources.scans.declarations import DeclaredType
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.scans import Scan, Select
-from dpselect.engines.duckdb.types import floor_form, short_form
+from dpselect.engines.duckdb.types import ZONED, floor_form, short_form
 from dpselect.engines.duckdb.workspace import Workspace, literal, quoted
 from dpselect.engines.filters.column_names import lower_ascii, refuse_twins_of_source
 from dpselect.engines.sources.encrypted_parquet import encrypted_columns
 from dpselect.engines.sources.files import Files, unlike_parquet
-from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType
 from dpselect.engines.sources.scans.folders import FILE, Folders, folders_of
-from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.declarations import DeclaredType
 
 Footer = Mapping[str, str]
 """The columns of a file and their types, as its footer has them."""
@@ -120,7 +119,7 @@ class ParquetScan(Scan):
             held = {"VARCHAR": ""}
         if (declared := self.declared.get(column)) is not None:
             for sql_type in held:
-                read_value("x", sql_type, declared, column)
+                _read("x", sql_type, declared, column)
             return declared.type
         if column in self.table:
             return self.table[column]
@@ -159,7 +158,7 @@ class ParquetScan(Scan):
             value, own = self._value(name, sql_type, begin)
             declared = self.declared.get(name)
             if declared is not None:
-                value = read_value(value, own, declared, name)
+                value = _read(value, own, declared, name)
             elif name in self.folders and own != wanted[name]:
                 value = _part_as(value, wanted[name], name)
             elif own != wanted[name]:
@@ -199,10 +198,19 @@ class ParquetScan(Scan):
         return f"TRY_CAST({floored} AS {wanted})"
 
 
+def _read(value: str, held: str, declared: DeclaredType, column: str) -> str:
+    """`read_value`, which most questions do not need."""
+    from dpselect.engines.sources.scans.reading import read_value
+
+    return read_value(value, held, declared, column)
+
+
 def _part_as(text: str, wanted: str, column: str) -> str:
     """A name of a folder exactly as the type that a table declares, or nothing; moments without a zone are of UTC."""
+    from dpselect.engines.sources.scans.declarations import DeclaredType
+
     read = DeclaredType("DOUBLE" if wanted == "FLOAT" else wanted, zone="UTC" if wanted == ZONED else None)
-    value = read_value(text, "VARCHAR", read, column)
+    value = _read(text, "VARCHAR", read, column)
     return f"TRY_CAST({value} AS FLOAT)" if wanted == "FLOAT" else value
 
 

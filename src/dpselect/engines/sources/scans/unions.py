@@ -7,9 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 from typing import NoReturn
 
-from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, kind
-from dpselect.engines.sources.scans.declarations import ZONED, DeclaredType
-from dpselect.engines.sources.scans.reading import read_value
+from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, ZONED, kind
 from dpselect.errors import SourceError
 
 _CLOCKS = frozenset({"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"})
@@ -79,6 +77,9 @@ def proposed_type(types: Collection[str]) -> str | None:
 
 def _proposal(column: str, types: Collection[str]) -> str:
     """The declaration to give, if each of the types can have values of it."""
+    from dpselect.engines.sources.scans.declarations import DeclaredType
+    from dpselect.engines.sources.scans.reading import read_value
+
     proposed = proposed_type(types)
     declared = DeclaredType(ZONED, zone="UTC") if proposed is None else DeclaredType(proposed)
     try:
