@@ -42,7 +42,7 @@ class CsvScan(Scan):
         return (
             hint
             if hint.startswith(("did you mean", "names of"))
-            else "the first line of a CSV file must name the columns"
+            else "the first line of a CSV file must name the columns; in Python, dps.CSV(files, skip=1) skips a title"
         )
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
