@@ -28,6 +28,6 @@ def test_each_step_of_the_site_is_named_before_it_begins(
     monkeypatch.setitem(docs.__globals__, "become", lambda command: run_nothing(command).returncode)
     assert docs(["--serve"]) == 0
     [build], [built, serve] = lines_before
-    assert build.startswith("dev: building the pages of docs/ into site/: about half a minute")
+    assert build.startswith("dev: building the pages of docs/ into site/: about a minute")
     assert built.startswith("dev: site/index.html after ")
     assert serve.startswith("dev: serving site/ at http://127.0.0.1:8001")
