@@ -19,7 +19,7 @@ def test_each_step_of_the_site_is_named_before_it_begins(
     docs = runpy.run_path(str(ROOT / "dev"))["docs"]
     lines_before = []
 
-    def run_nothing(command: list[str | Path], **_: object) -> subprocess.CompletedProcess[str]:
+    def run_nothing(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
         lines_before.append(capsys.readouterr().err.splitlines())
         return subprocess.CompletedProcess([], 0)
 
