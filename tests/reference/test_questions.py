@@ -128,7 +128,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a column of measures": (lambda: dps.TopK(measures=np.array(["secret"])), r"^measures must .* type ndarray"),
     "lists as items": (lambda: dps.Method(popular=[[1]]), r"^popular must hold items that can be looked up"),
     "a long number": (lambda: dps.Method(popular=[10**5000]), r"^popular must hold integers of a thousand digits"),
-    "one item as text": (lambda: dps.Choose("ab"), r"^domain must be a list of items"),
+    "one item as text": (lambda: dps.Choose("ab"), r"^domain must be a list of items(.|\n)*hint: a list of one item"),
 }
 
 
