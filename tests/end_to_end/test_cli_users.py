@@ -57,7 +57,11 @@ def test_the_price_of_an_accuracy_is_said_first(people: Path, dpselect: Command)
 
 
 REFUSED = [
-    (["--by", "country"], "groups must be listed for users, got nothing"),
+    (
+        ["--by", "country"],
+        "groups must be listed for users, got nothing\n"
+        "hint: groups are found by union(by=..., counts=True), or by top_k(by=By(..., sizes=True)), --users\n",
+    ),
     (["--by", "id", "--groups", "x"], "by must be a column other than user, got 'id'"),
     (["--by", "land", "--groups", "x"], "by must be a column of the source, got 'land'"),
     (["--delta", "1e-6"], "delta must be left out: numbers of users need none"),

@@ -321,6 +321,7 @@ def test_the_command_says_it_with_its_status(
 def test_inspect_looks_at_it(made: Path, copy: Path, dpselect: Command) -> None:
     said = dpselect("inspect", made / "data.prepared").out.splitlines()
     assert said[0].startswith("NOT PRIVATE")
+    assert said[1].endswith("; parts of rows: 1")
     assert said[2].endswith("user user; item item; kept country; weights minutes; the month of day in UTC")
     assert said[3].endswith("intact")
     assert any("30" in line and "users" in line for line in said[4:])

@@ -89,6 +89,14 @@ def test_a_span_over_text_counts_what_is_a_whole_number_once_it_is_declared(tmp_
     assert found == [(5, 6), (-1, 1), (7, 1), *((n, 0) for n in (0, 1, 2, 3, 4, 6))]
 
 
+def test_a_span_over_whole_numbers_of_another_type_names_the_type_to_declare():
+    ages = {"user": [1, 2, 3], "age": np.array([19.0, 19.0, 20.0])}
+    with pytest.raises(ParameterError, match=r"DOUBLE(.|\n)*hint: declare whole numbers: types={...: \"BIGINT\"}"):
+        grouped(Span(19, 21), "age", ages)
+    declared = {"age": parse_type("age", "BIGINT")}
+    assert grouped(Span(19, 21), "age", ages, types=declared) == [(19, 2), (20, 1)]
+
+
 def test_only_a_size():
     with DuckDBEngine(ROWS, user="user", item="word", key=b"k") as engine:
         histogram = engine.grouped(Size(10**12))

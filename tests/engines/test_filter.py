@@ -242,6 +242,12 @@ def test_a_wrong_column_gives_near_names():
     assert "hint: there is user, item, n, text, day, bytes, order, flag" in str(refused("rowid = 1"))
 
 
+def test_a_text_without_quotes_is_told_of_them_in_a_csv_file_too(tmp_path: Path):
+    (tmp_path / "rows.csv").write_text("user,item\n1,Lisboa\n")
+    message = str(refused("item = Lisboa", tmp_path / "rows.csv"))
+    assert message.endswith("skips a title; a text is in single quotes: 'Lisboa'")
+
+
 def test_columns_of_a_text_file_are_texts(tmp_path: Path):
     """And what is no number, date or truth value there is null."""
     path = tmp_path / "rows.csv"

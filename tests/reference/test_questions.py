@@ -119,12 +119,16 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "above one": (lambda: dps.Quantile(2), r"^q must be between 0 and 1(.|\n)*hint: a share of users: 1/2"),
     "descending": (lambda: dps.Quantile([0.5, 0.1]), r"^q must be one number, or several in ascending"),
     "bounds": (lambda: dps.Quantile(bounds=(9, 0)), r"^bounds must be two numbers, the lower one first"),
+    "bounds in one word": (
+        lambda: dps.Quantile(bounds=["0-9"]),
+        r"^bounds must be two numbers(.|\n)*hint: .*--bounds 0,120",
+    ),
     "one bound": (lambda: dps.Quantile(bounds=[1]), r"^bounds must be two numbers"),
     "whose value": (lambda: dps.Quantile(per_user="sum"), r"^per_user must be"),
     "a column of measures": (lambda: dps.TopK(measures=np.array(["secret"])), r"^measures must .* type ndarray"),
     "lists as items": (lambda: dps.Method(popular=[[1]]), r"^popular must hold items that can be looked up"),
     "a long number": (lambda: dps.Method(popular=[10**5000]), r"^popular must hold integers of a thousand digits"),
-    "one item as text": (lambda: dps.Choose("ab"), r"^domain must be a list of items"),
+    "one item as text": (lambda: dps.Choose("ab"), r"^domain must be a list of items(.|\n)*hint: a list of one item"),
 }
 
 

@@ -140,7 +140,8 @@ def domain_of(value: object) -> Domain:
             raise ParameterError("domain", "be a range of step 1", came(value), "write list(range(...)) instead")
         return Span(value.start, value.stop)
     if isinstance(value, (str, bytes)):
-        raise ParameterError("domain", _MUST, came(value), "write Column(path, column) to read the items from a file")
+        hint = "a list of one item is [ITEM]; Column(path, column) reads the items from a file"
+        raise ParameterError("domain", _MUST, came(value), hint)
     if isinstance(value, Iterable) and not isinstance(value, dict):
         return Listed(tuple(several("domain", value, _MUST)))
     if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):

@@ -123,8 +123,9 @@ def _declared(args: argparse.Namespace) -> Settings:
         raise ParameterError("--budget", "be a file", "an address", hint)
     account = asking.account_of(args)
     with Ledger(args.budget) as ledger:
-        promise = ledger.data_account(account.dataset).promise
-        if not ledger.has_quota(account):
+        promised = ledger.data_account(account.dataset)
+        granted = {balance.account: balance.granted for balance in ledger.balances()}.get(account)
+        if granted is None:
             hint = f"dpselect ledger grant {args.budget} --data {args.data} --analyst {args.analyst} grants one"
             raise ParameterError("--analyst", f"have a quota of {args.data}", args.analyst, hint)
     item = args.item if len(args.item) > 1 else args.item[0]
@@ -137,12 +138,14 @@ def _declared(args: argparse.Namespace) -> Settings:
         f"folder = {_toml(args.budget + '.mcp')}",
         f"[data.{_toml(args.data)}]",
         *_toml_of(data),
-        f'promise = {{ epsilon = "{promise.epsilon}", delta = "{promise.delta}" }}',
+        f'promise = {{ epsilon = "{promised.promise.epsilon}", delta = "{promised.promise.delta}" }}',
+        f'keep = "{promised.keep}"',
         f"sizes = {{ rows = {args.rows} }}",
         f"[data.{_toml(args.data)}.filters]",
         *_toml_of(dict.fromkeys(args.filter or (), "any")),
         f"[people.{_toml(args.analyst)}]",
         *_toml_of(person),
+        *([f'quota = {{ epsilon = "{granted.epsilon}", delta = "{granted.delta}" }}'] if granted.epsilon else []),
     ]
     return read_text("\n".join(lines), Path.cwd(), "what the options declare")
 

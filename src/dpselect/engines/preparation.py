@@ -296,7 +296,7 @@ def findings(path: str) -> Iterator[str]:
     try:
         opened = PreparedFile.open(workspace, path)
         state, rules = opened.state, opened.state.rules
-        yield f"{path}: written {state.made} by dpselect {state.version}; rows came in {len(state.sources):,} parts"
+        yield f"{path}: written {state.made} by dpselect {state.version}; parts of rows: {len(state.sources):,}"
         named = [f"user {said(rules.user)}", f"item {said(rules.item)}"]
         named += [f"kept {', '.join(rules.keep)}"] if rules.keep else []
         named += [f"weights {', '.join(rules.weight)}"] if rules.weight else []

@@ -97,7 +97,7 @@ def _share_written(value: Fraction) -> str:
 def _bounds(name: str, value: Any) -> tuple[Fraction, Fraction]:
     must = "be two numbers, the lower one first"
     if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise ParameterError(name, must, came(value))
+        raise ParameterError(name, must, came(value), "bounds=(0, 120), --bounds 0,120")
     low, high = (parameters.rational(name, one, must) for one in value)
     if low >= high:
         raise ParameterError(name, must, came(value))

@@ -268,7 +268,7 @@ class Users(Question):
         """Groups are listed."""
         super().check()
         if isinstance(self.by, By) and self.by.groups is None:
-            hint = "groups are found by union(by=..., counts=True), or by top_k(by=By(..., sizes=True))"
+            hint = "groups are found by union(by=..., counts=True), or by top_k(by=By(..., sizes=True)), --users"
             raise ParameterError("groups", "be listed for users", "nothing", hint)
 
 

@@ -15,12 +15,13 @@ from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.csv_form import UTF_8, CsvForm
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.parquet import parquet_rows
-from dpselect.engines.sources.text_faults import TOO_LONG, Fault, csv_judge, faults, json_judge
+from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, Fault, csv_judge, faults, json_judge
 from dpselect.engines.sources.text_lines import UNREADABLE, header
 from dpselect.engines.values import LONGEST
 from dpselect.errors import DataError
 
 _SHOWN = 5  # line numbers of each fault
+DECLARE_ENCODING = "; in Python, dps.CSV(files, encoding='cp1252') declares another encoding"
 SHARES = (0, 0.25, 0.5, 0.75, 0.9, 0.99, 1)
 
 
@@ -59,7 +60,8 @@ def _text_findings(workspace: Workspace, path: str, kind: str, csv: CsvForm) -> 
     yield f"{path}: {lines:,} lines, {lines - counted.total():,} of them read"
     for fault, times in counted.most_common():
         shown = ", ".join(map(str, places[fault])) + (", ..." if times > _SHOWN else "")
-        yield f"{path}: left out: {times:,} {fault} (line {shown})"
+        advice = DECLARE_ENCODING if fault == NOT_UTF8 and kind != "json" else ""
+        yield f"{path}: left out: {times:,} {fault} (line {shown}){advice}"
 
 
 def _note(fault: Fault, number: int, counted: Counter[str], places: defaultdict[str, list[int]]) -> None:

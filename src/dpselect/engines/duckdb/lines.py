@@ -97,7 +97,8 @@ def header_hint(names: Sequence[str], inside: Folders, column: str) -> str:
     hint = inside.hint(column) or near_column(column, names)
     # A file without a header has data where the names should be, so what is there is not shown.
     is_public = hint.startswith(("did you mean", "names of"))
-    return hint if is_public else "the first line of a CSV file must name the columns"
+    no_name = "the first line of a CSV file must name the columns; in Python, dps.CSV(files, skip=1) skips a title"
+    return hint if is_public else no_name
 
 
 def _of_folders(inside: Folders, paths: Sequence[str]) -> dict[str, str]:

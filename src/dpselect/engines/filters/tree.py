@@ -86,7 +86,7 @@ def quotes(name: str, hint: str | None) -> str:
 
 def unquoted(name: str, hint: str | None) -> str | None:
     """The hint where a name without quotes is like no column: it may be a text that has none."""
-    if hint is None or not hint.startswith("there is"):
+    if hint is None or not hint.startswith(("there is", "the first line")):
         return hint
     return f"{hint}; a text is in single quotes: '{name[:LONGEST]}'"
 

@@ -173,6 +173,8 @@ def in_span(rows: str, span: Span, item_type: SqlType, more: str = "") -> str:
         rows = f"(SELECT u, {item_type.ranged} AS i{more} FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that has them"
+        if item_type.number is not None:
+            hint = 'declare whole numbers: types={...: "BIGINT"}, --type ...=BIGINT; or list the items'
         raise ParameterError(
             "domain", f"fit the item column, which is {item_type.name}", "a range of whole numbers", hint
         )
