@@ -91,6 +91,8 @@ class Asking:
         said["source"] = self.source(call)
         if call.source in rows.TABLES:
             said["table"] = rows.TABLES[call.source]
+        if call.types:
+            said["types"] = call.types
         if "budget" in said:
             said["budget"] = self.budget(call)
         return {**said, **more}
@@ -130,7 +132,7 @@ class Asking:
 
     def gateway(self, call: Call) -> tuple[Remote, str]:
         """A gateway that keeps the rows as the call declares them, and their name."""
-        said = {name: call.given.get(name) for name in DECLARED}
+        said = {name: call.given.get(name) for name in DECLARED} | {"types": call.types}
         if f"gateway of {said}" not in self.made:
             self.made[f"gateway of {said}"] = self._served(call)
         return self.made[f"gateway of {said}"], "rows"
@@ -172,6 +174,7 @@ class Asking:
             },
             sizes=Sizes(users=100, items=20, items_per_user=Fraction(4)),
             split=call.given.get("split"),
+            types=call.types,
             tick=Fraction(1, 50),
             **when,
         )
@@ -290,6 +293,9 @@ def options(given: dict[str, Any], *, of_several: bool) -> Iterator[str]:
             case "user" | "item", list():
                 for column in value:
                     yield from (option, column)
+            case "types", dict():
+                for column, declared in value.items():
+                    yield from ("--type", f"{column}={declared}")
             case "domain" | "exclude", list() if of_several:
                 yield from (option, json.dumps(value))
             case "measures", text:

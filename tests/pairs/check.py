@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tests.pairs.crossing import Call, Pair
 from tests.pairs.judging import right
 from tests.pairs.rows import PINNED, Unread
 from tests.pairs.states import Refused, state
-from tests.pairs.truth import Truth
+from tests.pairs.truth import Truth, names_of
 
 NO_PICTURE = "counts must be released for a plot"
 
@@ -59,16 +59,26 @@ def answered(call: Call, asking: Asking) -> None:
     if "budget" in call.given:
         paid(call, release, asking)
     if "surface" in call.given and "share" not in call.asked:
-        same_question(release, asking.answer(call.in_python()))
+        same_question(release, asking.answer(call.in_python()), keys_of(call))
     if form is not None:
         FORMS[form](release, asking.folder)
 
 
-def same_question(release: dps.Release, other: dps.Release) -> None:
-    """It says that the same was asked, but for what the owner of a gateway may have said: where values lie."""
+def keys_of(call: Call) -> list[str]:
+    """The columns that an answer names because nothing says that they are there: those asked of JSON lines."""
+    return [*names_of(call.given["user"]), *names_of(call.given["item"])] if call.source == "jsonl" else []
+
+
+def same_question(release: dps.Release, other: dps.Release, keys: Sequence[str] = ()) -> None:
+    """It says that the same was asked, but for what the owner of a gateway may have said: where values lie.
+
+    Beside that it names just these keys, and the other none.
+    """
     assert release.question is not None
     assert other.question is not None
     here, there = ({**one.question} for one in (release, other))  # type: ignore[dict-item] # it is there
+    assert "keys" not in there["rows"]
+    there["rows"] = there["rows"] | ({"keys": [*keys]} if keys else {})
     if "bounds" not in there:
         here, there = ({**one, "bounds": None, "step": None} for one in (here, there))
     assert here == there

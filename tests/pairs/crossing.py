@@ -12,7 +12,7 @@ import dpselect as dps
 from dpselect.queries.plan import kind
 from tests.by_names import OF_ASKING
 from tests.pairs.features import DOMAIN, FEATURES, GROUPS, LEFT_OUT, VERBS, Feature
-from tests.pairs.rows import ADDRESSED, ROWS, Row
+from tests.pairs.rows import ADDRESSED, DECLARED, NUMBERS, ROWS, TEXTUAL, Row
 
 EPSILON = 10**5  # so large that no answer hangs on a draw
 OF_ROWS = (
@@ -68,6 +68,14 @@ class Call:
     def source(self) -> str:
         """The name of the source."""
         return str(self.given["source"])
+
+    @property
+    def types(self) -> dict[str, str]:
+        """What the owner declares of a source of texts: its numbers and times. All others declare their types."""
+        if self.source not in TEXTUAL:
+            return {}
+        item = self.given["item"]
+        return DECLARED | ({item: NUMBERS[item]} if self.verb == "quantile" and item in NUMBERS else {})
 
     def items_of(self, row: Row) -> tuple[object, ...]:
         """The items of a row: several where it is split or is a text; none where one is missing."""

@@ -99,7 +99,9 @@ def written(value: object) -> str | None:
 Key = str | tuple[str, ...]
 Maker = Callable[[Path, Key, Key], object]
 MAKERS: dict[str, Maker] = {}
-TEXTUAL = ("csv", "jsonl")  # read as text, whatever a cell looks like
+TEXTUAL = ("csv", "jsonl")  # read as text, whatever a cell looks like, but for what is declared
+DECLARED = {"minutes": "DOUBLE", "at": "TIMESTAMP"}  # of textual sources: no item, so that items are texts there
+NUMBERS = {"whole": "BIGINT", "real": "DOUBLE", "price": "DECIMAL(8,2)"}  # what items are of which there are quantiles
 ADDRESSED = ("parquet", "csv", "jsonl", "DuckDB file", "prepared", "PostgreSQL")  # what a command line can name
 PINNED = (
     "arrow",

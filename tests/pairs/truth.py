@@ -52,7 +52,7 @@ class Truth:
 
     def __init__(self, call: Call, release: dps.Release) -> None:
         self.call, self.release = call, release
-        self.by = _names(call.asked.get("by"))
+        self.by = names_of(call.asked.get("by"))
         told = release.privacy.parameters
         self.most_items = _least(call.rows.get("max_items_per_user"), told.get("max_items_per_user"))
         if call.verb == "users":  # what is counted are groups, and no bound on items plays a part
@@ -70,8 +70,8 @@ class Truth:
         listed = self.call.asked.get("groups")
         left_out, domain = self.call.asked.get("exclude") or (), self.call.asked.get("domain")
         for row in ROWS:
-            user = tuple(row[name] for name in _names(self.call.given["user"]))
-            group = tuple(row[name] for name in _names(self.call.asked.get("by")))
+            user = tuple(row[name] for name in names_of(self.call.given["user"]))
+            group = tuple(row[name] for name in names_of(self.call.asked.get("by")))
             period = self._period(row)
             if None in (*user, *group, period) or (self.call.given.get("where") and not keeps(row)):
                 continue
@@ -212,7 +212,8 @@ def _number(value: object) -> Fraction | None:
         return None
 
 
-def _names(key: object) -> tuple[str, ...]:
+def names_of(key: object) -> tuple[str, ...]:
+    """The columns of a key."""
     if key is None:
         return ()
     return (key,) if isinstance(key, str) else tuple(key)  # type: ignore[arg-type] # a key of several columns

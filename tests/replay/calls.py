@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from tests.replay.cells import KINDS
+from tests.replay.file_kinds import FILES
 from tests.replay.kinds import Kind, Made
 from tests.replay.odd_values import Odd
+from tests.replay.record import Ask
 from tests.replay.sorts import Column, Rows, joined
 from tests.replay.verbs import LONE, OF_NUMBERS, VERBS
 
@@ -47,6 +50,14 @@ def makers(kind: Kind) -> tuple[Callable[[Path], Made], Callable[[Path], Made]]:
     return lambda folder: kind.make(plain, folder), lambda folder: kind.make(more, folder)
 
 
+def ask_of(kind: Kind, verb: str) -> Ask:
+    """The call; of numbers in text files with the type that their owner declares."""
+    ask = VERBS[verb]
+    if verb not in OF_NUMBERS or kind.name not in FILES:
+        return ask
+    return lambda data, draws, tell: ask(partial(data, types={"number": "BIGINT"}), draws, tell)
+
+
 # How often a stream is asked for rows, and in which thread, goes by the engine's room; prepared data keep no numbers.
 CALLED = [
     kind
@@ -66,4 +77,4 @@ def cases() -> Iterator[tuple[str, str]]:
         used.add(kind.name)
         yield kind.name, verb
     yield from ((kind.name, "top k, counts") for kind in CALLED if kind.name not in used)
-    yield "CSV", "quantile"  # it has numbers in letters, which nothing but the question says
+    yield "CSV", "quantile"  # it has numbers in letters, which nothing but a declaration says

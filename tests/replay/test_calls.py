@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.replay.calls import ROWS, makers
+from tests.replay.calls import ROWS, ask_of, makers
 from tests.replay.kinds import KINDS, Kind
 from tests.replay.odd_values import BY_SORT
 from tests.replay.record import difference, recorded, same_answer
-from tests.replay.verbs import LONE, VERBS
+from tests.replay.verbs import LONE
 
 GRANT = "100000"
 RARE = 3
@@ -25,12 +25,12 @@ def check(kind: Kind, verb: str, grant: str = GRANT, *, refused: bool = False) -
     The first call fills caches: where the second differs from it, both are recorded again. So they are where the first
     answer was so rare, by its own coins, that none of many others are the same.
     """
-    plain, more = makers(kind)
+    (plain, more), ask = makers(kind), ask_of(kind, verb)
     found, rare = [], 0
     while len(found) < 2 and rare < RARE:
-        before = recorded(plain, VERBS[verb], 0, grant)
+        before = recorded(plain, ask, 0, grant)
         assert (before.failed is not None) == refused, before.failed
-        after = same_answer(more, VERBS[verb], before, grant=grant)
+        after = same_answer(more, ask, before, grant=grant)
         if after is None:
             rare += 1
             continue
