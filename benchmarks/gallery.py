@@ -88,8 +88,8 @@ PICTURES = (
         "groups",
         "The top k of every group",
         "One panel for each of the first 12 groups, with its own scale.",
-        'artists.top_k(5, epsilon=1, by=dps.By("country", groups=["France", "Germany", "Japan"], '
-        "max_groups_per_user=1), counts=True).plot()",
+        'country = dps.By("country", groups=["France", "Germany", "Japan"], max_groups_per_user=1)\n'
+        "artists.top_k(5, epsilon=1, by=country, counts=True).plot()",
     ),
     Picture(
         "sums",
@@ -127,8 +127,8 @@ PICTURES = (
         "quantile-groups",
         "Quantiles of every group",
         "A line for each group.",
-        'minutes.quantile([0.1, 0.5, 0.9], bounds=(0, 60), step=1, epsilon=1, by=dps.By("country", groups=COUNTRIES, '
-        "max_groups_per_user=1)).plot()",
+        'country = dps.By("country", groups=COUNTRIES, max_groups_per_user=1)\n'
+        "minutes.quantile([0.1, 0.5, 0.9], bounds=(0, 60), step=1, epsilon=1, by=country).plot()",
     ),
     Picture(
         "forecast",

@@ -85,7 +85,7 @@ NOT_NUMBERS = {"neighbors", "monotonic", "loss", "noise", "popular"}
 USUAL: dict[str, Any] = {
     "epsilon": 1, "delta": Fraction(1, 10**6), "k": 2, "k_bar": 5, "max_items_per_user": 3, "epsilon_per_count": 1,
     "max_groups_per_user": 2, "q": ("0.2", "0.5", "0.7"),
-    "bounds": (0, 10), "rounds": 3,
+    "bounds": (0, 10), "rounds": 3, "items": 5,
 }  # fmt: skip
 TWO_WAYS = {"epsilon_per_pick", "delta_threshold"}  # beside epsilon, or in its place
 

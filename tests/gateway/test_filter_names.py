@@ -139,11 +139,8 @@ def test_a_filter_has_the_spelling_of_the_owner(where, resolved):
     ("where", "message"),
     [
         ("GRÖSSE = 1 OR größe = 1", "use columns that the owner opened to filters, got 'GRÖSSE'"),
-        (
-            "CASE year WHEN 1 THEN t = 'x' END",
-            r"compare T with the values that the owner listed(.|\n)*hint: there is 'x'$",
-        ),
-        ("t = 'y'", r"compare T with listed values(.|\n)*hint: there is 'x'$"),
+        ("CASE year WHEN 1 THEN t = 'x' END", "compare T with the values that the owner listed"),
+        ("t = 'y'", "compare T with listed values"),
     ],
 )
 def test_what_is_refused_in_any_spelling(where, message):

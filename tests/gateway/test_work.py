@@ -94,7 +94,15 @@ def test_groups_of_several_columns_whose_users_are_counted_are_items_of_as_many(
 def test_the_work_of_many_listed_groups_is_in_the_bound() -> None:
     def median(groups: int, points: int = 1) -> float:
         q = "1/2" if points == 1 else [f"{one}/{points + 1}" for one in range(1, points + 1)]
-        asked = {"verb": "quantile", "q": q, "bounds": ["0", "60"], "step": "1", "epsilon": "1/100", "by": ["country"]}
+        asked = {
+            "verb": "quantile",
+            "q": q,
+            "bounds": ["0", "60"],
+            "step": "1",
+            "epsilon": "1/100",
+            "by": ["country"],
+            "max_groups_per_user": 1,
+        }
         return work.bound(Plan.from_dict({**asked, "groups": [*range(groups)]}), None, "minutes", DATA).seconds
 
     assert median(50_000) > 20

@@ -20,8 +20,8 @@ WORDS = (
     "engines.sources.files",
     "engines.sources.scans.declarations",
     "engines.sources.tables",
-    "engines.sources.text_lines.CsvForm",
-    "engines.sources.text_lines.UTF_8",
+    "engines.sources.csv_form.CsvForm",
+    "engines.sources.csv_form.UTF_8",
 )
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")

@@ -140,7 +140,7 @@ def test_tables_have_a_column_for_each(tmp_path: Path) -> None:
     found = duckdb.sql(f"SELECT country, item_count FROM '{tmp_path / 'top.parquet'}' ORDER BY rank").fetchall()
     assert found == release.labels
     assert release.text.split("\n\n")[1].splitlines()[0].split() == list(columns)
-    assert '">country</th><th scope="col" class="dps-name">item_count</th>' in release._repr_html_()
+    assert '">country</th><th scope="col" class="dps-name">item_<wbr>count</th>' in release._repr_html_()
 
 
 def test_names_of_columns_are_free() -> None:

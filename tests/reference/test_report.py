@@ -65,7 +65,12 @@ def test_what_it_says(path: Path) -> None:
         ("bob", "given back", 0, 0),
         ("bob", "refused", 0.4, 0),
     ]
-    assert [round(one["share"], 9) if one["share"] else None for one in asked.values()] == [0.1, 0.3, None, 0.4]
+    assert [round(one["share"], 9) if one["share"] else None for one in asked.values()] == [
+        0.1,
+        0.3,
+        None,
+        None,
+    ]  # what is refused takes nothing
     (used,) = found["periods"]
     assert (used["used"], used["reserved"], used["delta"]) == (0.4, 0.3, 1e-9)
     assert [round(one["used"], 9) for one in found["used"]] == [0, 0.2, 0.1, 0.4, 0.45, 0.4]

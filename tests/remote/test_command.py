@@ -137,7 +137,7 @@ def test_options_that_a_gateway_does_not_take_are_refused_by_name(
 
 # What a command passes on to a gateway, or does with the answer; every other option must be refused.
 TAKEN = """--gateway --token-file --item --where --during --max-items-per-user --epsilon --share --delta --within
---threshold --k -k --k-bar --method --compared-with --by-weight --at-most --weight-unit --measures --by
+--threshold --k -k --k-bar --method --compared-with --lost --by-weight --at-most --weight-unit --measures --by
 --groups --max-groups-per-user --users --exclude --domain --domain-range --domain-size --counts --popular --in-engine
 --q --bounds --step --per-user --fresh --format -o --output --explain --quiet -h --help --help-all""".split()
 

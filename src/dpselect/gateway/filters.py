@@ -71,16 +71,15 @@ def _check(node: Node, lists: Lists) -> None:
         return
     must = f"compare {listed[0]} with the values that the owner listed, by =, <>, IN or IS NULL"
     allowed = lists[listed[0]] or ()
-    hint = near(None, map(literal, allowed))
     if not isinstance(node, Operation) or not isinstance(node.parts[0], Name):
-        raise ParameterError("where", must, "another condition", hint)
+        raise ParameterError("where", must, "another condition", "GET /v1/data has the lists")
     if node.sort == "IS NULL":
         return
     if node.sort not in _EQUAL:
-        raise ParameterError("where", must, "another condition", hint)
+        raise ParameterError("where", must, "another condition", "GET /v1/data has the lists")
     if not all(_among(part, allowed) for part in node.parts[1:]):
         must = f"compare {listed[0]} with listed values"
-        raise ParameterError("where", must, "a value that is not listed", hint)
+        raise ParameterError("where", must, "a value that is not listed", "GET /v1/data has the lists")
 
 
 def _among(node: Node, allowed: tuple[Scalar, ...]) -> bool:

@@ -54,7 +54,7 @@ class By(Value):
     max_groups_per_user: int | None = param(
         whole(),
         default=None,
-        help="the most groups per user, which share epsilon (default: all listed; if found, chosen privately or 1)",
+        help="the most groups per user (default: all listed, or chosen privately, or 1)",
     )
     sizes: bool = param(
         FLAG, default=False, help="also the noisy number of users of each group", flat="users", rare=True

@@ -144,8 +144,9 @@ def test_the_rule_is_kept_and_shown(tmp_path):
     path = prepared(ALL, tmp_path / "data.prepared")
     assert state_of(str(path)).rules.max_rows_per_user == MOST
     assert any("at most 3 rows of a user" in one for one in findings(str(path)))
+    more = pa.table({"user": ["heavy"], "item": [1], "minutes": [1.0], "day": [datetime.date(2026, 1, 5)]})
     with pytest.raises(ParameterError, match="be left out if rows are added, or be 3 as before, got '4'"):
-        prepare(tmp_path / "rows.csv", to=path, add=True, max_rows_per_user=4)
+        prepare(more, to=path, add=True, max_rows_per_user=4)
     for wrong in (0, -1, 1.5, True, "many"):
         with pytest.raises(ParameterError, match="max_rows_per_user"):
             prepared(ALL, tmp_path / "wrong.prepared", max_rows_per_user=wrong)
