@@ -23,6 +23,7 @@ from dpselect.questions.kinds import OneOf
 from dpselect.questions.questions import QUESTIONS
 from dpselect.questions.value import plain
 from dpselect.release import formatting
+from dpselect.release.accuracy import PAIRS
 from dpselect.release.answers.empty_answer import list_remedies
 from dpselect.release.formatting import Json
 from dpselect.release.groups import told_apart
@@ -48,7 +49,7 @@ SUMS = (
 AGAIN = "nothing: this answer was paid for already"
 UNKNOWN = "not known before: a bound is chosen privately first; max_groups_per_user fixes that of groups"
 CANNOT = {
-    "top_k": "how many people (unless counts), how far one leads another, or that a missing item has few or none",
+    "top_k": "how many people (unless counts), who leads whom (unless counts), or that a missing item has few or none",
     "union": "how many people (unless counts), an order, or that a missing item has few or none",
     "choose": "how many people, or how far the chosen item leads",
     "histogram": "exact numbers: each row has its interval from low to high",
@@ -256,7 +257,7 @@ def _whole(question: Any) -> Json:
 def shown(release: Release, start: int = 0) -> dict[str, Json]:
     """The rows of an answer, how near they are, and what it cannot say."""
     columns = release.to_columns()
-    columns = {name: values for name, values in columns.items() if name != "rank"}
+    columns = {name: values for name, values in columns.items() if name != "rank"} | release.told_places
     some = [[_cell(one) for one in row] for row in zip(*(values[start:] for values in columns.values()), strict=True)]
     lacking = _lacking(release)
     return {
@@ -265,10 +266,15 @@ def shown(release: Release, start: int = 0) -> dict[str, Json]:
         "columns": [*columns],
         "rows": [row[0] if len(columns) == 1 else row for row in some[:ROWS]],
         **({"more": f"{len(some) - ROWS:,} more rows: answer with start={start + ROWS}"} if len(some) > ROWS else {}),
-        "how_near_at_95_percent": [_safe(one, 1000) for one in release.accuracy.sentences[:2]],
+        "how_near_at_95_percent": [_safe(one, 1000) for one in _nearest(release.accuracy.sentences)],
         "cannot_tell": CANNOT.get(str((release.question or {}).get("verb")), "exact numbers"),
         "planted_text": _planted(release),
     }
+
+
+def _nearest(sentences: Sequence[str]) -> list[str]:
+    """Return the first sentences of how near an answer is, and what is said of differences of counts."""
+    return [one for place, one in enumerate(sentences) if place < 2 or one.startswith(PAIRS)]
 
 
 def _lacking(release: Release) -> str | None:

@@ -15,6 +15,7 @@ from dpselect.accounting.calibration import largest_rho
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
+from dpselect.mechanisms.leads import gaussian_lead, laplace_lead
 from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise, SharedNoise
 from dpselect.mechanisms.top_k.top_rows import whole
@@ -35,6 +36,10 @@ class HistogramNoise(ABC):
     @abstractmethod
     def width(self, beta: float, times: int = 1) -> int:
         """The error in users that one count, or any of so many, exceeds with probability at most beta."""
+
+    @abstractmethod
+    def lead(self, beta: float, times: int) -> int:
+        """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
 
     def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
         """The noisy counts, in the order given; the noise can make a small count negative."""
@@ -79,6 +84,10 @@ class HistogramLaplace(HistogramNoise):
         """The error in users that one count, or any of so many, exceeds with probability at most beta."""
         return laplace_width(self.rate, beta, times)
 
+    def lead(self, beta: float, times: int) -> int:
+        """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
+        return laplace_lead(self.rate, beta, times)
+
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramGaussian(HistogramNoise):
@@ -121,6 +130,10 @@ class HistogramGaussian(HistogramNoise):
         """The error in users that one count, or any of so many, exceeds with probability at most beta."""
         return gaussian_width(self.variance, beta, times)
 
+    def lead(self, beta: float, times: int) -> int:
+        """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
+        return gaussian_lead(self.variance, beta, times)
+
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramShared(HistogramNoise):
@@ -141,6 +154,10 @@ class HistogramShared(HistogramNoise):
     def width(self, beta: float, times: int = 1) -> int:
         """The error in users that one count, or any of so many, exceeds with probability at most beta."""
         return self.noise.width(beta, times)
+
+    def lead(self, beta: float, times: int) -> int:
+        """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
+        return self.noise.lead(beta, times)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,21 +12,16 @@ from fractions import Fraction
 from math import isqrt
 
 import numpy as np
-import numpy.typing as npt
 
 from dpselect._ground import parameters
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import OUTWARD, gaussian_width, laplace_width
+from dpselect.mechanisms.leads import lead_of
+from dpselect.mechanisms.noise_laws import Law, gaussian_law, laplace_law
 from dpselect.mechanisms.port import set_fields
 
 FINE = 64  # steps of a user's count in which the shared noise is shifted, where a bound is given
 ROOT_DIGITS = 10**6
-FAR = 12  # standard deviations of a Gaussian law that are added up: beyond lies less than 1e-32
-STEEP = 42  # e^-42 < 1e-18 of a Laplace law lies beyond what is added up
-MOST_ADDED = 2 * 10**6  # points of a law that are added up; of a wider one a bound is used
-
-Law = npt.NDArray[np.float64]
-"""Probabilities of -n..n."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +99,14 @@ class SharedNoise(ABC):
             low, high = (low, half) if is_enough(half) else (half, high)
         return high
 
+    def lead(self, beta: float, times: int) -> int:
+        """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
+        laws = self.laws()
+        if laws is None:  # rounded noises differ by no more than twice the width of one
+            return 1 + 2 * self._users(self.bound(beta, times))
+        own, shared = laws
+        return lead_of(own, beta, times, multiple=self.multiple, shared=shared)
+
     def _users(self, inside: int) -> int:
         """Return the error in users of noise that is at most `inside`."""
         return (2 * inside + self.multiple) // (2 * self.multiple)
@@ -139,8 +142,8 @@ class SharedGaussianNoise(SharedNoise):
 
     def laws(self) -> tuple[Law, Law] | None:
         """Return the laws of own and of shared noise; None where they are too wide to be added up."""
-        reach = FAR * (isqrt(max(self.own, self.shared).__ceil__()) + 1)
-        return None if reach > MOST_ADDED else (_gaussian(self.own), _gaussian(self.shared))
+        own, shared = gaussian_law(self.own), gaussian_law(self.shared)
+        return None if own is None or shared is None else (own, shared)
 
     def bound(self, beta: float, times: int) -> int:
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
@@ -194,7 +197,8 @@ class SharedLaplaceNoise(SharedNoise):
 
     def laws(self) -> tuple[Law, Law] | None:
         """Return the laws of own and of shared noise; None where they are too wide to be added up."""
-        return None if STEEP / min(self.own, self.shared) > MOST_ADDED else (_laplace(self.own), _laplace(self.shared))
+        own, shared = laplace_law(self.own), laplace_law(self.shared)
+        return None if own is None or shared is None else (own, shared)
 
     def bound(self, beta: float, times: int) -> int:
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
@@ -265,19 +269,3 @@ def half_of(items: int) -> int:
     first = -(-items // 2)
     beyond = first + 2 * round(items ** (1 / 3)) + 3
     return min(range(first, min(items, beyond) + 1), key=lambda m: m**2 * (1 + Fraction(1, (2 * m + 1 - items) ** 2)))
-
-
-# ---- laws -----------------------------------------------------------------------------------------------------
-
-
-def _gaussian(variance: Fraction) -> Law:
-    reach = FAR * (isqrt(variance.__ceil__()) + 1)
-    z = np.arange(-reach, reach + 1)
-    weights = np.exp(-(z**2) / (2 * float(variance)))
-    return np.asarray(weights / weights.sum(), dtype=np.float64)
-
-
-def _laplace(rate: Fraction) -> Law:
-    reach = (STEEP / rate).__ceil__() + 1
-    weights = np.exp(-float(rate) * np.abs(np.arange(-reach, reach + 1)))
-    return np.asarray(weights / weights.sum(), dtype=np.float64)

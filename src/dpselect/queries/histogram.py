@@ -152,7 +152,8 @@ class HistogramPlan(Plan):
 
     def _near(self, items: int) -> Accuracy:
         """Return how near the counts of so many items are."""
-        return accuracy.counts_of_all(self.mechanism.width(BETA, items), self.mechanism.width(BETA), self.scale)
+        near = accuracy.counts_of_all(self.mechanism.width(BETA, items), self.mechanism.width(BETA), self.scale)
+        return near + accuracy.leads(self.mechanism.lead(BETA, items), self.scale) if items > 1 else near
 
     @property
     def scale(self) -> Scale:

@@ -162,7 +162,8 @@ class UsersPlan(Plan):
         """How near so many numbers are."""
         if self.table is None:
             return accuracy.count_of_users(self._width(1), self.scale)
-        return accuracy.counts_of_all(self._width(numbers), self._width(1), self.scale, "group")
+        near = accuracy.counts_of_all(self._width(numbers), self._width(1), self.scale, "group")
+        return near + accuracy.leads(self.mechanism.lead(BETA, numbers), self.scale, "group") if numbers > 1 else near
 
     @property
     def scale(self) -> Scale:

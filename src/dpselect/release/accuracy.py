@@ -55,6 +55,9 @@ OF_NOTHING = (SHORT, " is found if ", " to be found ")  # what is said of what i
 CHOSEN = ("No other item of the domain has", "No other score is")  # of one that was chosen
 BELOW = "that is left out or ranked below another has"  # of items best first
 OF_VALUES = "By counted values ("  # and then which
+PAIRS = "For all pairs"  # begins what is said of differences of counts
+TRUE_PLACES = "True places"
+LEAD = "lead"  # the least difference of two counts by which the larger is certain to be of more
 AT_ONCE = "are between low and high at once"  # of counts whose intervals hold together
 EXCLUDED = "excluded_items"  # the parameter of a statement: how many items a list leaves out, or its column
 AS_ASKED = ", as was asked."  # ends what an accuracy that was asked for comes to
@@ -131,6 +134,19 @@ def counts_apart(width: int, scale: Scale = USERS, nearer: str = "") -> Accuracy
     spread = f"{scale.value(width):,}{nearer}"
     said = f"The {scale.truth} of {ONE_ROW} is between low and high: {scale.noisy} plus or minus {spread}; {OUTSIDE}."
     return Accuracy((said,), {"width_of_counts": scale.value(width)})
+
+
+def leads(lead: int, scale: Scale = USERS, what: str = "item", within: str = "") -> Accuracy:
+    """Of differences of counts: all pairs at once, of noise that has not chosen the items.
+
+    `within` says of which items, where not of all.
+    """
+    less = f"n - {scale.value(lead - 1):,}" if lead > 1 else "n"
+    said = (
+        f"{PAIRS} of {what}s{within} at once: where {scale.noisy} of one is larger by n, its {scale.truth} is larger by "
+        f"at least {less}. {TRUE_PLACES} among them follow from this."
+    )
+    return Accuracy((said,), {LEAD: scale.value(lead)})
 
 
 def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:

@@ -20,6 +20,7 @@ from dpselect.release.accuracy import (
     BELOW,
     CHOSEN,
     EXCLUDED,
+    LEAD,
     NO_OTHER,
     NONE,
     OF_VALUES,
@@ -92,6 +93,11 @@ class Answer(Protocol):
     @property
     def groups(self) -> Groups | None:
         """The groups that are shown."""
+        ...
+
+    @property
+    def places(self) -> Sequence[tuple[int, int]] | None:
+        """The places that items can have by their true counts."""
         ...
 
 
@@ -239,7 +245,8 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     if used.get(USERS_BY) == ():
         said = [f"{SURE}, the {truth} {be} from low to high"]
     elif _says(answer, AT_ONCE):
-        said = [f"{SURE}, all rows at once: the {truth} {be} from low to high"]
+        sure = SURE if LEAD not in numbers else f"Each {SURE[0].lower()}{SURE[1:]}"
+        said = [f"{sure}, all rows at once: the {truth} {be} from low to high"]
     else:
         said = [f"Each {SURE[0].lower()}{SURE[1:]}: a row's {truth} {be} from low to high"]
     order = _order(answer)
@@ -251,9 +258,23 @@ def _counts(answer: Answer, *, apart: bool) -> str:
         said.append(f"{whose} lower or missing item{_but(answer)} has over {most} more")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
+    said += _lead(answer, score)
     if "width_of_group_users" in numbers:
         said.append(f"the users of a group are within {counted(numbers['width_of_group_users'])}")
     return f"{'; '.join(said)}."
+
+
+def _lead(answer: Answer, score: str) -> list[str]:
+    """From which lead on the order of counts is certain, or that no count has one."""
+    places = answer.places
+    if places is None:
+        return []
+    lead, unit = counted(answer.accuracy.numbers[LEAD]), unit_of(answer.privacy.parameters)
+    more = f"a larger {'counted' if unit.startswith('counted') else 'true'} sum" if score == "sum" else f"more {unit}"
+    if all(first == 1 for first, _ in places):
+        return [f"no {score} is {lead} above another, so which has {more} is open"]
+    pairs = "" if _says(answer, AT_ONCE) else ", for all pairs at once"
+    return [f"a {score} {lead} or more above another means {more}{pairs}"]
 
 
 def _chosen(answer: Answer) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
-from dpselect.release.accuracy import CHOSEN, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
+from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.scale import GROUP_USERS, LOST, column_of, score_of, unit_of
 from dpselect.release.statement import (
@@ -111,6 +111,30 @@ class Release(Tabular, Generic[Label_co]):
         from dpselect.release.groups import told_apart
 
         return tuple(Counter(told_apart(item.group) for item in self.items).values())
+
+    @property
+    def places(self) -> list[tuple[int, int]] | None:
+        """The places that each item can have by its true count, from the best to the worst; None where nobody knows.
+
+        They are those among the items of the answer, in groups of its group, and all of them are right at once with
+        the confidence of `accuracy`. Of a histogram these are the places in the domain. No count of an item that was
+        not returned is known, so no item is said to be in the true top k.
+        """
+        if LEAD not in self.accuracy.numbers:
+            return None
+        from dpselect.release import places
+
+        return places.places_of(self.items, self.accuracy.numbers[LEAD], self.privacy.parameters)
+
+    @property
+    def told_places(self) -> dict[str, list[str]]:
+        """The column of places for a reader, where any item is certain to be before another."""
+        found = self.places
+        if found is None:
+            return {}
+        from dpselect.release import places
+
+        return {places.COLUMN: [places.said(place) for place in found]} if places.are_told(found) else {}
 
     # ---- other forms --------------------------------------------------------------------------------------
 
@@ -305,6 +329,7 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release.panels import Mark
 
             bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
+        columns |= self.told_places
         if self.groups is None:
             return TextTable(columns, left=() if self._asked else self._names, bars=bars)
         from dpselect.release.groups import told_apart

@@ -18,7 +18,7 @@ from dpselect._ground.parameters import flag
 from dpselect._ground.privacy import Neighbors
 from dpselect.errors import DataError, ParameterError
 from dpselect.release import formatting, typed
-from dpselect.release.accuracy import Accuracy
+from dpselect.release.accuracy import LEAD, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.groups import Groups, exact_group, told_apart, values_of
 from dpselect.release.groups import parsed as parsed_groups
@@ -54,8 +54,10 @@ def to_dict(
     }
     found: dict[str, Json] = {
         "items": [
-            _row(item, q, groups, _counted(privacy))
-            for item, q in zip(items, _shares(kind, privacy, len(items), groups), strict=True)
+            _row(item, q, groups, _counted(privacy), place)
+            for item, q, place in zip(
+                items, _shares(kind, privacy, len(items), groups), _places(items, accuracy, privacy), strict=True
+            )
         ],
         "kind": str(kind),
         "counted": counted,
@@ -160,7 +162,19 @@ def _counted(privacy: Statement) -> str:
     return score_of(privacy.parameters)
 
 
-def _row(item: Item, q: float | None, groups: Groups | None, counted: str) -> dict[str, Json]:
+def _places(items: Sequence[Item], accuracy: Accuracy, privacy: Statement) -> Sequence[tuple[int, int] | None]:
+    """The places that items can have by their true counts, as far as they are known."""
+    found = None
+    if LEAD in accuracy.numbers:
+        from dpselect.release.places import places_of
+
+        found = places_of(items, accuracy.numbers[LEAD], privacy.parameters)
+    return [None] * len(items) if found is None else found
+
+
+def _row(
+    item: Item, q: float | None, groups: Groups | None, counted: str, place: tuple[int, int] | None
+) -> dict[str, Json]:
     row: dict[str, Json] = {} if groups is None else {"group": groups.named(item.group), **exact_group(item.group)}
     row |= {"item": formatting.plain(item.item), "rank": item.rank}
     label = item.item if item.item is UNSEEN else formatting.scalar(item.item)
@@ -169,6 +183,8 @@ def _row(item: Item, q: float | None, groups: Groups | None, counted: str) -> di
     for name, number in ((counted, item.count), ("low", item.low), ("high", item.high)):
         if number is not None:
             row[name] = number
+    if place is not None:
+        row["place"] = list(place)
     if item.measures:
         row["measures"] = {one.name: {"value": one.value, "low": one.low, "high": one.high} for one in item.measures}
     return row if q is None else {**row, "q": q}

@@ -66,6 +66,12 @@ class NoisyCounts:
         """The error that one count, or any of so many, exceeds with probability at most beta."""
         return laplace_width(self.rate, beta, times)
 
+    def lead(self, beta: float, times: int) -> int:
+        """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
+        from dpselect.mechanisms.leads import laplace_lead
+
+        return laplace_lead(self.rate, beta, times)
+
     def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
         """The noisy counts, in the order given; the noise can make a small count negative."""
         given = whole(counts).tolist()

@@ -182,7 +182,7 @@ class FoundTop(Selection):
     def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: NoisyCounts | None) -> Release:
         """Write the release, with counts by this counter."""
         width = None if counter is None else counter.width(BETA)
-        near += describe_counts(width, self.scale)
+        near += describe_counts(counter, self.scale, outcome.largest, by_group=bool(self._columns))
         return self.write(outcome, statement, near, counted=self.selector.counted, width=width, columns=self._columns)
 
     @property

@@ -92,9 +92,8 @@ class TopByGroup(Selection):
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of all groups."""
         columns, group_width = self.asked.by, self._group_width
-        return self.write(
-            outcome, self.state(self.terms()), self.before(None), columns=columns, group_width=group_width
-        )
+        near = self._near(outcome.largest)
+        return self.write(outcome, self.state(self.terms()), near, columns=columns, group_width=group_width)
 
     def terms(self) -> Terms:
         """Describe the selection."""
@@ -119,9 +118,15 @@ class TopByGroup(Selection):
 
     def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - k_bar of them are looked at
         """How good the items of a group are, their counts and its number of users."""
-        terms, width, group_width = self.selector.each.terms, self.count_width, self._group_width
+        return self._near(self.selector.k)
+
+    def _near(self, items: int) -> Accuracy:
+        """The same where no group has more items."""
+        terms, counts = self.selector.each.terms, self.near_counts(items, by_group=True)
         gap, reach = whole(terms.gap(BETA)), whole(terms.reach(BETA))
-        return describe_ranking_by_group(gap, reach, self.k_bar, width=width, group_width=group_width, scale=self.scale)
+        return describe_ranking_by_group(
+            gap, reach, self.k_bar, counts=counts, group_width=self._group_width, scale=self.scale
+        )
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
         """The steps that an answer took: those of the groups with most, as many as one user may count in.

@@ -54,7 +54,7 @@ class Picks(Selection):
 
     def before(self, candidates: int | None) -> Accuracy:
         """How good the picks are, and their counts."""
-        return self.near(candidates or 1) + self.near_counts()
+        return self.near(candidates or 1) + self.near_counts(self.selector.k)
 
     def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
         """Draw the picks, and noisy counts of them."""
@@ -70,7 +70,8 @@ class Picks(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of picks."""
-        return self.write(outcome, self.state(self.terms()), self.before(outcome.candidates))
+        near = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
+        return self.write(outcome, self.state(self.terms()), near)
 
     def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
         """The steps that an answer took, read from the answer alone. Bottom is a pick like any.

@@ -144,9 +144,9 @@ class Selection(ABC):
         """How far one count may be off; None where none are asked for."""
         return None if self.counter is None else self.counter.width(BETA)
 
-    def near_counts(self) -> Accuracy:
-        """Return how near counts are, where they are asked for."""
-        return describe_counts(self.count_width, self.scale)
+    def near_counts(self, items: int, *, by_group: bool = False) -> Accuracy:
+        """Return how near counts of so many items are, where they are asked for."""
+        return describe_counts(self.counter, self.scale, items, by_group=by_group)
 
     @abstractmethod
     def draw(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Outcome:

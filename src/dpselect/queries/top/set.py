@@ -64,17 +64,17 @@ class SetTop(Selection):
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of the items."""
-        return self.write(outcome, self.state(self.terms()), self.before(outcome.candidates), kind=Kind.SET)
+        near = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
+        return self.write(outcome, self.state(self.terms()), near, kind=Kind.SET)
 
     def terms(self) -> Terms:
         """Describe the selection."""
         return {"k": self.selector.k, "epsilon_of_set": self.selector.epsilon}, [self.reason, A_SET]
 
     def near(self, candidates: int) -> Accuracy:
-        """How good the items are, and their counts."""
-        gap = whole(self.selector.gap(BETA, candidates))
-        return accuracy.of_set(gap, self.scale) + self.near_counts()
+        """How good the items are."""
+        return accuracy.of_set(whole(self.selector.gap(BETA, candidates)), self.scale)
 
     def before(self, candidates: int | None) -> Accuracy:
         """How good the items are, and their counts."""
-        return self.near(candidates or 1)
+        return self.near(candidates or 1) + self.near_counts(self.selector.k)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -47,6 +48,15 @@ class Outcome:
     discovered_by_group: tuple[int, ...] = ()
     items_by_length: Mapping[str, int] | None = None
     is_place: bool = False
+
+    @property
+    def largest(self) -> int:
+        """The number of items; in groups, of the group with most."""
+        if self.groups is None:
+            return len(self.items)
+        from dpselect.release.groups import told_apart
+
+        return max(Counter(told_apart(item.group) for item in self.items).values(), default=0)
 
     @classmethod
     def by_group(cls, groups: Sequence[object], labels: Sequence[Sequence[object]], *, secure: bool) -> Self:

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Protocol
 
 from dpselect.release import accuracy
-from dpselect.release.accuracy import NOTHING, Accuracy, said_items
+from dpselect.release.accuracy import BETA, NOTHING, Accuracy, said_items
 from dpselect.release.answers.group_sentences import in_each_group
 from dpselect.release.scale import Scale
 
 A_SET = "The items are a set: their order says nothing, unless noisy counts give one."
+
+
+class Counter(Protocol):
+    """What noise of counts tells of how near they are."""
+
+    def width(self, beta: float, times: int = 1) -> int:
+        """Return the error that one count, or any of so many, exceeds with probability at most beta."""
+        ...
+
+    def lead(self, beta: float, times: int) -> int:
+        """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
+        ...
 
 
 def describe_noise(rate: Fraction, scale: Scale) -> str:
@@ -84,9 +97,18 @@ def describe_chosen_groups(chosen: int, largest: int, share: Fraction) -> str:
 # ---- accuracy ---------------------------------------------------------------------------------------------
 
 
-def describe_counts(width: int | None, scale: Scale) -> Accuracy:
-    """Say how near counts with noise of their own are; nothing where none were asked for."""
-    return NOTHING if width is None else accuracy.counts_apart(width, scale)
+def describe_counts(counter: Counter | None, scale: Scale, items: int, *, by_group: bool = False) -> Accuracy:
+    """Say how near counts with noise of their own are, and from which lead on their order is certain.
+
+    Nothing where none were asked for. `items` is how many there are, in the largest group.
+    """
+    if counter is None:
+        return NOTHING
+    near = accuracy.counts_apart(counter.width(BETA), scale)
+    if items < 2:
+        return near
+    within = " of any one group, chosen beforehand," if by_group else ""
+    return near + accuracy.leads(counter.lead(BETA, items), scale, within=within)
 
 
 def describe_unknown_domain(gap: int, reach: int, k_bar: int, scale: Scale) -> Accuracy:
@@ -95,10 +117,10 @@ def describe_unknown_domain(gap: int, reach: int, k_bar: int, scale: Scale) -> A
 
 
 def describe_ranking_by_group(
-    gap: int, reach: int, k_bar: int, *, width: int | None, group_width: int | None, scale: Scale
+    gap: int, reach: int, k_bar: int, *, counts: Accuracy, group_width: int | None, scale: Scale
 ) -> Accuracy:
     """Say how good the list of each group is, its counts and, where asked for, its number of users."""
-    good = in_each_group(describe_unknown_domain(gap, reach, k_bar, scale)) + describe_counts(width, scale)
+    good = in_each_group(describe_unknown_domain(gap, reach, k_bar, scale)) + counts
     return good if group_width is None else good + accuracy.users_of_groups(group_width, replace(scale, totals=None))
 
 

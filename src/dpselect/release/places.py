@@ -1,0 +1,67 @@
+"""Places: which ones an item can have among those of an answer, by the lead from which an order of counts is certain."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpselect.release.groups import told_apart
+
+if TYPE_CHECKING:
+    from dpselect.release.statement import Item
+
+COLUMN = "true place"  # of tables for people
+UNIT = "weight_unit"  # the parameter of a statement that says in which units sums are
+Place = tuple[int, int]
+"""The first and the last place that an item can have; 1 is the best."""
+
+
+def places_of(items: Sequence[Item], lead: object, parameters: Mapping[str, object]) -> list[Place] | None:
+    """Return the places of all items, each among those of its group; None where no lead is known.
+
+    An item is below all whose count is larger by the lead or more, and above all whose count is smaller by it.
+    """
+    unit = parameters.get(UNIT, 1)
+    unit = Fraction(unit) if isinstance(unit, int | Fraction) and unit > 0 else Fraction(1)
+    least, counts = _steps(lead, unit), [_steps(item.count, unit) for item in items]
+    if least is None or least < 1 or None in counts:
+        return None
+    rows = [(told_apart(item.group), count) for item, count in zip(items, counts, strict=True) if count is not None]
+    members: dict[object, list[int]] = defaultdict(list)
+    for group, count in rows:
+        members[group].append(count)
+    for of_group in members.values():
+        of_group.sort()
+    found = []
+    for group, count in rows:
+        of_group = members[group]
+        above = len(of_group) - bisect_left(of_group, count + least)
+        below = bisect_right(of_group, count - least)
+        found.append((1 + above, len(of_group) - below))
+    return found
+
+
+def are_told(places: Sequence[Place]) -> bool:
+    """Is any item certain to be above another?"""
+    return any(first > 1 for first, _ in places)
+
+
+def said(place: Place) -> str:
+    """Return a place for a reader.
+
+    >>> said((1, 1)), said((2, 4))
+    ('1', '2 to 4')
+    """
+    first, last = place
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
+
+
+def _steps(number: object, unit: Fraction) -> int | None:
+    """Return a number in whole units; one for a reader may be the nearest float."""
+    if isinstance(number, bool) or not isinstance(number, int | float | Fraction) or not math.isfinite(number):
+        return None
+    return round(Fraction(number) / unit)
