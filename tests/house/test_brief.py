@@ -108,7 +108,7 @@ SAYS = {
     "choose": "With 95 % confidence, it has at most {gap} counted users fewer than the best of the domain. ",
     "scores": "With 95 % confidence, its score is at most ",
     "test draws": "NOT SECURE",
-    "histogram": "With 95 % confidence, all rows at once: the counted users are from low to high. Each user counts ",
+    "histogram": "Each with 95 % confidence, all rows at once: the counted users are from low to high; a count ",
     "union": "Each with 95 % confidence: a row's counted users are from low to high; there may be others. Each user ",
     "quantile": "With 95 % confidence, no answer is over {gap} users from the counted quantile, at any distance "
     "in value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10, in steps of 0.5. ",
@@ -248,8 +248,8 @@ def test_what_was_counted_has_separators_in_every_sentence() -> None:
 def test_a_table_for_a_readme() -> None:
     lines = more_kinds()["counts by group"].to_markdown().splitlines()
     assert lines[:2] == [
-        "| land | rank | item | counted\\_users | low | high | counted\\_group\\_users |",
-        "| :--- | ---: | :--- | ---: | ---: | ---: | ---: |",
+        "| land | rank | item | counted\\_users | low | high | counted\\_group\\_users | true place |",
+        "| :--- | ---: | :--- | ---: | ---: | ---: | ---: | ---: |",
     ]
     assert lines[2].startswith("| DE | 1 | i")
     assert lines[3].startswith("|  | 2 | i")

@@ -60,7 +60,8 @@ def test_intervals_are_those_of_the_noise_and_of_all_items() -> None:
     release = data(max_items_per_user=2).histogram(domain=MANY, epsilon="1/2")
     used = plan_of("histogram", domain=MANY, epsilon="1/2", max_items_per_user=2).mechanism
     width = used.width(0.05, 40)
-    assert release.accuracy.numbers == {"width_of_counts": width, "width_of_one_count": used.width(0.05)}
+    numbers = {"width_of_counts": width, "width_of_one_count": used.width(0.05), "lead": used.lead(0.05, 40)}
+    assert release.accuracy.numbers == numbers
     assert all(item.low == max(0, item.count - width) and item.high == max(0, item.count + width) for item in release)
     q = math.exp(-1 / 4)
     assert [(1 - 2 * q ** (w + 1) / (1 + q)) ** 40 >= 0.95 for w in (width - 1, width)] == [False, True]

@@ -1,4 +1,4 @@
-"""Leads: from which difference of two noisy counts on the larger is certain to have more users. Proof: docs/accuracy.md.
+"""Leads: by which difference of two noisy counts the larger is certain to be of more users. Proof: docs/accuracy.md.
 
 Of `times` items all pairs are judged at once. The item whose noisy count is larger by the lead, or more, has more
 users, and larger by n it has at least n + 1 - lead more, unless the largest rounded noise exceeds the smallest by the
@@ -20,13 +20,13 @@ ROUNDING = 1 + 1e-9  # far more than the rounding of a sum over so many cells
 
 
 def laplace_lead(rate: Fraction, beta: float, times: int) -> int:
-    """Return the lead of counts with discrete Laplace noise: z has probability in proportion to e^(-rate |z|)."""
+    """Return the lead of counts with discrete Laplace noise: z is as likely as e^(-rate |z|) says."""
     law = laplace_law(rate)
     return 1 + 2 * laplace_width(rate, beta, times) if law is None else lead_of(law, beta, times)
 
 
 def gaussian_lead(variance: Fraction, beta: float, times: int) -> int:
-    """Return the lead of counts with discrete Gaussian noise: z has probability in proportion to e^(-z^2/(2 variance))."""
+    """Return the lead of counts with discrete Gaussian noise: z is as likely as e^(-z^2 / (2 variance)) says."""
     law = gaussian_law(variance)
     return 1 + 2 * gaussian_width(variance, beta, times) if law is None else lead_of(law, beta, times)
 

@@ -56,7 +56,6 @@ CHOSEN = ("No other item of the domain has", "No other score is")  # of one that
 BELOW = "that is left out or ranked below another has"  # of items best first
 OF_VALUES = "By counted values ("  # and then which
 PAIRS = "For all pairs"  # begins what is said of differences of counts
-TRUE_PLACES = "True places"
 LEAD = "lead"  # the least difference of two counts by which the larger is certain to be of more
 AT_ONCE = "are between low and high at once"  # of counts whose intervals hold together
 EXCLUDED = "excluded_items"  # the parameter of a statement: how many items a list leaves out, or its column
@@ -143,8 +142,8 @@ def leads(lead: int, scale: Scale = USERS, what: str = "item", within: str = "")
     """
     less = f"n - {scale.value(lead - 1):,}" if lead > 1 else "n"
     said = (
-        f"{PAIRS} of {what}s{within} at once: where {scale.noisy} of one is larger by n, its {scale.truth} is larger by "
-        f"at least {less}. {TRUE_PLACES} among them follow from this."
+        f"{PAIRS} of {what}s{within} at once: where {scale.noisy} of one is larger by n, its {scale.truth} is larger "
+        f"by at least {less}. True places among them follow from this."
     )
     return Accuracy((said,), {LEAD: scale.value(lead)})
 

@@ -249,6 +249,7 @@ def _counts(answer: Answer, *, apart: bool) -> str:
         said = [f"{sure}, all rows at once: the {truth} {be} from low to high"]
     else:
         said = [f"Each {SURE[0].lower()}{SURE[1:]}: a row's {truth} {be} from low to high"]
+    said += _lead(answer, score)
     order = _order(answer)
     if apart:
         said.append("ranks and counts have separate noise, so they may disagree")
@@ -258,7 +259,6 @@ def _counts(answer: Answer, *, apart: bool) -> str:
         said.append(f"{whose} lower or missing item{_but(answer)} has over {most} more")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
-    said += _lead(answer, score)
     if "width_of_group_users" in numbers:
         said.append(f"the users of a group are within {counted(numbers['width_of_group_users'])}")
     return f"{'; '.join(said)}."

@@ -1,4 +1,4 @@
-"""Places: which ones an item can have among those of an answer, by the lead from which an order of counts is certain."""
+"""Places that an item can have among those of an answer, by the lead from which an order of counts is certain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from dpselect.release.groups import told_apart
 if TYPE_CHECKING:
     from dpselect.release.statement import Item
 
-COLUMN = "true place"  # of tables for people
 UNIT = "weight_unit"  # the parameter of a statement that says in which units sums are
 Place = tuple[int, int]
 """The first and the last place that an item can have; 1 is the best."""

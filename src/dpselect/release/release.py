@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, LOST, column_of, score_of, unit_of
+from dpselect.release.scale import GROUP_USERS, LOST, TRUE_PLACE, column_of, score_of, unit_of
 from dpselect.release.statement import (
     FROM_ZERO,
     NOT_SECURE,
@@ -134,7 +134,7 @@ class Release(Tabular, Generic[Label_co]):
             return {}
         from dpselect.release import places
 
-        return {places.COLUMN: [places.said(place) for place in found]} if places.are_told(found) else {}
+        return {TRUE_PLACE: [places.said(place) for place in found]} if places.are_told(found) else {}
 
     # ---- other forms --------------------------------------------------------------------------------------
 
