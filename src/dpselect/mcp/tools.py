@@ -27,6 +27,7 @@ from dpselect.release.accuracy import PAIRS
 from dpselect.release.answers.empty_answer import list_remedies
 from dpselect.release.formatting import Json
 from dpselect.release.groups import told_apart
+from dpselect.release.places import column
 from dpselect.release.release import Release
 from dpselect.remote.problems import error_of
 
@@ -49,7 +50,7 @@ SUMS = (
 AGAIN = "nothing: this answer was paid for already"
 UNKNOWN = "not known before: a bound is chosen privately first; max_groups_per_user fixes that of groups"
 CANNOT = {
-    "top_k": "how many people (unless counts), who leads whom (unless counts), or that a missing item has few or none",
+    "top_k": "how many people or who leads whom (unless counts), or that a missing item has few or none",
     "union": "how many people (unless counts), an order, or that a missing item has few or none",
     "choose": "how many people, or how far the chosen item leads",
     "histogram": "exact numbers: each row has its interval from low to high",
@@ -257,7 +258,8 @@ def _whole(question: Any) -> Json:
 def shown(release: Release, start: int = 0) -> dict[str, Json]:
     """The rows of an answer, how near they are, and what it cannot say."""
     columns = release.to_columns()
-    columns = {name: values for name, values in columns.items() if name != "rank"} | release.told_places
+    columns = {name: values for name, values in columns.items() if name != "rank"}
+    columns |= {} if release.places is None else column(release.places)
     some = [[_cell(one) for one in row] for row in zip(*(values[start:] for values in columns.values()), strict=True)]
     lacking = _lacking(release)
     return {

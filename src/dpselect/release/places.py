@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.release.groups import told_apart
+from dpselect.release.scale import TRUE_PLACE
 
 if TYPE_CHECKING:
     from dpselect.release.statement import Item
@@ -47,6 +48,11 @@ def places_of(items: Sequence[Item], lead: object, parameters: Mapping[str, obje
 def are_told(places: Sequence[Place]) -> bool:
     """Is any item certain to be above another?"""
     return any(first > 1 for first, _ in places)
+
+
+def column(places: Sequence[Place]) -> dict[str, list[str]]:
+    """Return the column of places, by its name."""
+    return {TRUE_PLACE: list(map(said, places))}
 
 
 def said(place: Place) -> str:

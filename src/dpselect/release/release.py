@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
 from dpselect.release.formatting import Json
-from dpselect.release.scale import GROUP_USERS, LOST, TRUE_PLACE, column_of, score_of, unit_of
+from dpselect.release.scale import GROUP_USERS, LOST, column_of, score_of, unit_of
 from dpselect.release.statement import (
     FROM_ZERO,
     NOT_SECURE,
@@ -125,16 +125,6 @@ class Release(Tabular, Generic[Label_co]):
         from dpselect.release import places
 
         return places.places_of(self.items, self.accuracy.numbers[LEAD], self.privacy.parameters)
-
-    @property
-    def told_places(self) -> dict[str, list[str]]:
-        """The column of places for a reader, where any item is certain to be before another."""
-        found = self.places
-        if found is None:
-            return {}
-        from dpselect.release import places
-
-        return {TRUE_PLACE: [places.said(place) for place in found]} if places.are_told(found) else {}
 
     # ---- other forms --------------------------------------------------------------------------------------
 
@@ -329,7 +319,10 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release.panels import Mark
 
             bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
-        columns |= self.told_places
+        if self.places is not None:
+            from dpselect.release import places
+
+            columns |= places.column(self.places) if places.are_told(self.places) else {}
         if self.groups is None:
             return TextTable(columns, left=() if self._asked else self._names, bars=bars)
         from dpselect.release.groups import told_apart
