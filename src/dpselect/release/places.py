@@ -50,9 +50,9 @@ def are_told(places: Sequence[Place]) -> bool:
     return any(first > 1 for first, _ in places)
 
 
-def column(places: Sequence[Place]) -> dict[str, list[str]]:
+def column(places: Sequence[Place]) -> dict[str, list[object]]:
     """Return the column of places, by its name."""
-    return {TRUE_PLACE: list(map(said, places))}
+    return {TRUE_PLACE: [said(place) for place in places]}
 
 
 def said(place: Place) -> str:
