@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations, product
 from typing import Any, cast
 
@@ -165,7 +166,7 @@ def chance(noise: SharedGaussianNoise, times: int, lead: int) -> float:
     middle, m, total = len(own) // 2, noise.multiple, 0.0
     for remainder in range(m):
         places = (2 * (np.arange(len(own)) - middle + remainder) + m) // (2 * m)
-        cells = np.bincount(places - places.min(), own)
+        cells = np.asarray(np.bincount(places - places.min(), own), dtype=np.float64)
         weight = shared[(np.arange(len(shared)) - len(shared) // 2) % m == remainder].sum()
         total += weight * false_orders(cells, times, lead)
     return total
@@ -184,8 +185,8 @@ def test_rounded_counts_with_shared_noise(noise: SharedGaussianNoise) -> None:
 
 @pytest.mark.parametrize(
     ("twin", "noise", "least"),
-    [(twins.of_one_pair, TEN, 0.2), (twins.of_one_pair, FIVE, 0.6), (twins.of_unrounded_counts, SMALL, 0.18),
-     (twins.of_one_count, TEN, 0.6)],
+    [(twins.of_one_pair, TEN, 0.6), (twins.of_one_pair, FIVE, 0.99), (twins.of_unrounded_counts, SMALL, 0.18),
+     (twins.of_one_count, TEN, 0.8)],
 )  # fmt: skip
 def test_wrong_leads_are_refused(
     twin: Callable[[SharedGaussianNoise, float, int], int], noise: SharedGaussianNoise, least: float
@@ -264,13 +265,13 @@ def test_of_a_real_answer_false_orders_are_rare_and_hardly_rarer_than_said() -> 
         plan_of("histogram", domain=["a", "b"], epsilon=5),
     ):
         drawn: Any = getattr(plan, "selection", plan)
-        found = cast("dict[Outcome, Any]", law(lambda draws, drawn=drawn: drawn.draw(counts, draws)))
+        found = cast("dict[Outcome, Any]", law(partial(drawn.draw, counts)))
         chances = {outcome: float(p) for outcome, p in found.items() if float(p) > 1e-7}
         told = sum(p for outcome, p in chances.items() if are_told(drawn.answer(outcome).places))
         assert 0.005 < told <= BETA - (1 - sum(chances.values()))
 
 
-def test_of_many_answers_one_in_twenty_tells_a_false_order_and_a_pair_s_lead_one_in_five() -> None:
+def test_of_many_answers_one_in_twenty_tells_a_false_order_and_a_pair_s_lead_every_second() -> None:
     """Ten items with as many users each: any order that is told is false. The draws are the same in every run."""
     names = [str(n) for n in range(10)]
     plan: Any = plan_of("histogram", domain=names, epsilon="0.5", delta="1e-6")
@@ -280,7 +281,7 @@ def test_of_many_answers_one_in_twenty_tells_a_false_order_and_a_pair_s_lead_one
     lead, pair = (plan.mechanism.lead(BETA, times) for times in (10, 2))
     told, twin = (sum(are_told(cast("list[Place]", places_of(one, by, {}))) for one in every) for by in (lead, pair))
     assert 0.02 * answers < told < 0.08 * answers
-    assert twin > 0.16 * answers
+    assert twin > 0.5 * answers
 
 
 SIX: dict[str, Any] = {"k": 6, "domain": [f"i{n}" for n in range(6)], "counts": True}

@@ -60,6 +60,7 @@ class Row(TypedDict):
     loss: NotRequired[int]
     low: NotRequired[float]
     high: NotRequired[float]
+    place: NotRequired[list[int]]
     q: NotRequired[float]
     measures: NotRequired[dict[str, Measure]]
     group: NotRequired[Open]
