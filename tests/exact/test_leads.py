@@ -350,7 +350,7 @@ def test_what_is_counted_is_named_and_a_file_has_it_all(more: dict[str, Any], tr
     again = dps.Release.from_json(release.to_json())
     assert again == release
     assert again.places == release.places
-    assert "true place" in str(release)
+    assert "certain place" in str(release)
     assert "above another means " in " ".join(str(release).split())
 
 
@@ -378,5 +378,5 @@ def test_where_noise_decided_and_where_nothing_is_compared_there_is_no_lead() ->
     ):
         assert release.places is None
         assert "lead" not in release.accuracy.numbers
-        assert "true place" not in str(release)
+        assert "certain place" not in str(release)
     assert asked().places is not None

@@ -248,7 +248,7 @@ def test_what_was_counted_has_separators_in_every_sentence() -> None:
 def test_a_table_for_a_readme() -> None:
     lines = more_kinds()["counts by group"].to_markdown().splitlines()
     assert lines[:2] == [
-        "| land | rank | item | counted\\_users | low | high | counted\\_group\\_users | true place |",
+        "| land | rank | item | counted\\_users | low | high | counted\\_group\\_users | certain place |",
         "| :--- | ---: | :--- | ---: | ---: | ---: | ---: | ---: |",
     ]
     assert lines[2].startswith("| DE | 1 | i")

@@ -83,7 +83,7 @@ def test_an_answer_is_short_and_whole(served: Served, tools: AgentTools) -> None
 def test_every_question_is_a_tool(tools: AgentTools, tool: str, given: dict[str, Any], columns: list[str]) -> None:
     found = called(tools, tool, **given)
     pairs = [one for one in found["how_near_at_95_percent"] if one.startswith("For all pairs of ")]
-    assert found["columns"] == columns + ["true place"] * len(pairs)
+    assert found["columns"] == columns + ["certain place"] * len(pairs)
     assert all(isinstance(row, list if len(columns) > 1 else str) for row in found["rows"])
     assert "of the budget of ann" in found["cost"]
     assert "(epsilon" in found["cost"]
@@ -111,12 +111,12 @@ def test_who_leads_whom_is_told_with_counts_and_in_no_other_place() -> None:
     data = dps.Dataset({"u": [*range(3000)], "i": ["a"] * 2000 + ["b"] * 1000}, user="u", item="i")
     counted = data.top_k(2, counts=True, epsilon=1, delta="1e-6")
     found: Any = shown(counted)
-    said = f"by at least n - {counted.accuracy.numbers['lead'] - 1}. True places among them follow from this."  # type: ignore[operator]
+    said = f"by at least n - {counted.accuracy.numbers['lead'] - 1}. Certain places among them follow from this."  # type: ignore[operator]
     assert [said in one for one in found["how_near_at_95_percent"]] == [False, False, True]
-    assert found["columns"][-1] == "true place"
+    assert found["columns"][-1] == "certain place"
     assert [row[-1] for row in found["rows"]] == ["1", "2"]
     assert found["cannot_tell"].startswith("how many people or who leads whom (unless counts), or ")
-    assert "true place" not in shown(released("top_k", k=2))["columns"]  # type: ignore[operator]
+    assert "certain place" not in shown(released("top_k", k=2))["columns"]  # type: ignore[operator]
 
 
 def test_which_group_is_short_and_why_sums_are_few_or_none() -> None:

@@ -143,7 +143,7 @@ def leads(lead: int, scale: Scale = USERS, what: str = "item", within: str = "")
     less = f"n - {scale.value(lead - 1):,}" if lead > 1 else "n"
     said = (
         f"{PAIRS} of {what}s{within} at once: where {scale.noisy} of one is larger by n, its {scale.truth} is larger "
-        f"by at least {less}. True places among them follow from this."
+        f"by at least {less}. Certain places among them follow from this."
     )
     return Accuracy((said,), {LEAD: scale.value(lead)})
 

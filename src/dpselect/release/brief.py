@@ -97,7 +97,7 @@ class Answer(Protocol):
 
     @property
     def places(self) -> Sequence[tuple[int, int]] | None:
-        """The places that items can have by their true counts."""
+        """The places that items can have by their counts without noise."""
         ...
 
 

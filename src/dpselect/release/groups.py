@@ -10,7 +10,7 @@ from dpselect._ground.keys import apart
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json
-from dpselect.release.scale import COUNTED, COUNTED_COLUMNS, GROUP_USERS, TRUE_PLACE
+from dpselect.release.scale import CERTAIN_PLACE, COUNTED, COUNTED_COLUMNS, GROUP_USERS
 from dpselect.release.statement import Ended, Item, Statement
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ OWN = (
     "count",
     "low",
     "high",
-    TRUE_PLACE,
+    CERTAIN_PLACE,
     GROUP_USERS,
     *COUNTED_COLUMNS,
 )  # columns of a table that are not the caller's

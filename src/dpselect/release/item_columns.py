@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dpselect._ground.domain import UNSEEN
 from dpselect.release.measures import heads
 from dpselect.release.measures import names_of as measures_in
-from dpselect.release.scale import COUNTED_COLUMNS, GROUP_USERS, TRUE_PLACE, USERS_BY, score_of
+from dpselect.release.scale import CERTAIN_PLACE, COUNTED_COLUMNS, GROUP_USERS, USERS_BY, score_of
 
 COLUMNS = "item"
 """The parameter of a statement that names the columns of items, where they have several."""
 
 """The parameter of a statement that names the columns of groups whose users were counted; none where of all."""
-_OWN = frozenset({"rank", "count", "sum", "low", "high", TRUE_PLACE, GROUP_USERS, *COUNTED_COLUMNS})
+_OWN = frozenset({"rank", "count", "sum", "low", "high", CERTAIN_PLACE, GROUP_USERS, *COUNTED_COLUMNS})
 
 
 def names_of(parameters: Mapping[str, object]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.release.groups import told_apart
-from dpselect.release.scale import TRUE_PLACE
+from dpselect.release.scale import CERTAIN_PLACE
 
 if TYPE_CHECKING:
     from dpselect.release.statement import Item
@@ -52,7 +52,7 @@ def are_told(places: Sequence[Place]) -> bool:
 
 def column(places: Sequence[Place]) -> dict[str, list[object]]:
     """Return the column of places, by its name."""
-    return {TRUE_PLACE: [said(place) for place in places]}
+    return {CERTAIN_PLACE: [said(place) for place in places]}
 
 
 def said(place: Place) -> str:

@@ -114,7 +114,7 @@ class Release(Tabular, Generic[Label_co]):
 
     @property
     def places(self) -> list[tuple[int, int]] | None:
-        """The places that each item can have by its true count, from the best to the worst; None where nobody knows.
+        """The places that each item can have by its count without noise, best to worst; None where nobody knows.
 
         They are those among the items of the answer, in groups of its group, and all of them are right at once with
         the confidence of `accuracy`. Of a histogram these are the places in the domain. No count of an item that was

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 GROUP_USERS = "group_users"
-TRUE_PLACE = "true place"  # a column of tables for people
+CERTAIN_PLACE = "certain place"  # a column of tables for people
 COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_loss", "counted_group_users")
 ONCE_IN_EACH = " counts once in each "  # of a whole user, in several periods
 WHO = ", so "  # between who counts and what counts are therefore

@@ -163,7 +163,7 @@ def _counted(privacy: Statement) -> str:
 
 
 def _places(items: Sequence[Item], accuracy: Accuracy, privacy: Statement) -> Sequence[tuple[int, int] | None]:
-    """The places that items can have by their true counts, as far as they are known."""
+    """The places that items can have by their counts without noise, as far as they are known."""
     found = None
     if LEAD in accuracy.numbers:
         from dpselect.release.places import places_of
