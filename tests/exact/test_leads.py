@@ -238,7 +238,8 @@ def test_places() -> None:
 @pytest.mark.parametrize("lead", [0, -3, True, "9", None, math.nan, math.inf, [3]])
 def test_a_lead_that_nobody_computed_tells_no_places(lead: object) -> None:
     assert places_of(items(90, 40), lead, {}) is None
-    assert places_of(items(90, 40), 20, {"weight_unit": Fraction(0)}) is not None
+    assert places_of(items(90, 40), 20, {"weight_unit": Fraction(0)}) == [(1, 1), (2, 2)]
+    assert places_of(items(10**400, 40), 20, {"weight_unit": Fraction(1, 2)}) == [(1, 1), (2, 2)]
 
 
 def test_places_hold_every_order_that_the_leads_allow() -> None:

@@ -259,7 +259,8 @@ def shown(release: Release, start: int = 0) -> dict[str, Json]:
     """The rows of an answer, how near they are, and what it cannot say."""
     columns = release.to_columns()
     columns = {name: values for name, values in columns.items() if name != "rank"}
-    columns |= {} if release.places is None else column(release.places)
+    places = release.places
+    columns |= {} if places is None else column(places)
     some = [[_cell(one) for one in row] for row in zip(*(values[start:] for values in columns.values()), strict=True)]
     lacking = _lacking(release)
     return {

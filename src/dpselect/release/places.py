@@ -25,24 +25,25 @@ def places_of(items: Sequence[Item], lead: object, parameters: Mapping[str, obje
 
     An item is below all whose count is larger by the lead or more, and above all whose count is smaller by it.
     """
-    unit = parameters.get(UNIT, 1)
-    unit = Fraction(unit) if isinstance(unit, int | Fraction) and unit > 0 else Fraction(1)
+    given = parameters.get(UNIT, 1)
+    unit = given if isinstance(given, int | Fraction) and given > 0 else 1
     least, counts = _steps(lead, unit), [_steps(item.count, unit) for item in items]
     if least is None or least < 1 or None in counts:
         return None
-    rows = [(told_apart(item.group), count) for item, count in zip(items, counts, strict=True) if count is not None]
+    has_groups = any(item.group for item in items)
+    groups: list[object] = [told_apart(item.group) for item in items] if has_groups else [()] * len(items)
+    rows = [(group, count) for group, count in zip(groups, counts, strict=True) if count is not None]
     members: dict[object, list[int]] = defaultdict(list)
     for group, count in rows:
         members[group].append(count)
     for of_group in members.values():
         of_group.sort()
-    found = []
-    for group, count in rows:
-        of_group = members[group]
+
+    def place(of_group: list[int], count: int) -> Place:
         above = len(of_group) - bisect_left(of_group, count + least)
-        below = bisect_right(of_group, count - least)
-        found.append((1 + above, len(of_group) - below))
-    return found
+        return 1 + above, len(of_group) - bisect_right(of_group, count - least)
+
+    return [place(members[group], count) for group, count in rows]
 
 
 def are_told(places: Sequence[Place]) -> bool:
@@ -65,8 +66,10 @@ def said(place: Place) -> str:
     return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
-def _steps(number: object, unit: Fraction) -> int | None:
+def _steps(number: object, unit: int | Fraction) -> int | None:
     """Return a number in whole units; one for a reader may be the nearest float."""
-    if isinstance(number, bool) or not isinstance(number, int | float | Fraction) or not math.isfinite(number):
+    if isinstance(number, bool) or not isinstance(number, int | float | Fraction):
         return None
-    return round(Fraction(number) / unit)
+    if isinstance(number, int) and unit == 1:
+        return number
+    return None if isinstance(number, float) and not math.isfinite(number) else round(Fraction(number) / unit)

@@ -319,10 +319,11 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release.panels import Mark
 
             bars = Bars(self._column, [Mark(bar=one.count, low=one.low, high=one.high) for one in self.items])
-        if self.places is not None:
-            from dpselect.release import places
+        places = self.places
+        if places is not None:
+            from dpselect.release.places import are_told, column
 
-            columns |= places.column(self.places) if places.are_told(self.places) else {}
+            columns |= column(places) if are_told(places) else {}
         if self.groups is None:
             return TextTable(columns, left=() if self._asked else self._names, bars=bars)
         from dpselect.release.groups import told_apart
