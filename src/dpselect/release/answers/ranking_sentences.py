@@ -10,7 +10,7 @@ from dpselect.release.accuracy import NOTHING, Accuracy, said_items
 from dpselect.release.answers.group_sentences import in_each_group
 from dpselect.release.scale import Scale
 
-ANY_NUMBER = "The ranking counts one user for any number of items."
+ANY_NUMBER = "One user counts for any number of items in the ranking."
 A_SET = "The items are a set: their order says nothing, unless noisy counts give one."
 
 
