@@ -26,11 +26,11 @@ from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, us
 from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, chosen_bound
 from dpselect.testing import SeededDraws
 
-FILES: dict[str, dict[str, str]] = {
-    "lastfm": {"item": "item"},
-    "ml100k": {"item": "item"},
-    "msweb": {"item": "item"},
-    "commits": {"item": "text", "split": " "},
+FILES: dict[str, str | dps.Split] = {
+    "lastfm": "item",
+    "ml100k": "item",
+    "msweb": "item",
+    "commits": dps.Split("text", " "),
 }
 DELTA = "1e-6"
 KS = (1, 2, 5, 10, 20, 50, 100, 200)
@@ -64,10 +64,10 @@ class Data:
 
 def loaded() -> Iterator[Data]:
     """All that is there."""
-    for name, columns in FILES.items():
+    for name, item in FILES.items():
         file = DATA / f"{name}.parquet"
         if file.exists():
-            with dps.Dataset(file, user="user", **columns).engine() as engine:
+            with dps.Dataset(file, user="user", item=item).engine() as engine:
                 yield Data(name, engine.contributions())
         else:
             print(f"skipped {name}: set DPSELECT_DATA to a folder with {name}.parquet\n")

@@ -15,6 +15,7 @@ from dpselect._ground.domain import Listed
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.port import Engine
 from tests.engines.sources import AWKWARD, KINDS, READERS, Row, counts, user_items
 
 KEY = bytes(range(16))
@@ -35,6 +36,12 @@ def pairs(histogram: CountGroups) -> list[tuple[object, int]]:
         for group, count in enumerate(histogram.counts)
         for member in range(histogram.sizes[group])
     ]
+
+
+def kept(engine: Engine, items: Sequence[object] | None = None) -> dict[object, int]:
+    """Of all items, or of some: how many users keep each, where a bound lets them keep few."""
+    labels = [label for label, _ in pairs(engine.top(10**6))] if items is None else list(items)
+    return {label: number for label, number in zip(labels, engine.scores_of(labels), strict=True) if number}
 
 
 def named(sets: UserSets) -> list[list[object]]:
@@ -108,9 +115,10 @@ def test_bound_and_domain(kind, tmp_path):
             items.setdefault(user, set()).add(item)
     domain = ("popular", "tie a", "tie b", "\U0001f600", "", "never seen", "CASE")
     with opened(kind, AWKWARD, tmp_path, max_items_per_user=2) as engine:
-        bounded = dict(pairs(engine.grouped()))
+        bounded = kept(engine)
         assert sum(bounded.values()) == sum(min(2, len(of_user)) for of_user in items.values())
         assert all(count <= dict(counts(AWKWARD))[item] for item, count in bounded.items())
-        inside = dict(pairs(engine.grouped(Listed(domain))))
+        inside = dict(pairs(engine.counts_of(Listed(domain))))
         assert set(inside) == set(domain)
+        assert {item: number for item, number in inside.items() if number} == kept(engine, domain)
         assert sum(inside.values()) == sum(min(2, len(of_user & set(domain))) for of_user in items.values())

@@ -137,9 +137,9 @@ def test_rows_and_domain_in_one_database(tmp_path):
 
 def test_users_spend_their_bound_inside_the_domain():
     rows = {"user": np.repeat(np.arange(50), 20), "item": np.tile(np.arange(20), 50)}
-    found = dict(grouped(Listed((3, 4)), "item", rows, max_items_per_user=2))
-    assert found == {3: 50, 4: 50}
-    assert sum(dict(grouped(Span(0, 10), "item", rows, max_items_per_user=2)).values()) == 100
+    with DuckDBEngine(rows, user="user", item="item", max_items_per_user=2, key=b"key") as engine:
+        assert dict(pairs(engine.counts_of(Listed((3, 4))))) == {3: 50, 4: 50}
+        assert engine.counts_of(Span(0, 10)).counts.sum() == 100
 
 
 VALUES = [

@@ -23,7 +23,7 @@ from dpselect.engines.duckdb.relation_scan import RelationScan
 from dpselect.engines.identity import source_of
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, ParameterError
-from tests.engines.test_conformance import pairs
+from tests.engines.test_conformance import kept, pairs
 
 ROWS = pa.table(
     {
@@ -45,7 +45,7 @@ def answers(connection: duckdb.DuckDBPyConnection) -> list[object]:
     found: list[object] = []
     for more in ({}, {"where": WHERE}, {"split": " ", "where": WHERE}, {"max_items_per_user": 1}):
         with opened(connection, **more) as engine:
-            found += [pairs(engine.top(9)), pairs(engine.grouped()), pairs(engine.grouped(Listed(("Tea", "none"))))]
+            found += [pairs(engine.top(9)), pairs(engine.grouped()), pairs(engine.grouped(Listed(("Tea", "none")))), kept(engine)]
     with opened(connection, item="age") as engine:
         found.append(pairs(engine.grouped(Span(2, 9))))
         for per_user in PerUser:

@@ -13,6 +13,7 @@ from dpselect._ground.domain import Column, Domain, Listed, Size, Span
 from dpselect.engines.port import Engine
 from dpselect.texts.tokenizer import Tokenizer
 from tests.engines.every_engine import Held, Hold, judge
+from tests.engines.test_conformance import kept as kept_of
 from tests.engines.test_conformance import named, pairs
 from tests.engines.typed_rows import (
     AWKWARD,
@@ -132,13 +133,12 @@ def check_bound(held: Held, rows: pa.Table, item: str = "item") -> None:
     theirs = Counter(user for user, what in pairs_of(rows, "user", item) if what in inside)
     for most in (3, 50):
         with held.engine(item=item, max_items_per_user=most) as engine:
-            kept = dict(pairs(engine.top(1000)))
-            assert sum(kept.values()) == sum(min(most, n) for n in own(rows, item).values())
-            everything = engine.grouped()
-            assert dict(zip(everything.counts, everything.sizes, strict=True)) == Counter(kept.values())
-            domain = engine.grouped(Listed(tuple(inside)))
-            assert (domain.counts * domain.sizes).sum() == sum(min(most, n) for n in theirs.values())
-        assert all(count <= dict(counts(rows, "user", item))[what] for what, count in kept.items())
+            found = kept_of(engine)
+            assert sum(found.values()) == sum(min(most, n) for n in own(rows, item).values())
+            domain = dict(pairs(engine.counts_of(Listed(tuple(inside)))))
+            assert sum(domain.values()) == sum(min(most, n) for n in theirs.values())
+            assert {what: n for what, n in domain.items() if n} == kept_of(engine, tuple(inside))
+        assert all(count <= dict(counts(rows, "user", item))[what] for what, count in found.items())
 
 
 def test_every_user_keeps_as_many_as_they_may(hold: Hold) -> None:
@@ -149,12 +149,12 @@ def test_every_user_keeps_as_many_as_they_may(hold: Hold) -> None:
 def test_the_filter_comes_before_the_bound(hold: Hold) -> None:
     where = {"where": "item IN ('i3', 'i4')"}
     with hold(CROWD).engine(**where) as every, hold(CROWD).engine(max_items_per_user=2, **where) as bounded:
-        assert pairs(bounded.top(9)) == pairs(every.top(9)) != []
+        assert kept_of(bounded) == dict(pairs(every.top(9))) != {}
 
 
 def kept(held: Held, most: int, key: bytes) -> dict[object, int]:
     with held.engine(max_items_per_user=most, key=key) as engine:
-        return dict(pairs(engine.top(1000)))
+        return kept_of(engine)
 
 
 def check_key(hold: Hold) -> None:

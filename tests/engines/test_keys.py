@@ -15,6 +15,7 @@ from dpselect.engines.duckdb import keys as duckdb_keys
 from dpselect.errors import DataError, ParameterError
 from tests.engines.every_engine import Held, Hold, judge
 from tests.engines.keyed_rows import PAIRS, TEXTS, TRICKY, TYPED, sets_of
+from tests.engines.test_conformance import kept as kept_of
 from tests.engines.test_conformance import named, pairs
 from tests.engines.typed_rows import counts, in_order, pairs_of
 
@@ -169,7 +170,7 @@ def test_every_user_keeps_as_many_as_they_may(hold: Hold, user: str, item: str) 
     there = dict(counts(TEXTS, user, item))
     for most in (1, 2, ALL):
         with hold(TEXTS).engine(user, item, max_items_per_user=most) as engine:
-            kept = dict(pairs(engine.top(ALL)))
+            kept = kept_of(engine)
         assert sum(kept.values()) == sum(min(most, number) for number in theirs.values())
         assert all(count <= there[what] for what, count in kept.items())
 

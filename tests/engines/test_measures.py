@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -76,19 +77,27 @@ def test_numbers_of_a_range_that_the_column_cannot_hold(hold: Hold) -> None:
         assert [row[0].users for row in found] == [0, 1, 1, 0, 0]
 
 
-def test_a_bound_keeps_the_items_that_were_counted(hold: Hold) -> None:
+def test_a_bound_keeps_some_of_the_items_that_came_back(hold: Hold) -> None:
+    """A ranking is of all users; of the winners everybody keeps two, and counts and measures are of the same users."""
     draw = random.Random(3)
     rows = [(f"u{draw.randrange(30)}", f"i{draw.randrange(9)}", 1.0) for _ in range(300)]
     held = hold(table(rows, pa.float64()))
-    some = Listed(("i1", "i4", "i5", "i8"))
+    every, some = [f"i{n}" for n in range(9)], Listed(("i1", "i4", "i5", "i8"))
+    of_all = Counter(item for _, item in {(user, item) for user, item, _ in rows})
     with held.engine(measures=ONE, max_items_per_user=2) as engine:
-        counted = pairs(engine.top(1000))
-        assert users_of(engine, [label for label, _ in counted]) == [users for _, users in counted]
+        assert dict(pairs(engine.top(1000))) == of_all
         engine.check(some)
-        inside = dict(pairs(engine.grouped(some)))
-        assert [row[0].users for row in engine.measured(some.items, some)] == [inside[item] for item in some.items]
-        every = [f"i{n}" for n in range(9)]
+        assert dict(pairs(engine.grouped(some))) == {item: of_all[item] for item in some.items}
+        for items, domain in ((every, None), (every[:4], None), (["i8", "i1"], some), (["i5", "nobody's"], None)):
+            kept = engine.scores_of(items, domain)
+            assert kept == [row[0].users for row in engine.measured(items, domain)]
+            had = Counter(user for user, item in {(user, item) for user, item, _ in rows} if item in items)
+            assert sum(kept) == sum(min(2, number) for number in had.values())
+            assert all(number <= of_all[item] for item, number in zip(items, kept, strict=True))
+        assert engine.scores_of([UNSEEN, "i1"]) == [0, of_all["i1"]]
         assert told(engine.measured(every, bounded=False)) == judged(ONE, rows, every)
+    with held.engine() as engine:
+        assert engine.scores_of(every) == [of_all[item] for item in every]
 
 
 def test_columns_that_hold_no_numbers_are_refused(hold: Hold) -> None:
@@ -127,6 +136,30 @@ def test_one_user_moves_few_items_and_by_no_more_than_the_bounds():
                 reached = max(reached, abs(other - total) if measure is measures[0] else 0)
         assert moved <= 3
     assert reached == measures[0].sensitivity == 7
+
+
+@pytest.mark.parametrize("winners", [["i0", "i1", "i2", "i3"], ["i5", "i2"], [f"i{n}" for n in range(6)]])
+@pytest.mark.parametrize("kept", ["of the winners", "all"])
+def test_one_user_moves_few_counts_of_the_winners(winners: list[str], kept: str) -> None:
+    """Each by one and upwards, with any key; numbers of all users, with noise for so few, would be refused."""
+    draw, most = random.Random(7), 2
+    rows = [(f"u{draw.randrange(12)}", f"i{draw.randrange(6)}", 1.0) for _ in range(60)]
+    everybody, largest = sorted({row[0] for row in rows}), 0
+    for key in (b"one", b"another"):
+
+        def found(users: list[str], key: bytes = key) -> list[int]:
+            some = table([row for row in rows if row[0] in users], pa.float64())
+            bound = most if kept == "of the winners" else None
+            with DuckDBEngine(some, user="user", item="item", max_items_per_user=bound, key=key) as engine:
+                return list(engine.scores_of(winners))
+
+        whole = found(everybody)
+        for one in everybody:
+            before = found([other for other in everybody if other != one])
+            moved = [more - less for less, more in zip(before, whole, strict=True)]
+            assert set(moved) <= {0, 1}
+            largest = max(largest, sum(moved))
+    assert (largest == most) if kept == "of the winners" else (largest > most or len(winners) == most)
 
 
 # ---- files, frames and objects ----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from dpselect.engines.sql.engine import SqlEngine
 from dpselect.errors import DataError, ParameterError
 from tests.engines.every_engine import filled
 from tests.engines.sources import AWKWARD, Row, counts, table
+from tests.engines.test_conformance import kept as kept_of
 from tests.engines.test_conformance import pairs
 
 psycopg = pytest.importorskip("psycopg")
@@ -300,11 +301,10 @@ def test_the_bound_is_the_hash_of_the_page(new_database, most):
     address = filled(new_database(), [(user, item, 0) for user, item in CROWD * 2])
     for key in (KEY, b"another key"):
         with engine(address, max_items_per_user=most, key=key) as found:
-            assert dict(pairs(found.grouped())) == kept(CROWD, most, key)
-            assert dict(pairs(found.top(10**6))) == kept(CROWD, most, key)
+            assert kept_of(found) == kept(CROWD, most, key)
             inside = [("", "x"), ("u", "11")] + [pair for pair in CROWD if pair[1] in ("item 3", "item 4")]
             domain = Listed(("item 3", "item 4", "x", "11"))
-            assert dict(pairs(found.grouped(domain))) == kept(inside, most, key)
+            assert dict(pairs(found.counts_of(domain))) == kept(inside, most, key)
 
 
 # ---- what leaves, what stays ------------------------------------------------------------------------------
@@ -331,6 +331,8 @@ def test_few_rows_leave_and_the_key_stays_beside_the_statements(awkward, spoken)
         spoken.clear()
         found.top(4)
         assert [rows for _, rows in spoken] == [4]
+        assert len(found.scores_of(["popular", "tie a", "secret!"])) == 3
+        assert spoken[-1][1] == 2
         groups = found.grouped(Listed(("popular", "tie a", "secret?")))
         assert spoken[-1][1] == len(set(map(int, groups.counts)))
         before = len(spoken)
@@ -340,6 +342,7 @@ def test_few_rows_leave_and_the_key_stays_beside_the_statements(awkward, spoken)
             assert key.hex() not in sql.lower()
             assert "a very secret" not in sql
             assert "secret?" not in sql
+            assert "secret!" not in sql
 
 
 def test_one_snapshot_that_writes_nothing(awkward):

@@ -21,7 +21,7 @@ from dpselect.errors import DpselectError, ParameterError
 from dpselect.ledger import Account, Ledger
 from tests.engines.every_engine import filled
 from tests.engines.sources import Row
-from tests.engines.test_conformance import pairs
+from tests.engines.test_conformance import kept, pairs
 from tests.engines.test_postgres import engine, run
 from tests.ledger.amounts import grant
 
@@ -79,7 +79,7 @@ PLANTS = {
         TRUE,
     ),
     "convert_to": Plant(
-        (planted("text, text", "bytea", "convert_to", body=RAISE),), _tops, TRUE, {"max_items_per_user": 3}
+        (planted("text, text", "bytea", "convert_to", body=RAISE),), kept, dict(TRUE), {"max_items_per_user": 3}
     ),
     "unnest": Plant(
         (planted("text[]", "SETOF text", "unnest", body=RAISE),), _domain, [("Tea", 8), ("milk", 4), ("none", 0)]

@@ -14,7 +14,6 @@ import pytest
 
 from dpselect.aggregates.value_counts import Grid
 from dpselect.draws import distinct
-from dpselect.engines import preparation
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from dpselect.engines.prepared import preparing
@@ -25,6 +24,7 @@ NAMES = [f"u{number:02}" for number in range(40)]
 NEW = "u17b"  # who comes between others, with an item before all of theirs
 KEPT = 3
 GRID = Grid.of((0, 30), 1)
+ITEMS = [*range(-31, 0), *range(30)]
 Found = dict[str, Counter[object]]
 Drawn = Callable[[list[str]], Any]
 
@@ -45,10 +45,8 @@ def counted(path: Path) -> Found:
     """What every question finds that keeps some of what a user has, with one key."""
     found: Found = {}
     given: dict[str, Any] = {"user": "user", "item": "item", "key": b"key"}
-    for name, where in (("ranked", None), ("hashed", "user <> 'nobody'")):
-        with DuckDBEngine(path, max_items_per_user=KEPT, where=where, **given) as engine:
-            top = engine.top(100)
-            found[name] = Counter({top.label(group, 0): int(count) for group, count in enumerate(top.counts)})
+    with DuckDBEngine(path, max_items_per_user=KEPT, **given) as engine:
+        found["items"] = Counter(dict(zip(ITEMS, engine.scores_of(ITEMS), strict=True)))
     with DuckDBEngine(path, **given) as engine:
         at = engine.users_at(GRID, PerUser.RANDOM)
         found["values"] = Counter(dict(zip(at.places.tolist(), at.users.tolist(), strict=True)))
@@ -87,23 +85,13 @@ def fixed() -> Drawn:
 
 def test_with_a_fixed_key_one_more_user_moves_nobody_else(tmp_path, monkeypatch):
     moved = one_more(tmp_path, monkeypatch, fixed())
-    own = {"ranked": KEPT, "hashed": KEPT, "values": 1, "groups": 1, "weights": KEPT}
+    own = {"items": KEPT, "values": 1, "groups": 1, "weights": KEPT}
     assert {one: [by for by in found if by] for one, found in moved.items()} == {one: [1] * n for one, n in own.items()}
 
 
 def test_a_hash_of_places_would_be_refused(tmp_path, monkeypatch):
     moved = one_more(tmp_path, monkeypatch, lambda names: np.arange(len(names)))
     assert all(min(found) < 0 for found in moved.values())
-
-
-def test_a_hash_of_the_place_of_an_item_would_be_refused(tmp_path, monkeypatch):
-    class Places(preparing.DuckDBKey):
-        @property
-        def item(self) -> str:
-            return "i"
-
-    monkeypatch.setattr(preparing, "DuckDBKey", Places)
-    assert min(one_more(tmp_path, monkeypatch, fixed())["ranked"]) < 0
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -121,8 +109,7 @@ def test_whatever_the_tags_are_one_more_user_moves_own_counts_alone(tmp_path, mo
             )
             prepare(rows(part, 4), user="user", item="item", to=to, add=at > 0)
         with DuckDBEngine(to, user="user", item="item", max_items_per_user=most, key=b"key") as engine:
-            top = engine.top(100)
-            return Counter({top.label(group, 0): int(count) for group, count in enumerate(top.counts)})
+            return Counter(dict(zip(ITEMS, engine.scores_of(ITEMS), strict=True)))
 
     alone = {two: kept(few, dict(zip(few, two, strict=True)), [few]) for two in permutations(possible, 2)}
     assert len({str(sorted(found.items())) for found in alone.values()}) > 1  # the tags tell
@@ -144,21 +131,6 @@ def test_tags_are_drawn_once_and_stay(tmp_path):
     assert {name: after[name] for name in NAMES} == before
     prepare(rows(NAMES), user="user", item="item", to=tmp_path / "again.prepared")
     assert tags(tmp_path / "again.prepared") != before
-
-
-def test_what_another_version_of_the_engine_counted_is_counted_anew(tmp_path, monkeypatch):
-    """Its hash may be another one, by which a user's items had another order."""
-    path = tmp_path / "data.prepared"
-    with monkeypatch.context() as patch:
-        patch.setattr(preparation, "version", lambda _: "1.9")
-        prepare(rows(NAMES[:30]), user="user", item="item", keep="g", to=path)
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE ranks SET r = 100 WHERE r = 2")
-    prepare(rows(NAMES[30:]), to=path, add=True)
-    of = tags(path)
-    monkeypatch.setattr(preparing, "distinct", lambda *_: np.array([of[name] for name in NAMES]))
-    prepare(rows(NAMES), user="user", item="item", keep="g", to=tmp_path / "whole.prepared")
-    assert counted(path) == counted(tmp_path / "whole.prepared")
 
 
 def test_more_users_than_tags_suffice_for_are_refused(tmp_path, monkeypatch):

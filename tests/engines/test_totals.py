@@ -18,7 +18,7 @@ from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import Hold
 from tests.engines.measured_rows import number
-from tests.engines.test_conformance import pairs
+from tests.engines.test_conformance import kept, pairs
 from tests.engines.weighed_rows import AWKWARD, Weighed, given, scores, table, typed
 
 KEY = bytes(range(16))
@@ -88,12 +88,12 @@ def test_a_range_as_the_domain(hold: Hold) -> None:
 def test_items_without_a_unit_use_up_no_bound(hold: Hold) -> None:
     """Each user keeps one item: of few, any; of the others always the one to which they give most, for all are 0."""
     with hold(TABLES["double"]).engine(totals=Totals.of("w", 60, 60), max_items_per_user=1) as engine:
-        kept = dict(pairs(engine.grouped()))
+        found = kept(engine)
     units = given(AWKWARD, Totals.of("w", 60, 60))
     assert all(len(items) == 1 for user, items in units.items() if user != "a")
-    assert sum(kept.values()) == len(units)
+    assert sum(found.values()) == len(units)
     with hold(TABLES["double"]).engine(totals=MINUTES, max_items_per_user=2) as engine:
-        bounded = dict(pairs(engine.grouped()))
+        bounded = kept(engine)
     whole = dict(scores(AWKWARD, MINUTES))
     assert all(n <= whole[item] for item, n in bounded.items())
     assert sum(bounded.values()) < sum(whole.values())
@@ -119,7 +119,7 @@ def test_one_user_moves_few_sums_upwards_and_by_no_more_than_the_cap():
         with DuckDBEngine(
             table(some, pa.float64()), user="user", item="item", totals=totals, max_items_per_user=3, key=KEY
         ) as engine:
-            return dict(pairs(engine.grouped()))
+            return kept(engine)
 
     everybody = {f"u{n}" for n in range(9)}
     for user in ("u0", "u3", "u8"):

@@ -46,7 +46,7 @@ def _top_k(truth: Truth) -> None:
     for group in _groups(truth):
         found[group] = [item.item for item in release if item.group == group]
     for group, labels in found.items():
-        scores = {label: score for (where, label), score in truth.scores.items() if where == group}
+        scores = {label: score for (where, label), score in truth.ranked.items() if where == group}
         _ranking(truth, labels, scores)
     for item in release.items:
         for said in item.measures:

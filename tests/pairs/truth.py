@@ -57,6 +57,9 @@ class Truth:
         self.most_items = _least(call.rows.get("max_items_per_user"), told.get("max_items_per_user"))
         if call.verb == "users":  # what is counted are groups, and no bound on items plays a part
             self.by, self.most_items = (), told["max_items_per_user"]
+        if call.verb == "choose":  # by all items of every user
+            self.most_items = MANY
+        self.of_winners = call.verb == "top_k" and not self.by  # what a bound is about, where one list is ranked
         self.most_groups = told.get("max_groups_per_user", MANY) if call.verb != "union" else MANY
 
     # ---- rows ------------------------------------------------------------------------------------------------
@@ -122,9 +125,12 @@ class Truth:
 
     @cached_property
     def _shares(self) -> dict[tuple[Unit, Group | None], set[tuple[Group, Label]]]:
-        """What of a user one bound on items is about: all that a union takes, or what they have in one group."""
+        """What of a user one bound on items is about: all that a union takes, what came back, or all of one group."""
         found = defaultdict(set)
+        came_back = set(self.release.labels)
         for unit, group, item in self.given:
+            if self.of_winners and item not in came_back:
+                continue
             found[unit, self._in(group)].add((group, item))
         return found
 
@@ -140,15 +146,23 @@ class Truth:
 
     def sure(self, unit: Unit, group: Group) -> bool:
         """Does a user count surely in a group with all that they have there? No bound cuts them."""
-        few = len(self._shares[unit, self._in(group)]) <= self.most_items
+        few = len(self._shares.get((unit, self._in(group)), ())) <= self.most_items
         return few and len(self._groups_of[unit]) <= self.most_groups
 
     @cached_property
     def scores(self) -> dict[tuple[Group, Label], Score]:
-        """The score of every item in every group."""
+        """The score of every item in every group, as it is counted."""
+        return self._scores(self.sure)
+
+    @cached_property
+    def ranked(self) -> dict[tuple[Group, Label], Score]:
+        """The same as it is ranked: one list by all items of every user."""
+        return self._scores(lambda *_: True) if self.of_winners else self.scores
+
+    def _scores(self, sure: Callable[[Unit, Group], bool]) -> dict[tuple[Group, Label], Score]:
         found: dict[tuple[Group, Label], Score] = defaultdict(Score)
         for (unit, group, item), value in self.given.items():
-            found[group, item].add(value, sure=self.sure(unit, group))
+            found[group, item].add(value, sure=sure(unit, group))
         for score in found.values():  # of what gained less than nothing the gain is 0
             score.least, score.most = max(score.least, Fraction(0)), max(score.most, Fraction(0))
         return found

@@ -25,8 +25,8 @@ MONTHS = {"time": "day", "period": "month", "timezone": "UTC", "during": "2026-0
 # What the data say, what is asked, and the bounds that cut.
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "nothing": ({}, ASKED, {}),
-    "items": ({"max_items_per_user": 2}, ASKED, {"max_items_per_user": 2}),
-    "as many items as are listed": ({"max_items_per_user": 3}, {**ASKED, "domain": ["i0", "i1", "i2"]}, {}),
+    "items": ({"max_items_per_user": 1}, ASKED, {"max_items_per_user": 1}),
+    "as many items as come back": ({"max_items_per_user": 2}, ASKED, {}),
     "items of a bound that limits the discovery only": (
         {"max_items_per_user": 2},
         {**ASKED, "method": "discover"},
@@ -109,7 +109,7 @@ def test_sentences_name_the_unit(name: str) -> None:
             assert f"An item that only one {unit} has appears with probability at most delta." in said
             assert f"Each {unit} contributes at most" in said
         elif isinstance(question, dps.TopK):
-            assert f"One {unit} counts for any number of items." in said
+            assert f"One {unit} counts for any number of items in the ranking." in said
         else:
             assert f"A group with only one {unit} appears with probability at most delta." in said
             assert f"one {unit} moves each by at most 1" in said

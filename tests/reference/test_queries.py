@@ -69,9 +69,9 @@ def test_json_holds_the_whole_question(query: dps.Plan) -> None:
 
 def test_a_question_from_json_is_answered_as_one_from_python() -> None:
     data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=2)
-    query = dps.Plan.from_dict({"verb": "top_k", "k": 2, "epsilon": "4", "counts": True})
+    query = dps.Plan.from_dict({"verb": "top_k", "k": 3, "epsilon": "4", "counts": True})
     said = drawn(SeededDraws(1), lambda: data.ask(query))
-    assert said.to_dict() == by_names(data).top_k(2, epsilon=4, counts=True, draws=SeededDraws(1)).to_dict()
+    assert said.to_dict() == by_names(data).top_k(3, epsilon=4, counts=True, draws=SeededDraws(1)).to_dict()
     assert said.privacy.parameters["max_items_per_user"] == 2  # the data's, which the query had none of
 
 
@@ -378,7 +378,6 @@ OTHERWISE = {
         "domain": ["a", "c"],
         "epsilon": "1/2",
         "method": "permute-and-flip",
-        "max_items_per_user": OF_THE_DATA,
         "delta": BESIDE_BY,
         "by": ["g"],
         "groups": BESIDE_BY,

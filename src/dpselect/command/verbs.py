@@ -45,7 +45,7 @@ BOUND = "max_items_per_user"
 NEAR = ("epsilon", "share", "within", "delta")
 VERBS = {
     "top": Verb("top_k", (BOUND, "exclude"), NEAR),
-    "choose": Verb("choose", (BOUND,)),
+    "choose": Verb("choose"),
     "histogram": Verb("histogram", (BOUND,)),
     "quantile": Verb("quantile", (), NEAR),
     "union": Verb(
@@ -123,7 +123,7 @@ def by_score(args: argparse.Namespace) -> bool:
     scores = options.given(args, ("label", "score", *SCORES))
     if not scores:
         return False
-    events = [*asking.ROWS, *VERBS["choose"].question.flat_names(), "delta", BOUND]
+    events = [*asking.ROWS, *VERBS["choose"].question.flat_names(), "delta"]
     other = options.given(args, [name for name in events if name not in ("table", "method")])
     if args.gateway is not None:
         other = ["gateway"]

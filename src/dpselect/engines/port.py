@@ -42,9 +42,8 @@ class Engine(Protocol):
     - A row whose user or item is null (or NaN) does not exist. Opened with no columns of items, there is one item, (),
       and every row of a user has it.
     - A user is one user however many rows or files hold them, and counts once per item.
-    - With a contribution bound D every user keeps at most D of their distinct items: those with the smallest
-      keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only. (In prepared
-      data a user is a tag that was drawn, and where all items count the key is left out: docs/prepared.md.)
+    - Where a contribution bound D applies, every user keeps at most D of their distinct items: those with the smallest
+      keyed hash of (key, user, item), so which ones depends on the key and on that user's own rows only.
     - Equal counts are ordered by the item itself, never by where its rows stood.
     - Opened with `Totals`, it counts what users give in place of users (docs/weights.md): every row is read by itself,
       every user's total is rounded and cut by itself, and who gives an item nothing does not have it.
@@ -101,7 +100,8 @@ class Engine(Protocol):
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves.
 
-        There are fewer where the data hold fewer items; no data, no groups.
+        There are fewer where the data hold fewer items; no data, no groups. No bound applies to a
+        ranking: a user counts for all items that they have.
         """
         ...
 
@@ -196,7 +196,7 @@ class Engine(Protocol):
     ) -> GroupedCounts:
         """How many distinct users have each item of a domain in every listed group; items without users are left out.
 
-        Only rows of these items and groups count, before groups are kept, and then items: both as in `top_by`. Each
+        Only rows of these items and groups count, before groups are kept as in `top_by`. No bound on items applies. Each
         listed group is there.
         """
         ...
@@ -225,7 +225,7 @@ class Engine(Protocol):
         """All items, those with equal counts in one group, most first: how many have each count leaves, no more.
 
         `label(group, r)` asks for the r-th item of a group in item order, until the engine is closed. With a
-        domain only its items count, and those without a row form the group with count 0.
+        domain only its items count, and those without a row form the group with count 0. No bound applies, as in `top`.
         """
         ...
 
@@ -248,8 +248,17 @@ class Engine(Protocol):
         """The measures, with which the engine was opened, of each of some items that came back. Nothing else leaves.
 
         `items` are labels, as `top`, `grouped` and `contributions` gave them; an item that was never seen has no users.
-        With a contribution bound they are measured over the users who keep them, which are those that were counted:
-        of a known domain, those who keep them of the items of the domain. `bounded=False` takes all users.
+        With a contribution bound D every user keeps at most D of *these* items, and each is measured over the users
+        who keep it. `bounded=False` takes all users.
+        """
+        ...
+
+    def scores_of(
+        self, items: Sequence[object], domain: Domain | None = None, *, progress: Progress | None = None
+    ) -> Sequence[int]:
+        """The score of each of some items that came back. Nothing else leaves.
+
+        With a contribution bound D every user keeps at most D of these items, the same as in `measured`.
         """
         ...
 

@@ -112,11 +112,10 @@ def prepare(
                 name=fresh_key().hex(),
                 made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 version=version("dpselect"),
-                engine=version("duckdb"),
                 sources=_sources(source, table, before),
                 rules=replace(rules, types={name: _kept(one) for name, one in rules.types.items()}),
             )
-            work = Preparing(workspace, rules, add, before is None or before.engine == state.engine)
+            work = Preparing(workspace, rules, add)
             rows, values = _written(work, scan, state.text(), made, progress)
     finally:
         workspace.close()

@@ -61,8 +61,6 @@ class ChoosePlan(OfValues):
 
     verb: ClassVar[str] = "choose"
 
-    takes: ClassVar[tuple[str, ...]] = ("max_items_per_user",)
-
     question: Choose | Scores
     mechanism: Any = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
@@ -209,8 +207,7 @@ class ChoosePlan(OfValues):
         if self.of_scores:
             return USERS
         groups = None if self.table is None else cut_by(self.table.most, self.table.listed)
-        items = cut_by(self.most, self.domain)
-        return Scale(groups=groups, items=items, period=self.period, rows=self.row_bound)
+        return Scale(groups=groups, period=self.period, rows=self.row_bound)
 
     @property
     def sentence(self) -> str:
@@ -219,7 +216,6 @@ class ChoosePlan(OfValues):
             of_users=not self.of_scores,
             monotonic=self.mechanism.monotonic,
             sensitivity=Fraction(self.mechanism.sensitivity),
-            max_items_per_user=self.most,
             neighbors=self.price.neighbors,
         )
         return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"

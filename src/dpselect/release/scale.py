@@ -144,9 +144,9 @@ class Scale:
             return f"{steps:,} {self.counted}{self.users}{'' if steps == 1 else 's'}"
         return f"{self.value(steps):,} of counted {formatting.text(self.totals.column)}"
 
-    def kept(self, groups: int | None = None, items: int | None = None) -> Scale:
-        """The same where a user counts in so many groups, for so many items."""
-        return replace(self, groups=groups, items=items)
+    def kept(self, groups: int | None = None, items: int | None = None, *, here: bool = False) -> Scale:
+        """The same where a user counts in so many groups, for so many items; of those that came back if `here`."""
+        return replace(self, groups=groups, items=items, here=here)
 
     @property
     def of_rows(self) -> Scale:

@@ -111,7 +111,7 @@ BROKEN: dict[str, Change] = {
     "rules of other columns": stated(lambda said: said["rules"].update(keep=["country", "city"])),
     "sources of a number": stated(lambda said: said.update(sources=5)),
     "objects of a number": stated(lambda said: said.update(objects=5)),
-    **{f"no {name}": sql(f"DROP TABLE {name}") for name in ("users", "items", "rows", "cells", "ranks", "sets")},
+    **{f"no {name}": sql(f"DROP TABLE {name}") for name in ("users", "items", "rows", "cells", "counts", "sets")},
     "no kept values": sql("DROP TABLE kept"),
     "no kept column": sql("ALTER TABLE kept RENAME v0 TO x"),
     "a view of a file": sql("DROP TABLE rows", VIEW.format("rows")),

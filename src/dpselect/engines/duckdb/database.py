@@ -306,16 +306,16 @@ class DuckDBDatabase(Database):
         """Rows that are asked for again: a stream can be read once only, and a file may change."""
         return self.keep(sql, progress=progress)
 
-    def counted(self, sql: str, most: int | None, bound: int | None) -> str:
+    def counted(self, sql: str, most: int | None) -> str:
         """Numbers of users of all items, by the source itself where it counts better."""
         name = _name()
-        self._counted[name] = sql, self._counting(most, bound)
+        self._counted[name] = sql, self._counting(most)
         return f"SELECT i, n FROM {name} AS c"
 
-    def _counting(self, most: int | None, bound: int | None = None) -> Counting:
+    def _counting(self, most: int | None) -> Counting:
         """What is asked of a source that counts for itself."""
         asked, form = self._asked, self._key(self._asked.items).item
-        return Counting(asked.users, asked.items, form, self._where, self._filtered, asked.periods, most, bound)
+        return Counting(asked.users, asked.items, form, self._where, self._filtered, asked.periods, most)
 
     def leave_room(self) -> None:
         """DuckDB takes at most three quarters of the memory, and spills what is more; rows are in no order."""

@@ -3,7 +3,7 @@
 Which rows there are, and what stands in them, is as in the source, in the columns that were prepared; rows that say the
 same stand once, unless a question needs each. So every question is answered as there. Numbers of distinct users of the
 prepared items are read from counts (`engines.prepared.preparing`): without a condition, under one on items or on kept
-values, which is looked at once for each combination of these, or with a bound on all items of a user.
+values, which is looked at once for each combination of these.
 """
 
 from __future__ import annotations
@@ -87,19 +87,20 @@ class PreparedScan(Scan):
     @contextmanager
     def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:  # noqa: ARG002
         """The prepared items i and their numbers n of distinct users, where these were counted."""
-        if not self._has_codes(asked) or None not in (asked.bound, asked.where):
+        if not self._has_codes(asked):
             yield None
             return
-        table, inside = "ranks", f"r BETWEEN 1 AND {asked.bound}" if asked.bound is not None else "r = 0"
+        table, inside = "counts", [f"p IN ({_days(asked.periods, ALL)})"]
         if asked.where is not None:
             chosen, codes = self._chosen(asked.where, asked.filtered)
             if chosen == "items":
-                inside += f" AND i IN ({codes})"
+                inside.append(f"i IN ({codes})")
             else:
                 sets = f"(SELECT s, unnest(cs) AS c FROM {self.file.table('sets')})"
-                table, inside = "cells", f"s IN (SELECT s FROM {sets} WHERE c IN ({codes}))"
-        where = f"{inside} AND p IN ({_days(asked.periods, ALL)})"
-        counted = f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {self.file.table(table)} WHERE {where} GROUP BY i"
+                table = "cells"
+                inside.append(f"s IN (SELECT s FROM {sets} WHERE c IN ({codes}))")
+        kept = f"{self.file.table(table)} WHERE {' AND '.join(inside)}"
+        counted = f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {kept} GROUP BY i"
         cut = ""
         if asked.most is not None:
             last = f"SELECT n FROM counted ORDER BY n DESC LIMIT 1 OFFSET {max(asked.most, 1) - 1}"
@@ -113,7 +114,7 @@ class PreparedScan(Scan):
         if not self._has_codes(asked) or (asked.periods is not None and len(asked.periods.all) > 1):
             return None
         items, inside = self.file.table("items"), [] if asked.periods is None else [f"p IN ({_days(asked.periods)})"]
-        inside.append(f"i IN (SELECT i FROM {self.file.table('ranks')} WHERE r = 0)")  # of items that can be named
+        inside.append(f"i IN (SELECT i FROM {self.file.table('counts')})")  # of items that can be named
         if asked.where is not None:
             table, codes = self._chosen(asked.where, asked.filtered)
             inside.append(f"{CODES[table]} IN ({codes})")

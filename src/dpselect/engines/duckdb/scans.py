@@ -27,8 +27,7 @@ class Counting:
     """Numbers of distinct users of all items, of all rows or of those for which a condition holds.
 
     `form` is the SQL of an item over its columns, `where` that of the condition over the columns that it names. Of
-    `most` items those with the most users are enough, and all that have as many as the last of these. With a bound
-    every user has that many of their items, drawn by what the source knows of the user alone.
+    `most` items those with the most users are enough, and all that have as many as the last of these.
     """
 
     user: tuple[str, ...]
@@ -38,12 +37,11 @@ class Counting:
     filtered: tuple[str, ...]
     periods: Periods | None
     most: int | None
-    bound: int | None = None
 
     @property
     def of_all_rows(self) -> bool:
         """Does every row count?"""
-        return self.where is None and self.periods is None and self.bound is None
+        return self.where is None and self.periods is None
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,18 @@ from dpselect.engines.duckdb.workspace import Workspace, literal
 from dpselect.engines.prepared.rules import Rules
 from dpselect.errors import DataError, DpselectError, OutputError
 
-_TABLES = ("state", "users", "items", "rows", "cells", "ranks", "sets")
-FORM = 4  # of the file: what another version wrote in another form is not read
+_TABLES = ("state", "users", "items", "rows", "cells", "counts", "sets")
+FORM = 5  # of the file: what another version wrote in another form is not read
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
 class State:
-    """What the file says of itself: a name that no other has, what it was made from, by what, and by which rules."""
+    """What the file says of itself: a name that no other has, when and by what it was made, its sources and rules."""
 
     name: str
     made: str
     version: str
-    engine: str
     sources: tuple[Any, ...]
     rules: Rules
 

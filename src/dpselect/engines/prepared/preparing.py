@@ -3,8 +3,8 @@
 Values have codes: a user's is a tag that is drawn once, others are places in a dictionary. Users are counted in each
 period p and over all time (the period `ALL`), in two tables. `cells` (p, s, i, n): how many users have an item i with
 which set s of combinations of kept values; each user and item is in one cell, so that a condition on kept values is one
-on sets. `ranks` (p, r, i, n): for how many users it is their r-th item in an order that their tag draws; all are in the
-rank 0. All counts are sums over users: those of users with new rows are taken off as they were, added as they are.
+on sets. `counts` (p, i, n): how many users have an item i. All of these are sums over users: those of users with new
+rows are taken off as they were, added as they are.
 """
 
 from __future__ import annotations
@@ -23,21 +23,19 @@ from dpselect.engines.prepared.rules import ALL, CODES, Rules
 from dpselect.errors import DataError
 
 MOST = 2**30  # users: half of all tags, so that drawing ends soon
-_COUNTED = {"cells": "s", "ranks": "r"}
+_COUNTED = {"cells": "p, s, i", "counts": "p, i"}  # tables, and what users are counted by
 
 
 @dataclass
 class Preparing:
     """The steps, one after the other, inside guarded work; from the second on the database in use is the file's.
 
-    `grown` says that the file has rows already, and `same` that these were counted by this version of DuckDB, whose
-    hash orders a user's items.
+    `grown` says that the file has rows already.
     """
 
     workspace: Workspace
     rules: Rules
     grown: bool
-    same: bool
 
     def rows(self, sql: str) -> list[Row]:
         """All rows of one statement."""
@@ -166,29 +164,28 @@ class Preparing:
         """Count users who have new rows, as they were and as they are."""
         columns = tuple(f"v{at}" for at in range(len(self.rules.item)))
         key = DuckDBKey(columns, tuple(stored_type(self.rules.types[name]) for name in self.rules.item))
-        self.rows(f"CREATE TEMP TABLE named AS SELECT i, hash({key.item}) AS h FROM items WHERE {key.nameable}")
+        self.rows(f"CREATE TEMP TABLE named AS SELECT i FROM items WHERE {key.nameable}")
         self.rows("CREATE TABLE IF NOT EXISTS sets (s BIGINT, cs BIGINT[])")
         if self.rules.keep:
             self.rows("INSERT INTO sets SELECT c, [c] FROM kept ANTI JOIN sets ON c = s")
-        theirs = " SEMI JOIN (SELECT u FROM coded) USING (u)" if self.same else ""
-        self.rows(f"CREATE TEMP TABLE earlier AS SELECT p, u, i, c FROM rows{theirs}")
+        theirs = "rows SEMI JOIN (SELECT u FROM coded) USING (u)"
+        self.rows(f"CREATE TEMP TABLE earlier AS SELECT p, u, i, c FROM {theirs}")
         changes = {"now": "(SELECT p, u, i, c FROM earlier UNION ALL SELECT p, u, i, c FROM coded)"}
-        changes |= {"was": "earlier"} if self.grown and self.same else {}
+        changes |= {"was": "earlier"} if self.grown else {}
         for when, rows in changes.items():
             self._count(when, rows)
-        for table, kind_ in _COUNTED.items():
-            parts = [f"SELECT p, {kind_}, i, {'-' * (when == 'was')}n AS n FROM {when}_{table}" for when in changes]
-            parts += [f"SELECT p, {kind_}, i, n FROM {table}"] if "was" in changes else []
-            sums = f"SELECT p, {kind_}, i, CAST(sum(n) AS BIGINT) AS n FROM ({' UNION ALL '.join(parts)}) GROUP BY ALL"
-            self.rows(f"CREATE TABLE new_{table} AS FROM ({sums}) WHERE n <> 0 ORDER BY p, {kind_}, i")
+        for table, keys in _COUNTED.items():
+            parts = [f"SELECT {keys}, {'-' * (when == 'was')}n AS n FROM {when}_{table}" for when in changes]
+            parts += [f"SELECT {keys}, n FROM {table}"] if self.grown else []
+            sums = f"SELECT {keys}, CAST(sum(n) AS BIGINT) AS n FROM ({' UNION ALL '.join(parts)}) GROUP BY ALL"
+            self.rows(f"CREATE TABLE new_{table} AS FROM ({sums}) WHERE n <> 0 ORDER BY {keys}")
             self.rows(f"DROP TABLE IF EXISTS {table}")
             self.rows(f"ALTER TABLE new_{table} RENAME TO {table}")
 
     def _count(self, when: str, rows: str) -> None:
-        """Tables of cells and ranks of some users, all of whose rows these are; new sets get numbers.
+        """Tables of cells and counts of some users, all of whose rows these are; new sets get numbers.
 
-        A set of one combination has its number, others have numbers below 0. Items that a user has with equal hashes
-        are all of the later rank, so that which rank an item has hangs on the user's own items and tag alone.
+        A set of one combination has its number, others have numbers below 0.
         """
         spans = f"(SELECT p, u, i, c FROM {rows} WHERE p IS NOT NULL UNION ALL SELECT {ALL}, u, i, c FROM {rows})"
         self.rows(
@@ -207,12 +204,7 @@ class Preparing:
             "SELECT p, a AS s, i FROM pairs WHERE a = b UNION ALL SELECT p, s, i FROM several JOIN sets USING (cs)"
         )
         self.rows(f"CREATE TEMP TABLE {when}_cells AS SELECT p, s, i, count(*) AS n FROM ({of_sets}) GROUP BY ALL")
-        rank = "count(*) OVER (PARTITION BY p, u ORDER BY hash(hash(u, h))) AS r"
-        self.rows(
-            f"CREATE TEMP TABLE {when}_ranks AS SELECT p, r, i, count(*) AS n "
-            f"FROM (SELECT p, i, {rank} FROM pairs JOIN named USING (i)) GROUP BY ALL "
-            "UNION ALL SELECT p, 0, i, count(*) FROM pairs GROUP BY p, i"
-        )
+        self.rows(f"CREATE TEMP TABLE {when}_counts AS SELECT p, i, count(*) AS n FROM pairs GROUP BY p, i")
 
     def write(self, text: str) -> dict[str, int]:
         """The new rows behind those that are there, and the state; what its owner may want to know of values."""

@@ -209,11 +209,10 @@ class Database(ABC):
         """Rows that several statements ask for, or one statement twice: kept where they may be read only once."""
         return sql if sql.startswith("(") else f"({sql})"
 
-    def counted(self, sql: str, most: int | None, bound: int | None) -> str:  # noqa: ARG002
+    def counted(self, sql: str, most: int | None) -> str:  # noqa: ARG002
         """Numbers of users of all items, which `sql` asks for: by another query where the source has counted them.
 
-        Of `most` items those with the most users are enough, and all that have as many as the last of these. With a
-        bound a user counts for at most so many items, which hang on their own rows and on what is drawn for them alone.
+        Of `most` items those with the most users are enough, and all that have as many as the last of these.
         """
         return sql
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect._ground.domain import Column, Domain, Known, Listed, Span, refuse_many, refuse_more, refuse_width
 from dpselect._ground.keys import Key as Names
+from dpselect._ground.keys import apart
 from dpselect._ground.parameters import Progress, whole
 from dpselect._ground.row_bound import RowBound
 from dpselect.aggregates.count_groups import CountGroups
@@ -207,7 +208,8 @@ class SqlEngine(QuestionsByGroup):
         """All items of a domain, those without a row too, one group each, in the domain's own order."""
         self.check(domain)
         span = isinstance(domain, Span)
-        sql = questions.in_order(self._counted(domain), "i" if span else self._item.named, listed=not span)
+        counted = self._of_domain(self._scores(self._in(domain), self._bound), domain)
+        sql = questions.in_order(counted, "i" if span else self._item.named, listed=not span)
         found = self._database.rows(sql, progress=progress)
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import spanned
@@ -224,25 +226,52 @@ class SqlEngine(QuestionsByGroup):
         progress: Progress | None = None,
     ) -> Sequence[Sequence[Measured]]:
         """The measures of each of some items that came back. Nothing else leaves."""
-        from dpselect._ground.domain import UNSEEN
-        from dpselect.aggregates.measures import NOBODY
         from dpselect.engines.sql import measures
 
-        seen = [one for one in items if one is not UNSEEN]
+        bound = self._bound if bounded else None
+
+        def question(rows: str, named: str) -> str:
+            kept = measures.kept_items(rows, self._numbers, bound, self._dialect)
+            return measures.question(kept, self._measures, named, self._dialect)
+
+        found = self._of_items(items, domain, question, 2 * len(self._measures), progress)
+        return [measures.measured(self._measures, row) for row in found]
+
+    def scores_of(
+        self, items: Sequence[object], domain: Domain | None = None, *, progress: Progress | None = None
+    ) -> Sequence[int]:
+        """The scores of some items that came back; a bound keeps of every user some of these."""
+
+        def question(rows: str, named: str) -> str:
+            return questions.named_scores(self._scores(rows, self._bound), named)
+
+        return [row[0] for row in self._of_items(items, domain, question, 1, progress)]
+
+    def _of_items(
+        self,
+        items: Sequence[object],
+        domain: Domain | None,
+        question: Callable[[str, str], str],
+        numbers: int,
+        progress: Progress | None,
+    ) -> list[Sequence[int]]:
+        """So many numbers of each of some items: what a question of their rows says, 0 of an item without rows."""
+        from dpselect._ground.domain import UNSEEN
+
+        seen, nothing = [one for one in items if one is not UNSEEN], (0,) * numbers
         if not seen:
-            return [[NOBODY] * len(self._measures) for _ in items]
-        span, dialect = isinstance(domain, Span), self._dialect
-        listed = (
-            ", ".join(str(int(str(one))) for one in seen)
-            if span
-            else f"SELECT i FROM {self._database.put_items(seen, self._types)} AS d"
-        )
-        rows = measures.of_items(self._in(domain), self._numbers, listed, self._bound if bounded else None, dialect)
-        sql = measures.question(rows, self._measures, "i" if span else self._item.named, dialect)
-        found = self._database.rows(sql, progress=progress)
+            return [nothing] * len(items)
+        span = isinstance(domain, Span)
+        label = _whole if span else self._item.label
         if span:
-            return measures.measured(found, self._measures, [int(str(one)) for one in items], _whole)
-        return measures.measured(found, self._measures, items, self._item.label)
+            seen = [_whole(one) for one in seen]
+            listed = ", ".join(map(str, seen))
+        else:
+            listed = f"SELECT i FROM {self._database.put_items(seen, self._types)} AS d"
+        rows = questions.of_items(self._in(domain), listed, self._numbers)
+        found = self._database.rows(question(rows, "i" if span else self._item.named), progress=progress)
+        of = {apart(label(row[0])): tuple(map(int, row[1:])) for row in found}
+        return [nothing if one is UNSEEN else of.get(apart(_whole(one) if span else one), nothing) for one in items]
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text that was declared as such, which may hold some.
@@ -297,20 +326,23 @@ class SqlEngine(QuestionsByGroup):
         """How many items a user keeps, and the key."""
         return None if self._most is None else (self._most, self._database.secret(self._key))
 
-    def _counted(self, domain: Domain | None, most: int | None = None) -> str:
-        """The numbers of users of all items, or of those of a domain, as SQL; `most` of them may be enough."""
-        rows, bound, dialect = self._in(domain), self._bound, self._dialect
+    def _scores(self, rows: str, bound: tuple[int, str] | None) -> str:
+        """The score of every item of some rows as SQL: i and n."""
         if self._totals is not None:
             from dpselect.engines.sql.totals import scores
 
-            counted = scores(rows, self._totals, bound, dialect)
-        elif self._gains:
-            counted = questions.gains(rows, bound, dialect)
-        else:
-            counted = questions.counts(rows, bound, dialect)
-            within = bound is None or (domain is None and not self._measures)  # else of fewer items, or with measures
-            if self._every and within and not isinstance(domain, Span):
-                counted = self._database.counted(counted, most, self._most)
+            return scores(rows, self._totals, bound, self._dialect)
+        return (questions.gains if self._gains else questions.counts)(rows, bound, self._dialect)
+
+    def _counted(self, domain: Domain | None, most: int | None = None) -> str:
+        """The scores of all items, or of those of a domain, as SQL; `most` of them may be enough."""
+        counted = self._scores(self._in(domain), None)
+        if self._totals is None and not self._gains and self._every and not isinstance(domain, Span):
+            counted = self._database.counted(counted, most)
+        return self._of_domain(counted, domain)
+
+    def _of_domain(self, counted: str, domain: Domain | None) -> str:
+        """The same with the items of a list that have no users."""
         return questions.of_domain(counted, self._domains[domain][0]) if _in_table(domain) else counted
 
     def _in(self, domain: Domain | None) -> str:
@@ -334,8 +366,8 @@ class SqlEngine(QuestionsByGroup):
 
 
 def _whole(number: Any) -> object:
-    """The number of a range."""
-    return int(number)
+    """The number of a range, from its label or as it is kept."""
+    return int(str(number))
 
 
 def _in_table(domain: Domain | None) -> TypeGuard[Listed | Column]:

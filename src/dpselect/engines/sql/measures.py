@@ -5,11 +5,10 @@ No name is given twice: in some databases a name of a SELECT is known in all of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from dpselect._ground.keys import apart
 from dpselect.aggregates.measures import FARTHEST, NOBODY, PARTS, Mean, Measure, Measured, Sum
-from dpselect.engines.sql.port import Dialect, Row
+from dpselect.engines.sql.port import Dialect
 from dpselect.engines.sql.questions import of, place
 
 
@@ -30,14 +29,13 @@ def of_users(rows: str, measures: Sequence[Measure], dialect: Dialect) -> str:
     return f"(SELECT u, i, {steps} FROM (SELECT u, i, {cut} FROM {summed} AS y) AS z)"
 
 
-def of_items(rows: str, numbers: str, listed: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
-    """The rows of some items, of users who keep them where there is a bound; `numbers` are columns behind u and i."""
-    wanted = f"i IN ({listed})"
-    if bound is not None:
-        most, key = bound
-        place = f"dense_rank() OVER (PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
-        rows, wanted = f"(SELECT u, i{numbers}, {place} FROM {rows} AS a)", f"place <= {most} AND {wanted}"
-    return f"(SELECT u, i{numbers} FROM {rows} AS b WHERE {wanted})"
+def kept_items(rows: str, numbers: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """The rows of the items that each user keeps; `numbers` are columns behind u and i."""
+    if bound is None:
+        return rows
+    most, key = bound
+    place = f"dense_rank() OVER (PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
+    return f"(SELECT u, i{numbers} FROM (SELECT u, i{numbers}, {place} FROM {rows} AS a) AS b WHERE place <= {most})"
 
 
 def question(rows: str, measures: Sequence[Measure], named: str, dialect: Dialect) -> str:
@@ -50,14 +48,9 @@ def question(rows: str, measures: Sequence[Measure], named: str, dialect: Dialec
     return f"SELECT {named} AS name, {found} FROM (SELECT i, {sums} FROM {given} AS k GROUP BY i) AS o"
 
 
-def measured(
-    found: Sequence[Row], measures: Sequence[Measure], labels: Sequence[object], label: Callable[[object], object]
-) -> list[list[Measured]]:
-    """The measures of each item, from rows of names and numbers."""
-    of = {apart(label(row[0])): list(map(int, row[1:])) for row in found}
-    nothing = [0, 0] * len(measures)
-    rows = [of.get(apart(one), nothing) for one in labels]
-    return [[_one(measure, *row[2 * at : 2 * at + 2]) for at, measure in enumerate(measures)] for row in rows]
+def measured(measures: Sequence[Measure], row: Sequence[int]) -> list[Measured]:
+    """The measures of an item, from its numbers."""
+    return [_one(measure, *row[2 * at : 2 * at + 2]) for at, measure in enumerate(measures)]
 
 
 def _one(measure: Measure, above: int, users: int) -> Measured:

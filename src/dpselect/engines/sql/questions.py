@@ -181,6 +181,16 @@ def in_span(rows: str, span: Span, item_type: SqlType, more: str = "") -> str:
     return f"(SELECT u, i{more} FROM {rows} AS t WHERE i BETWEEN {span.start} AND {span.stop - 1})"
 
 
+def of_items(rows: str, listed: str, more: str) -> str:
+    """The rows of listed items; `more` columns go with them."""
+    return f"(SELECT u, i{more} FROM {rows} AS t WHERE i IN ({listed}))"
+
+
+def named_scores(scores: str, named: str) -> str:
+    """The name and the score of every item."""
+    return f"SELECT {named} AS name, n FROM ({scores}) AS c"
+
+
 def in_domain(rows: str, domain: str, more: str = "") -> str:
     """The rows whose item is in the domain; `more` columns go with them."""
     return f"(SELECT u, i{more} FROM {rows} AS t WHERE i IN (SELECT i FROM {domain} AS d))"

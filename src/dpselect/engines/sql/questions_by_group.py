@@ -168,7 +168,7 @@ class QuestionsByGroup(ABC):
             rows = questions.in_span(self._rows, domain, self._item, ", g")
         else:
             rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
-        kept = self._bounds(max_groups_per_user, self._most).kept(had_of(of_groups(rows, listed), None), "u, g, i")
+        kept = self._bounds(max_groups_per_user, None).kept(had_of(of_groups(rows, listed), None), "u, g, i")
         sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
         return grouped_counts(self._database, sql, self._group, item, progress)
 

@@ -27,7 +27,7 @@ from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import describe_limited_domain_by_group, describe_ranking_by_group
 from dpselect.release.groups import Group
 from dpselect.release.release import Release
-from dpselect.release.scale import USERS
+from dpselect.release.scale import USERS, Scale
 from dpselect.release.statement import Ended
 
 METHOD = "limited-domain"
@@ -111,6 +111,11 @@ class TopByGroup(Selection):
             parameters["epsilon_per_group"] = self.of_groups.epsilon_per_count
         described = describe_limited_domain_by_group(bound, s.each.height, self.k_bar, self.scale)
         return parameters, [self.reason, *described]
+
+    @property
+    def counted_scale(self) -> Scale:
+        """What counts are counted in: ranking and counts are of the same users."""
+        return self.scale
 
     @property
     def _group_width(self) -> int | None:

@@ -10,7 +10,6 @@ from dpselect._ground.methods import AUTO
 from dpselect.errors import ParameterError
 from dpselect.queries.top.picks import LIMITED, PEELING, SPARSE, LimitedTop, PeeledTop, SparseTop
 from dpselect.queries.top.selection import Selection, Wanted
-from dpselect.release.answers.items_left_out import describe_sampling
 from dpselect.release.answers.method_reasons import BOUND_HELPS, IN_ORDER, LARGE_K, NO_ORDER
 
 DISCOVER = "discover"
@@ -28,12 +27,11 @@ def selected(wanted: Wanted, method: str, epsilon: Fraction, delta: Fraction) ->
     """By the method that was named or is best, the mechanism and the price of all of it."""
     if wanted.domain is None:
         return _of_unknown(wanted, method, epsilon, delta)
-    bound, why = wanted.max_items_per_user, ""
+    why = ""
     _check_known(wanted, wanted.domain)
     if method == AUTO:
         best = best_set_method(parameters.listed("k", wanted.k), epsilon, delta)
         method, why = (PEELING, IN_ORDER) if wanted.ranked else (best, NO_ORDER[best])
-    why += describe_sampling(bound)
     if method == PEELING:
         return PeeledTop.of(wanted, epsilon, delta, why)
     from dpselect.queries.top.set import SetTop

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from dpselect._ground import methods, parameters
+from dpselect._ground import methods
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Neighbors, Steps
 from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
@@ -18,7 +18,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import candidates
 from dpselect.mechanisms.top_k.limited_domain import LimitedDomain
 from dpselect.mechanisms.top_k.top_rows import top_rows
-from dpselect.queries.top.selection import Selection, Terms, Wanted, noisy_counts
+from dpselect.queries.top.selection import Selection, Terms, Wanted
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.answers.method_reasons import KNOWN_DOMAIN, UNKNOWN_DOMAIN, UNKNOWN_SPARSE
@@ -59,7 +59,7 @@ class Picks(Selection):
     def draw(self, aggregate: CountGroups, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
         """Draw the picks, and noisy counts of them."""
         picks, counts, names, candidates = self.picked(aggregate, draws)
-        noisy = noisy_counts(self.counter, [int(counts[group]) for group, _ in picks], draws)
+        noisy = self.count([int(counts[group]) for group, _ in picks], draws)
         labels = names(picks) if picks else []
         return Outcome(
             items=tuple(map(DrawnItem, labels, noisy)),
@@ -102,7 +102,7 @@ class PeeledTop(Picks):
         whole = peeling.make(k=wanted.k, epsilon=epsilon, delta=delta, sensitivity=wanted.moves)
         if not wanted.noises:
             return cls(method=PEELING, selector=whole, privacy=whole.privacy, reason=KNOWN_DOMAIN + why)
-        plan = plan_of(whole.k, wanted.moved(whole.k) * wanted.noises)
+        plan = plan_of(whole.k, wanted.moved * wanted.noises)
         pick = largest_epsilon(plan, epsilon, delta)
         privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
         selector = peeling.make(k=wanted.k, epsilon_per_pick=pick, delta=delta, sensitivity=wanted.moves)
@@ -164,14 +164,13 @@ class LimitedTop(UnknownTop):
         """At the largest epsilon of one pick that fits, and the part of delta that puts bottom lowest."""
 
         def limited(**price: Any) -> LimitedDomain:
-            bound, moves = wanted.max_items_per_user, wanted.moves
-            return LimitedDomain(k=wanted.k, k_bar=wanted.k_bar, max_items_per_user=bound, sensitivity=moves, **price)
+            return LimitedDomain(k=wanted.k, k_bar=wanted.k_bar, sensitivity=wanted.moves, **price)
 
         whole = limited(epsilon=epsilon, delta=delta)
         if not wanted.noises:
             return cls(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
         picks = sum(s.times for s in whole.privacy.steps)
-        plan = plan_of(picks, wanted.moved(whole.k) * wanted.noises)
+        plan = plan_of(picks, wanted.moved * wanted.noises)
         split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
         selector = limited(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
@@ -182,9 +181,8 @@ class LimitedTop(UnknownTop):
     def terms(self) -> Terms:
         """Describe the selection."""
         parameters, sentences = super().terms()
-        s, bound = self.selector, self.selector.max_items_per_user
-        parameters |= {"k_bar": s.k_bar, "delta_threshold": s.delta_threshold, "max_items_per_user": bound}
-        return parameters, [*sentences, *describe_limited_domain(bound, s.height, self.k_bar, self.scale)]
+        parameters |= {"k_bar": self.k_bar, "delta_threshold": self.selector.delta_threshold}
+        return parameters, [*sentences, *describe_limited_domain(self.selector.height, self.k_bar, self.scale)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +194,7 @@ class SparseTop(UnknownTop):
     @classmethod
     def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
         """One noisy threshold, picks, and their noisy numbers, together within epsilon."""
-        counted = wanted.moved(parameters.listed("k", wanted.k)) * wanted.noises
+        counted = wanted.moved * wanted.noises
         given: dict[str, Any] = {"k": wanted.k, "k_bar": wanted.k_bar, "sensitivity": wanted.moves, "counted": counted}
         selector = methods.named("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
         told = wanted.told(selector.epsilon_per_pick * COUNT_SHARE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpselect._ground import methods
@@ -15,7 +16,6 @@ from dpselect.accounting.prices import Price
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
-from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw, Plan
 from dpselect.queries.top.method import DISCOVER, best_by_group, selected
 from dpselect.queries.top.picks import LIMITED, PEELING
@@ -29,8 +29,10 @@ from dpselect.release.answers.method_reasons import LARGE_BY_GROUP
 from dpselect.release.release import Release
 
 if TYPE_CHECKING:
+    from dpselect._ground.parameters import Progress
     from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.measures import Measure
+    from dpselect.draws import Draws
     from dpselect.queries.top.group_bound import ChosenGroups
     from dpselect.queries.top.measures import MeasuredItems
     from dpselect.release.answers.outcome import Outcome
@@ -241,10 +243,26 @@ class TopKPlan(Plan):
             return lambda draws, progress: selection.draw(engine.contributions(progress=progress), draws, progress)
         if selection.k_bar is not None:
             rows = selection.k_bar + 1  # no more of them leave the engine
-            return lambda draws, progress: selection.draw(engine.top(rows, progress=progress), draws)
+            return self._counted_again(
+                engine, lambda draws, progress: selection.draw(engine.top(rows, progress=progress), draws)
+            )
         if domain is not None:
             engine.check(domain, k=selection.selector.k)
-        return lambda draws, progress: selection.draw(engine.grouped(domain, progress=progress), draws)
+        return self._counted_again(
+            engine, lambda draws, progress: selection.draw(engine.grouped(domain, progress=progress), draws)
+        )
+
+    def _counted_again(self, engine: Engine, draw: BoundDraw) -> BoundDraw:
+        """Return what draws items, and then counts them once more where a user counts for few of them."""
+        if not self.selection.counts_again:
+            return draw
+
+        def drawn(draws: Draws, progress: Progress | None) -> Outcome:
+            outcome = draw(draws, progress)
+            scores_of = partial(engine.scores_of, domain=self.domain, progress=progress)
+            return self.selection.count_again(outcome, scores_of, draws)
+
+        return drawn
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release, with what was left out, the measures, and what accuracy was asked for."""
@@ -273,7 +291,7 @@ class TopKPlan(Plan):
             return None
         from dpselect.queries.top.measures import MeasuredItems
 
-        bound = None if self.selection.of_sets else self.most
+        bound = None if self.selection.of_sets else self._wanted.cut
         return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
 
     def steps(self, release: Release) -> tuple[Steps, ...]:
@@ -298,8 +316,6 @@ class TopKPlan(Plan):
             found = self._by_group(method, epsilon)
         else:
             found = selected(self._wanted, method, epsilon, self.delta)
-            if not found.of_sets:
-                found = replace(found, scale=found.scale.kept(items=cut_by(self.most, self.domain)))
         if self.totals is not None:
             from dpselect.queries.top.scores import by_weights
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Terms = tuple[dict[str, object], list[str]]
 """Parameters and sentences of a statement."""
+ScoresOf = Callable[[Sequence[object]], Sequence[int]]
+"""The scores of some items, where each user counts for a bounded number of these."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,18 +71,25 @@ class Wanted:
             return None
         from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 
-        bound = self.max_items_per_user
+        bound = self.cut
         return NoisyMeasures(measures=self.measures, k=self.k, epsilon_per_noise=each, max_items_per_user=bound)
 
     def _counter(self, each: Fraction) -> NoisyCounts:
         from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 
-        bound = self.max_items_per_user
+        bound = self.cut
         return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self.moves)
 
-    def moved(self, k: int) -> int:
+    @property
+    def cut(self) -> int | None:
+        """For how many of the winners a user counts, where that is fewer than all of them."""
+        most = self.max_items_per_user
+        return None if most is None or most >= self.k else most
+
+    @property
+    def moved(self) -> int:
         """How many of the k winners' counts one user can move."""
-        return k if self.max_items_per_user is None else min(k, self.max_items_per_user)
+        return self.k if self.cut is None else self.cut
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,15 +138,39 @@ class Selection(ABC):
             parameters["epsilon_per_count"] = self.counter.epsilon_per_count
             if self.counter.max_items_per_user is not None:  # one user moves that many counts
                 parameters["max_items_per_user"] = self.counter.max_items_per_user
-            sentences = [*sentences, describe_noise(self.counter.rate, self.scale)]
+            sentences = [*sentences, describe_noise(self.counter.rate, self.counted_scale)]
         if self.measurer is not None:
             from dpselect.release.measures import of_measures
 
             m = self.measurer
             more, of_each = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)
             parameters, sentences = parameters | more, [*sentences, *of_each]
-        parameters, sentences = parameters | self.scale.parameters, [*sentences, *self.scale.sentences]
+        counted = self.counted_scale
+        parameters, sentences = parameters | counted.parameters, [*sentences, *counted.sentences]
         return Statement.of(self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences))
+
+    @property
+    def counted_scale(self) -> Scale:
+        """What numbers of the winners are counted in: users may count for few of these."""
+        bounds = [one.max_items_per_user for one in (self.counter, self.measurer) if one is not None]
+        return self.scale.kept(items=bounds[0], here=True) if bounds and bounds[0] is not None else self.scale
+
+    @property
+    def counts_again(self) -> bool:
+        """Does a user count for so few of the winners that the counts of the ranking, of all users, are not shown?"""
+        return self.counter is not None and self.counter.max_items_per_user is not None
+
+    def count(self, scores: Sequence[int], draws: Draws) -> Sequence[int | None]:
+        """Return noisy counts of the winners by their scores in the ranking; None where these are not shown."""
+        return noisy_counts(None if self.counts_again else self.counter, scores, draws)
+
+    def count_again(self, outcome: Outcome, scores_of: ScoresOf, draws: Draws) -> Outcome:
+        """Return the outcome with noisy counts of the winners, where the ranking has given none that may be shown."""
+        if not self.counts_again or not outcome.items:
+            return outcome
+        noisy = noisy_counts(self.counter, scores_of([item.label for item in outcome.items]), draws)
+        items = (item._replace(score=score) for item, score in zip(outcome.items, noisy, strict=True))
+        return replace(outcome, items=tuple(items))
 
     @property
     def count_width(self) -> int | None:
@@ -146,7 +179,7 @@ class Selection(ABC):
 
     def near_counts(self, items: int, *, by_group: bool = False) -> Accuracy:
         """Return how near counts of so many items are, where they are asked for."""
-        return describe_counts(self.counter, self.scale, items, by_group=by_group)
+        return describe_counts(self.counter, self.counted_scale, items, by_group=by_group)
 
     @abstractmethod
     def draw(self, aggregate: Any, draws: Draws, progress: Progress | None = None) -> Outcome:
@@ -168,7 +201,7 @@ class Selection(ABC):
         """Write the release, with counts if they are asked for."""
         counted, width = self.counter is not None, self.count_width
         return write_release(
-            outcome, statement, accuracy, **{"counted": counted, "width": width, "scale": self.scale} | more
+            outcome, statement, accuracy, **{"counted": counted, "width": width, "scale": self.counted_scale} | more
         )
 
     def epsilon_per_measure(self, outcome: Outcome) -> Fraction:  # noqa: ARG002 - of discovered items

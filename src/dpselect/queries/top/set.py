@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Self
 
@@ -15,7 +15,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
 from dpselect.mechanisms.joint.canonical_set import CanonicalSet
 from dpselect.mechanisms.joint.ranked import ranked
-from dpselect.queries.top.selection import Selection, Terms, Wanted, noisy_counts
+from dpselect.queries.top.selection import ScoresOf, Selection, Terms, Wanted
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy, whole
 from dpselect.release.answers.method_reasons import KNOWN_SET
@@ -39,7 +39,7 @@ class SetTop(Selection):
         selector = row.make(k=wanted.k, epsilon=epsilon, sensitivity=wanted.moves)
         if not wanted.noises:
             return cls(method=method, selector=selector, privacy=selector.privacy, reason=reason)
-        moved = wanted.moved(selector.k)
+        moved = wanted.moved
 
         def plan(x: Fraction) -> tuple[Steps, ...]:
             return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved), moved * wanted.noises))
@@ -58,9 +58,14 @@ class SetTop(Selection):
         among = ranked(aggregate, self.selector.k)
         ranks = self.selector.ranks(among, draws)
         labels = among.names(ranks)
-        items = list(map(DrawnItem, labels, noisy_counts(self.counter, [among.count(rank) for rank in ranks], draws)))
-        items.sort(key=lambda item: (-(item.score or 0), fixed(item.label)))
-        return Outcome(items=tuple(items), secure=draws.secure, candidates=among.items)
+        counts = self.count([among.count(rank) for rank in ranks], draws)
+        return _sorted(
+            Outcome(items=tuple(map(DrawnItem, labels, counts)), secure=draws.secure, candidates=among.items)
+        )
+
+    def count_again(self, outcome: Outcome, scores_of: ScoresOf, draws: Draws) -> Outcome:
+        """Return the outcome with noisy counts of the winners, in their order."""
+        return _sorted(super().count_again(outcome, scores_of, draws))
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release of the items."""
@@ -78,3 +83,9 @@ class SetTop(Selection):
     def before(self, candidates: int | None) -> Accuracy:
         """How good the items are, and their counts."""
         return self.near(candidates or 1) + self.near_counts(self.selector.k)
+
+
+def _sorted(outcome: Outcome) -> Outcome:
+    """Return the outcome in the order of its noisy counts, and of items without any in one that is fixed."""
+    items = sorted(outcome.items, key=lambda item: (-(item.score or 0), fixed(item.label)))
+    return replace(outcome, items=tuple(items))

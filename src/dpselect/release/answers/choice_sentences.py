@@ -5,19 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpselect._ground.privacy import Neighbors
-from dpselect.release.answers.items_left_out import describe_sampling
 
 _COUNTS = " If each is a number of users, say monotonic=True: the answer is as good at half the epsilon."
 
 
-def describe_scores(
-    *, of_users: bool, monotonic: bool, sensitivity: Fraction, max_items_per_user: int | None, neighbors: Neighbors
-) -> str:
+def describe_scores(*, of_users: bool, monotonic: bool, sensitivity: Fraction, neighbors: Neighbors) -> str:
     """Say what is assumed of the scores: counts of distinct users, or the caller's own."""
     scores = "Scores are counts of distinct users" if of_users else "Scores are the caller's"
     how = "all scores the same way (monotonic)" if monotonic else "scores in either direction (factor 2)"
-    sampled = describe_sampling(max_items_per_user)
-    sentence = f"{scores}; one user moves each by at most {float(sensitivity):g}, and {how}.{sampled}"
+    sentence = f"{scores}; one user moves each by at most {float(sensitivity):g}, and {how}."
     if not of_users and not monotonic and neighbors is Neighbors.ADD_REMOVE:
         sentence += _COUNTS
     return sentence

@@ -11,6 +11,7 @@ from dpselect.release.accuracy import BETA, NOTHING, Accuracy, said_items
 from dpselect.release.answers.group_sentences import in_each_group
 from dpselect.release.scale import Scale
 
+ANY_NUMBER = "One user counts for any number of items in the ranking."
 A_SET = "The items are a set: their order says nothing, unless noisy counts give one."
 
 
@@ -31,10 +32,9 @@ def describe_noise(rate: Fraction, scale: Scale) -> str:
     return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
 
 
-def describe_limited_domain(max_items_per_user: int | None, height: float, k_bar: int, scale: Scale) -> list[str]:
+def describe_limited_domain(height: float, k_bar: int, scale: Scale) -> list[str]:
     """Describe picks that end at bottom, which is `height` above the item at rank k_bar + 1."""
-    touched = "any number of items" if max_items_per_user is None else f"at most {said_items(max_items_per_user)}"
-    return [f"One user counts for {touched}.", f"{_describe_bottom(height, k_bar, scale)}."]
+    return [ANY_NUMBER, f"{_describe_bottom(height, k_bar, scale)}."]
 
 
 def describe_limited_domain_by_group(
@@ -62,7 +62,7 @@ def _describe_bottom(height: float, k_bar: int, scale: Scale) -> str:
 def describe_sparse_limited_domain(height: float, k_bar: int, scale: Scale) -> list[str]:
     """Describe picks that end at the first one below one noisy threshold."""
     return [
-        "One user counts for any number of items.",
+        ANY_NUMBER,
         f"Picks are shown in their order while their {scale.score}s pass one noisy threshold, which is at most "
         f"{scale.about(height)} above the {scale.score} of rank k_bar + 1 = {k_bar + 1:,}; "
         "the first one below it ends the list.",
