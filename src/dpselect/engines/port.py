@@ -196,8 +196,8 @@ class Engine(Protocol):
     ) -> GroupedCounts:
         """How many distinct users have each item of a domain in every listed group; items without users are left out.
 
-        Only rows of these items and groups count, before groups are kept as in `top_by`. No bound on items applies. Each
-        listed group is there.
+        Only rows of these items and groups count, before groups are kept as in `top_by`; no bound on items applies.
+        Each listed group is there.
         """
         ...
 
