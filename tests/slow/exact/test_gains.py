@@ -62,8 +62,13 @@ def _gained(most: int | None, months: Periods = MONTHS) -> Gained:
         with open_engine(
             rows_of(data), user="user", item="item", periods=months, max_items_per_user=most, key=b"1" * 16
         ) as engine:
-            found = dict(pairs(engine.grouped(Listed(ITEMS))))
-        return found["x"], found["y"]
+            if most is None:
+                found = dict(pairs(engine.grouped(Listed(ITEMS))))
+                return found["x"], found["y"]
+            domain = Listed(ITEMS)
+            engine.check(domain)
+            x, y = engine.scores_of(ITEMS, domain)  # both came back, and a user counts for one
+        return x, y
 
     return ask
 
