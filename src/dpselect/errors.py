@@ -125,6 +125,10 @@ class ParameterError(DpselectError, ValueError):
         super().__init__(f"{parameter} must {must}, got {self.came}", hint)
 
 
+class UnknownKeyword(ParameterError, TypeError):
+    """A keyword that a function has no parameter for. It is a TypeError too, as Python's own is."""
+
+
 class SourceError(ParameterError):
     """A source, or the machine that reads it, is not what was said of it.
 

@@ -10,10 +10,13 @@ from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import wraps
+from inspect import CO_VARKEYWORDS, unwrap
+from types import FunctionType
 from typing import TypeVar, cast
 
 from dpselect.errors import ParameterError, came
 
+Public = TypeVar("Public", bound=Callable[..., object])
 Reader = TypeVar("Reader", bound=Callable[..., object])
 
 Number = Fraction | int | float | str | Decimal
@@ -277,6 +280,41 @@ def near_column(name: str, known: Iterable[str]) -> str:
         made = f"SELECT *, {name[:LONGEST_NAME]} AS made FROM rows"
         hint += f'; an expression is a column of a view or frame: duckdb.sql("{made}")'
     return hint
+
+
+def names_checked(public: Public) -> Public:
+    """The decorator of what callers call: a keyword that is no parameter is told which was meant, and how to write it.
+
+    Of a class this holds for making one and for its public methods. Signatures, types and help stay as they are.
+    """
+    if not isinstance(public, type):
+        return cast(Public, _checked(cast(FunctionType, public), public.__name__))
+    for name, one in list(vars(public).items()):
+        kind = type(one) if isinstance(one, (classmethod, staticmethod)) else None
+        function = one.__func__ if kind else one
+        if not isinstance(function, FunctionType) or (name.startswith("_") and name != "__init__"):
+            continue
+        checked = _checked(function, public.__name__ if name == "__init__" else name)
+        setattr(public, name, kind(checked) if kind else checked)
+    return public
+
+
+def _checked(function: FunctionType, called: str) -> Callable[..., object]:
+    code = unwrap(function).__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    known = frozenset(names)
+    if code.co_flags & CO_VARKEYWORDS:
+        return function
+
+    @wraps(function)
+    def checked(*given: object, **named: object) -> object:
+        if not named.keys() <= known:
+            from dpselect._ground.keywords import unknown_keyword
+
+            raise unknown_keyword(called, [one for one in names if one != "self"], named)
+        return function(*given, **named)
+
+    return checked
 
 
 def refuse_others(given: Iterable[str], known: Collection[str], must: str) -> None:

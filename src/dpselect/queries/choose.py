@@ -14,7 +14,7 @@ import numpy as np
 from dpselect._ground import methods
 from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
 from dpselect._ground.keys import apart
-from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.parameters import Number, Progress, names_checked
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.groups import GroupedCounts
@@ -225,6 +225,7 @@ class ChoosePlan(OfValues):
         return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
 
 
+@names_checked
 def choose(
     scores: Mapping[Label, Any] | CountGroups | npt.ArrayLike,
     *,

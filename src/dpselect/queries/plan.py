@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 from dpselect._ground import parameters
 from dpselect._ground.domain import Domain, most_items
 from dpselect._ground.keys import Key
-from dpselect._ground.parameters import Progress
+from dpselect._ground.parameters import Progress, names_checked
 from dpselect._ground.privacy import ApproxDP, Privacy, Steps
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
@@ -58,6 +58,7 @@ PLANS = {
 }
 
 
+@names_checked
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
     """A question at a price, for data about which only a few facts are known; no row is read to make one.

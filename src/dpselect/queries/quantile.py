@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.parameters import Number, Progress, names_checked
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues
 from dpselect.aggregates.unbounded import DIGITS, Unbounded
@@ -220,6 +220,7 @@ class QuantilePlan(OfValues):
         return Statement.of(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
 
 
+@names_checked
 def quantile(
     values: object,
     q: Number | Sequence[Number] = "1/2",

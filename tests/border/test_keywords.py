@@ -1,0 +1,109 @@
+"""A keyword that no parameter has: each public callable says which was meant, and nothing else of it changed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import dpselect as dps
+from dpselect._ground.keywords import HOMES, MEANT
+from dpselect.command.parser import near_only
+from dpselect.errors import UnknownKeyword
+from dpselect.questions.value import Value
+
+DATA = dps.Dataset("not-there.csv", user="user", item="page")
+QUESTIONS = (dps.TopK, dps.Union, dps.Choose, dps.Quantile, dps.Histogram, dps.Users)
+VERBS = ("top_k", "union", "choose", "histogram", "users", "quantile", "median")
+
+
+def callables() -> Iterator[tuple[str, Callable[..., object]]]:
+    for name in dps.__all__:
+        value = getattr(dps, name)
+        if isinstance(value, type) and not issubclass(value, Exception):
+            if not inspect.isabstract(value) and value is not dps.Question:
+                yield name, value
+            for method, one in inspect.getmembers(value, inspect.isroutine):
+                if not method.startswith("_") and callable(one) and not hasattr(Value, method):
+                    yield f"{name}.{method}", one
+        elif inspect.isfunction(value):
+            yield name, value
+
+
+CALLABLES = dict(callables())
+
+
+def takes_any(function: Callable[..., object]) -> bool:
+    return any(one.kind is one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
+
+
+@pytest.mark.parametrize("name", [name for name, one in CALLABLES.items() if not takes_any(one)])
+def test_every_public_callable_refuses_a_keyword_that_is_no_parameter(name: str) -> None:
+    with pytest.raises(UnknownKeyword, match=r"^zzz must be a parameter of ") as error:
+        CALLABLES[name](zzz=1)
+    assert isinstance(error.value, TypeError)
+    assert isinstance(error.value, dps.ParameterError)
+
+
+@pytest.mark.parametrize(
+    ("ask", "keyword", "hint"),
+    [
+        (lambda: DATA.top_k(eps=1), "eps of top_k", "did you mean epsilon? top_k(epsilon=1)"),
+        (lambda: DATA.quantile(quantile=0.5), "quantile of quantile", "did you mean q? quantile(q=0.5)"),
+        (lambda: dps.quantile([1], 0.5, Epsilon=1), "Epsilon of quantile", "did you mean epsilon? quantile(epsilon=1)"),
+        (lambda: DATA.union(max_items_per_user=3), "max_items_per_user of union", "Dataset(..., max_items_per_user=3)"),
+        (lambda: DATA.top_k(where="a = 1"), "where of top_k", "data.where(...)"),
+        (lambda: DATA.top_k(within=50), "within of top_k", "data.ask(question, within=50)"),
+        (lambda: dps.TopK(3, epsilon=1), "epsilon of TopK", "data.ask(question, epsilon=1)"),
+        (lambda: dps.TopK(3, groups=["a"]), "groups of TopK", 'by=dps.By("country", groups=...)'),
+        (lambda: DATA.top_k(k_bar=9), "k_bar of top_k", "method=dps.Method(k_bar=9)"),
+        (lambda: DATA.top_k(at_most=9), "at_most of top_k", 'score=dps.Total("amount", at_most=9)'),
+        (
+            lambda: dps.By("a", max_groups=2),
+            "max_groups of By",
+            "did you mean max_groups_per_user? By(max_groups_per_user=2)",
+        ),
+        (lambda: dps.Budget(eps=2), "eps of Budget", "did you mean epsilon? Budget(epsilon=2)"),
+        (lambda: dps.Dataset("x", users="u"), "users of Dataset", "did you mean user? Dataset(user=...)"),
+        (lambda: dps.connect("x", tok="secret"), "tok of connect", "did you mean token? connect(token=...)"),
+    ],
+)
+def test_the_hint_is_the_line_that_mends_it(ask: Callable[[], object], keyword: str, hint: str) -> None:
+    name, called = keyword.split(" of ")
+    with pytest.raises(UnknownKeyword) as error:
+        ask()
+    assert str(error.value) == f"{name} must be a parameter of {called}, got another\nhint: {hint}"
+
+
+def test_signatures_stay_those_of_the_functions() -> None:
+    assert [*inspect.signature(DATA.top_k).parameters][:4] == ["k", "epsilon", "delta", "share"]
+    assert [*inspect.signature(dps.TopK).parameters][:2] == ["k", "by"]
+    assert dps.quantile.__name__ == "quantile"
+    assert dps.Dataset.top_k.__doc__ is not None
+    with pytest.raises(TypeError, match="positional"):
+        DATA.histogram(["a"], 1)  # type: ignore[misc]
+
+
+def test_homes_and_other_names_are_those_of_parameters() -> None:
+    """So that a name that changes changes here too."""
+    parameters = {name: set(inspect.signature(one).parameters) for name, one in CALLABLES.items()}
+    every = set().union(*parameters.values())
+    assert set(MEANT) <= every
+    for home, inner in ((dps.By, "by"), (dps.Total, "score"), (dps.Gain, "score"), (dps.Method, "method")):
+        first, *others = inspect.signature(home).parameters
+        for name in others if home is not dps.Method else [first, *others][1:]:
+            assert HOMES[name][0] == {inner}
+            assert f"dps.{home.__name__}(" in HOMES[name][1]
+    verbs = [getattr(dps.Dataset, name) for name in VERBS]
+    for name in inspect.signature(dps.Dataset.ask).parameters.keys() - {"self", "question"}:
+        assert all(name in inspect.signature(one).parameters or "data.ask" in HOMES[name][1] for one in verbs)
+    for others in MEANT.items():
+        assert len({*others[1]}) == len(others[1])
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"), [("--group-by", "--by"), ("--filter", "--where"), ("--top", "--k"), ("--user-id", "--user")]
+)
+def test_the_command_knows_the_same_names(option: str, meant: str) -> None:
+    assert near_only(option, ["--by", "--epsilon", "--k", "--user", "--where"]) == f"did you mean {meant}?"
