@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import dpselect as dps
-from dpselect._ground.keywords import HOMES, MEANT
+from dpselect._ground.keywords import CHOICES, HOMES, MEANT
+from dpselect.command.main import main
 from dpselect.command.parser import near_only
 from dpselect.errors import UnknownKeyword
 from dpselect.questions.value import Value
 
 DATA = dps.Dataset("not-there.csv", user="user", item="page")
 QUESTIONS = (dps.TopK, dps.Union, dps.Choose, dps.Quantile, dps.Histogram, dps.Users)
+QUANTILE = ["quantile", "x.csv", "--user", "u", "--item", "i", "--epsilon", "1"]
 VERBS = ("top_k", "union", "choose", "histogram", "users", "quantile", "median")
 
 
@@ -107,3 +109,81 @@ def test_homes_and_other_names_are_those_of_parameters() -> None:
 )
 def test_the_command_knows_the_same_names(option: str, meant: str) -> None:
     assert near_only(option, ["--by", "--epsilon", "--k", "--user", "--where"]) == f"did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"q": "median"}, "write 0.5"),
+        ({"q": "50%"}, "write 0.5"),
+        ({"q": "p95"}, "write 0.95"),
+        ({"q": "99.9th"}, "write 0.999"),
+        ({"q": "q1"}, "write 0.25"),
+        ({"q": ["0", "5"]}, "write 0.5, with a point"),
+        ({"q": "0.25; .5"}, "write 0.25,.5, with commas"),
+        ({"q": ["95"]}, "write 0.95"),
+        ({"q": ["1"]}, "a share of users: 1/2 is the median"),
+        ({"per_user": "average"}, "did you mean mean?"),
+        ({"per_user": "minimum"}, "did you mean min?"),
+        ({"per_user": "first"}, "did you mean random?"),
+        ({"per_user": "sum"}, None),
+    ],
+)
+def test_other_words_for_choices_of_a_quantile(given: dict[str, object], hint: str | None) -> None:
+    with pytest.raises(dps.ParameterError) as python:
+        dps.Quantile(**given)  # type: ignore[arg-type]
+    many = given["q"] if isinstance(given.get("q"), list) else [given.get("q", "0.5")]
+    with pytest.raises(dps.ParameterError) as json:
+        dps.Plan.from_dict({"verb": "quantile", "epsilon": "1", **given, "q": many})  # type: ignore[dict-item]
+    assert (python.value.hint, json.value.hint) == (hint, hint)
+
+
+@pytest.mark.parametrize(
+    ("ask", "hint"),
+    [
+        (lambda: dps.Time("at", period="months"), "did you mean month?"),
+        (lambda: dps.Time("at", period="Daily"), "did you mean day?"),
+        (lambda: dps.Time("at", period="hour"), None),
+        (lambda: dps.choose([1, 2], epsilon=1, neighbors="add_remove"), "did you mean add-remove?"),
+        (lambda: dps.choose([1, 2], epsilon=1, neighbors="swap"), "did you mean replace-one?"),
+        (lambda: dps.TopK(method="gumbel"), "did you mean peeling?"),
+        (lambda: dps.Choose(["a"], method="gumbel"), "did you mean exponential?"),
+        (lambda: dps.Union(method="gaussian"), "did you mean count-gaussian or weighted-gaussian?"),
+        (lambda: dps.Question.from_dict({"verb": "median"}), "did you mean quantile?"),
+        (lambda: dps.Question.from_dict({"verb": "topk"}), "did you mean top_k?"),
+        (lambda: dps.Question.from_dict({"verb": "count"}), "did you mean users?"),
+    ],
+)
+def test_other_words_for_choices(ask: Callable[[], object], hint: str | None) -> None:
+    with pytest.raises(dps.ParameterError) as error:
+        ask()
+    assert error.value.hint == hint
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["count", "x.csv"], "did you mean users?"),
+        ([*QUANTILE, "--format", "md"], "did you mean markdown?"),
+        ([*QUANTILE, "--format", "pretty"], "did you mean table?"),
+        ([*QUANTILE, "--q", "p99"], "write 0.99"),
+        (["ledger", "data", "b.sqlite", "plays", "--epsilon", "1", "--period", "monthly"], "did you mean month?"),
+        (["top", "x.csv", "--eps", "1"], "did you mean --epsilon?"),
+        (["top", "x.csv", "--user-id", "u"], "did you mean --user?"),
+    ],
+)  # fmt: skip
+def test_other_words_of_the_command(capsys: pytest.CaptureFixture[str], words: list[str], hint: str) -> None:
+    try:
+        status = main(words)
+    except SystemExit as end:
+        status = end.code  # type: ignore[assignment]
+    assert status == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"hint: {hint}"
+
+
+def test_no_choice_is_another_word_for_one_beside_it() -> None:
+    """Else a right word would be asked whether it is another one."""
+    for words in (dps.Time.flat_fields()["period"], dps.Quantile.flat_fields()["per_user"]):
+        known = words.metadata["kind"].words
+        assert not {other for one in known for other in CHOICES.get(one, ())} & set(known)
+    assert len({word for others in CHOICES.values() for word in others if word != word.lower()}) == 0

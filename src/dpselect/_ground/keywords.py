@@ -1,8 +1,10 @@
-"""What is said of a keyword that is no parameter: which one was meant, and the line that mends it."""
+"""What other tools call parameters and choices, and the line that mends a keyword that is no parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 from difflib import get_close_matches
 
 from dpselect.errors import UnknownKeyword, came
@@ -30,6 +32,46 @@ MEANT = {
 }
 """Parameters, and what strangers and other tools call them; of two with one name here the callable has one."""
 
+CHOICES = {
+    "top": ("topk", "top_k", "topn", "most_common", "rank"),
+    "top_k": ("topk", "top", "top-k", "topn", "most_common", "rank"),
+    "union": ("set_union", "vocabulary", "distinct", "keys"),
+    "choose": ("select", "best", "argmax"),
+    "quantile": ("median", "percentile", "percentiles"),
+    "histogram": ("counts", "value_counts", "bars"),
+    "users": ("count", "count_distinct", "count_users", "size"),
+    "init": ("create", "new"),
+    "day": ("days", "daily", "d"),
+    "week": ("weeks", "weekly", "w"),
+    "month": ("months", "monthly", "m"),
+    "quarter": ("quarters", "quarterly", "q"),
+    "year": ("years", "yearly", "annual", "annually", "y"),
+    "random": ("any", "one", "first", "last", "sample"),
+    "min": ("minimum", "lowest", "smallest", "least"),
+    "max": ("maximum", "highest", "largest", "most"),
+    "mean": ("average", "avg"),
+    "add-remove": ("add_remove", "add/remove", "unbounded"),
+    "replace-one": ("replace_one", "replace", "swap", "substitute", "substitution", "change-one", "bounded"),
+    "exponential": ("em", "gumbel", "exponential-mechanism"),
+    "peeling": ("em", "gumbel", "exponential"),
+    "permute-and-flip": ("pf", "permute_and_flip"),
+    "count-laplace": ("laplace",),
+    "count-gaussian": ("gaussian", "gauss"),
+    "weighted-gaussian": ("gaussian", "gauss"),
+    "auto": ("default", "automatic"),
+    "table": ("text", "txt", "pretty", "plain"),
+    "text": ("table", "txt", "pretty", "plain"),
+    "markdown": ("md",),
+    "csv": ("excel", "xlsx", "tsv"),
+    "owner": ("admin", "administrator"),
+    "analyst": ("user", "member", "researcher"),
+    "auditor": ("reader", "viewer"),
+}
+"""Choices, and what other tools call them. Where two have one name here, a list has one of them, or both are meant."""
+_QUARTILES = {"q1": "0.25", "lower quartile": "0.25", "q2": "0.5", "q3": "0.75", "upper quartile": "0.75"}
+_SHARES = {"median": "0.5", "middle": "0.5", "quartiles": "0.25,0.5,0.75", **_QUARTILES}
+_OF_100 = re.compile(r"\s*p?\s*(\d{1,2}(?:\.\d+)?)\s*(?:%|th|st|nd|rd|percent)?\s*", re.IGNORECASE)
+LEAST_PERCENTILE = 5  # 1 or 2 may mean anything
 _OF_QUESTIONS = frozenset({"by", "domain", "method", "q", "question"})  # each verb and each question has one of these
 HOMES: Mapping[str, tuple[Collection[str], str]] = {
     **dict.fromkeys(("groups", "max_groups_per_user", "sizes"), ({"by"}, 'by=dps.By("country", {given})')),
@@ -70,6 +112,31 @@ def _hint(called: str, parameters: Collection[str], name: str, value: str) -> st
     return f"did you mean {meant[0]}? {called}({meant[0]}={value})" if meant else f"there is {', '.join(parameters)}"
 
 
-def also_called(name: str) -> str | None:
-    """The parameter that other tools call so, if there is one."""
-    return next((one for one, others in MEANT.items() if name in others), None)
+def share_meant(given: object, values: Sequence[object] = ()) -> str | None:
+    """How the share is written that a word or a percentage means; `values` are all that were given with it.
+
+    >>> [share_meant(one) for one in ("median", "50%", "p95", 99.9, "half")]
+    ['0.5', '0.5', '0.95', '0.999', None]
+    """
+    text = str(given).strip().lower() if isinstance(given, (str, int, float)) else ""
+    if text in ("0", "") and len(values) == 2 and str(values[1]).isdigit():  # a decimal comma
+        return f"0.{values[1]}, with a point"
+    if several := re.fullmatch(r"(0?\.\d+)(?:\s*[;\s]\s*0?\.\d+)+", text):
+        return ",".join(re.findall(r"0?\.\d+", several[0])) + ", with commas"
+    of_100 = _OF_100.fullmatch(text)
+    if of_100 is None:
+        return _SHARES.get(text)
+    number, is_bare = Decimal(of_100[1]), of_100[1] == text
+    if not number or (is_bare and number < LEAST_PERCENTILE):
+        return None
+    return format((number / 100).normalize(), "f")
+
+
+def choices_meant(word: str, known: Iterable[str]) -> list[str]:
+    """The choices that other tools call so."""
+    return [one for one in known if word.lower() in CHOICES.get(one, ())]
+
+
+def also_called(name: str) -> list[str]:
+    """The parameters that other tools call so."""
+    return [one for one, others in MEANT.items() if name in others]

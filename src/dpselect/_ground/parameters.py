@@ -251,6 +251,9 @@ def one_of(name: str, value: object, known: Iterable[str], where: str = "", hint
     """One of the known names; of anything else it says which there are."""
     names = list(known)
     if not isinstance(value, str) or value not in names:
+        if hint is None and isinstance(value, str):  # the names are in the message
+            meant = near(value, names)
+            hint = meant if meant.startswith("did you mean") else None
         raise ParameterError(name, f"be one of {', '.join(names)}{where}", came(value), hint)
     return value
 
@@ -265,11 +268,13 @@ def near(name: object, known: Iterable[str]) -> str:
     """A hint with the known names nearest to `name`."""
     from difflib import get_close_matches
 
+    from dpselect._ground.keywords import choices_meant
+
     names = [one if len(one) <= LONGEST_NAME else one[:LONGEST_NAME] + "..." for one in known]
     names = [name if name == name.strip() else repr(name) for name in names]  # a blank at its end
     meant = name.lower() if isinstance(name, str) else ""
     close = get_close_matches(meant, [n.lower() for n in names], n=3, cutoff=0.5)
-    found = [n for n in names if n.lower() in close]
+    found = choices_meant(meant, names) or [n for n in names if n.lower() in close]
     return f"did you mean {' or '.join(found)}?" if found else f"there is {', '.join(names[:20]) or 'nothing'}"
 
 

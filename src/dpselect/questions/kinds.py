@@ -82,10 +82,21 @@ def _periods(name: str, value: Any) -> tuple[str, ...]:
 
 def _shares(name: str, value: Any) -> tuple[Fraction, ...]:
     many = [value] if isinstance(value, (str, int, float, Fraction)) or not isinstance(value, Sequence) else value
-    found = tuple(parameters.probability(name, one, hint="a share of users: 1/2 is the median") for one in many)
+    found = tuple(_share(name, one, many) for one in many)
     if not found or any(high <= low for low, high in pairwise(found)):
         raise ParameterError(name, "be one number, or several in ascending order", came(value))
     return found
+
+
+def _share(name: str, value: Any, values: Sequence[Any]) -> Fraction:
+    try:
+        return parameters.probability(name, value, hint="a share of users: 1/2 is the median")
+    except ParameterError as error:
+        from dpselect._ground.keywords import share_meant
+
+        meant = share_meant(value, values)
+        hint = error.hint if meant is None else f"write {meant}"
+        raise ParameterError(name, error.must, error.came, hint) from None
 
 
 def _share_written(value: Fraction) -> str:
