@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -212,11 +212,18 @@ def _domain(name: str, value: Any) -> Domain:
         return domain_of(value)
 
 
+_LISTED = "be a list of items, or a Column of a public source"
+
+
 def _listed(name: str, value: Any) -> Listed | Column:
+    items = list(value) if isinstance(value, range) and len(value) <= parameters.MOST_LISTED else value
+    if isinstance(items, (str, bytes, dict)) or not isinstance(items, (Iterable, Listed, Column)):
+        hint = "a list of one item is [ITEM]; Column(path, column) reads the items from a file"
+        raise ParameterError(name, _LISTED, came(value), hint if isinstance(value, (str, bytes)) else None)
     with naming(name):
-        found = domain_of(list(value) if isinstance(value, range) and len(value) <= parameters.MOST_LISTED else value)
+        found = domain_of(items)
     if isinstance(found, (Span, Size)):
-        raise ParameterError(name, "be a list, or a Column of a public source", came(value))
+        raise ParameterError(name, _LISTED, came(value))
     return found
 
 

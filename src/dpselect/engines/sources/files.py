@@ -83,6 +83,12 @@ def find(source: object) -> Files:
     return Files(kinds[0], tuple(found), roots=tuple(root for _, root in placed))
 
 
+def refuse_absent(source: object) -> None:
+    """Refuse files that are not there; of another source nothing is known before it is opened."""
+    if isinstance(source, (str, os.PathLike)) and not is_lake(source) and "://" not in os.fsdecode(source):
+        find(source)
+
+
 def _root(one: object) -> str | None:
     """The start of paths below which names of folders are columns: a folder, or the part of a glob before its wildcard.
 
