@@ -345,17 +345,6 @@ def rounded_down(value: Fraction) -> str:
     return _rounded(value, decimal.ROUND_FLOOR)
 
 
-def percent(part: Fraction | float, *, up: bool = False) -> str:
-    """A part of a budget for a person: what is left rounded down, what is taken up.
-
-    >>> percent(Fraction(1, 3)), percent(Fraction(1, 3000), up=True), percent(1)
-    ('33.33 %', '0.03334 %', '100 %')
-    """
-    exact = Fraction(repr(part)) if isinstance(part, float) else part  # the decimal that a float stands for
-    rounded = rounded_up if up else rounded_down
-    return f"{rounded(exact * 100)} %"
-
-
 def _rounded(value: Fraction, how: str) -> str:
     digits = decimal.Context(prec=4, rounding=how)
     found = digits.divide(Decimal(value.numerator), Decimal(value.denominator))
