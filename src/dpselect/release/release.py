@@ -328,6 +328,8 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release.groups import describe_groups_of_user
 
             said = self.groups.outcome(self.items)
+            if self.kind is Kind.SET and self.items:
+                said = f"{len(self):,} item{'' if len(self) == 1 else 's'} of {said} that enough users share, unranked"
             counts_in = describe_groups_of_user(self.privacy) if self.groups.shown else ""
             return f"{said[0].upper()}{said[1:]}{counts_in}."
         wanted = self.privacy.parameters.get("k")

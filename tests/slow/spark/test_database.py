@@ -531,7 +531,7 @@ def test_rows_that_are_drawn_are_refused(spark, sql):
         ("SELECT id AS user, 'i' AS item FROM range(9) SORT BY user LIMIT 3", "limit"),
         ("SELECT id AS user, 'i' AS item FROM range(9) OFFSET 3", "offset"),
         ("SELECT id AS user, 'i' AS item FROM (SELECT id FROM range(9)) TABLESAMPLE (50 PERCENT)", "sample"),
-        ("SELECT id AS user, 'i' AS item FROM (SELECT id FROM range(9)) TABLESAMPLE (9 PERCENT) REPEATABLE (3)", "sample"),
+        ("SELECT id AS user, 1 AS item FROM (FROM range(9)) TABLESAMPLE (9 PERCENT) REPEATABLE (3)", "sample"),
         ("SELECT id % 3 AS user, first(id) AS item FROM range(9) GROUP BY 1", "first"),
         ("SELECT id % 3 AS user, last(id) + 1 AS item FROM range(9) GROUP BY 1 HAVING count(*) > 1", "last"),
         ("SELECT id % 3 AS user, any_value(id) AS item FROM range(9) GROUP BY 1", "any_value"),

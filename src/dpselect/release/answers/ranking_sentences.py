@@ -6,9 +6,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpselect.release import accuracy
-from dpselect.release.accuracy import NOTHING, Accuracy, said_items
+from dpselect.release.accuracy import NOTHING, Accuracy
 from dpselect.release.answers.group_sentences import in_each_group
-from dpselect.release.scale import Scale
+from dpselect.release.scale import Scale, said_items
 
 A_SET = "The items are a set: their order says nothing, unless noisy counts give one."
 
