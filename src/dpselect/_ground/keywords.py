@@ -70,7 +70,7 @@ CHOICES = {
 """Choices, and what other tools call them. Where two have one name here, a list has one of them, or both are meant."""
 _QUARTILES = {"q1": "0.25", "lower quartile": "0.25", "q2": "0.5", "q3": "0.75", "upper quartile": "0.75"}
 _SHARES = {"median": "0.5", "middle": "0.5", "quartiles": "0.25,0.5,0.75", **_QUARTILES}
-_OF_100 = re.compile(r"\s*p?\s*(\d{1,2}(?:\.\d+)?)\s*(?:%|th|st|nd|rd|percent)?\s*", re.IGNORECASE)
+_OF_100 = re.compile(r"\s*p?\s*(\d{1,2}(?:\.\d+)?)\s*(?:%|[a-z]{2}|percent)?\s*", re.IGNORECASE)
 LEAST_PERCENTILE = 5  # 1 or 2 may mean anything
 _OF_QUESTIONS = frozenset({"by", "domain", "method", "q", "question"})  # each verb and each question has one of these
 HOMES: Mapping[str, tuple[Collection[str], str]] = {
