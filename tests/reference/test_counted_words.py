@@ -138,6 +138,15 @@ def test_the_first_line_says_in_how_many_groups_a_user_counts(question: Any, by:
     assert said in " ".join(str(release).split("\n\n")[0].split())
 
 
+@pytest.mark.parametrize("question", [dps.Choose(["i0", "i1"]), dps.Quantile(bounds=(0, 9), step=1)], ids=repr)
+def test_a_user_of_found_groups_counts_in_one_unless_a_bound_says_more(question: Any) -> None:
+    values = {**ROWS, "item": [place % 3 for place in range(1200)]} if question.verb == "quantile" else ROWS
+    release = dps.Dataset(values, user="user", item="item").ask(replace(question, by="group"), epsilon=50)
+    first = " ".join(str(release).split("\n\n")[0].split())
+    assert "; each user counts in one group, chosen at random; max_groups_per_user may be more." in first
+    assert release.privacy.parameters["max_groups_per_user"] == 1
+
+
 @pytest.mark.parametrize(("bound", "pairs"), [(1, "1 pair"), (4, "4 pairs")])
 def test_a_union_by_group_counts_pairs_of_group_and_item(bound: int, pairs: str) -> None:
     """A user's bound is over all groups together, and "items" was read as those of one group."""

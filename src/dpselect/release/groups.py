@@ -127,7 +127,8 @@ def describe_groups_of_user(statement: Statement) -> str:
     if not isinstance(cut, Mapping) or "max_groups_per_user" not in cut:
         return f"; each {statement.unit} counts in every listed group they are in"
     groups = "one group" if bound == 1 else f"at most {bound:,} groups"
-    return f"; each {statement.unit} counts in {groups}, chosen at random"
+    more = "; max_groups_per_user may be more" if bound == 1 and "groups_found_by" in statement.parameters else ""
+    return f"; each {statement.unit} counts in {groups}, chosen at random{more}"
 
 
 def told_apart(values: Sequence[object]) -> tuple[object, ...]:
