@@ -94,13 +94,13 @@ def unknown_keyword(called: str, parameters: Collection[str], given: Mapping[str
     """Return the error of the first keyword that is no parameter.
 
     >>> print(unknown_keyword("top_k", ["k", "epsilon"], {"eps": 1}))
-    eps must be a parameter of top_k, got another
+    top_k() has no parameter 'eps'
     hint: did you mean epsilon? top_k(epsilon=1)
     """
     name = next(one for one in given if one not in parameters)
     value = given[name]
     plain = came(value) if isinstance(value, (bool, int, float)) else "..."  # a text may be a token
-    return UnknownKeyword(name, f"be a parameter of {called}", "another", _hint(called, parameters, name, plain))
+    return UnknownKeyword(name, called, _hint(called, parameters, name, plain))
 
 
 def _hint(called: str, parameters: Collection[str], name: str, value: str) -> str:

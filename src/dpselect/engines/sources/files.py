@@ -36,7 +36,7 @@ _WAYS = {
         "write it as Parquet: pyarrow.parquet.write_table(pyarrow.feather.read_table('{name}'), 'rows.parquet')",
     ),
     ".xlsx": "write its texts, which types= declares: "
-             "pandas.read_excel('{name}', dtype=str).to_parquet('rows.parquet')",
+             "pandas.read_excel('{name}', dtype=str).to_parquet('rows.parquet'); pip install pandas openpyxl pyarrow",
 }  # fmt: skip
 _KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz), prepared data or a DuckDB database"
 # One array of records is one text, which any of them can spoil for all; and what a file holds must not decide its kind.
