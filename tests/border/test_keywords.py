@@ -155,6 +155,9 @@ def test_other_words_for_choices_of_a_quantile(given: dict[str, object], hint: s
         (lambda: dps.Question.from_dict({"verb": "median"}), "did you mean quantile?"),
         (lambda: dps.Question.from_dict({"verb": "topk"}), "did you mean top_k?"),
         (lambda: dps.Question.from_dict({"verb": "count"}), "did you mean users?"),
+        (lambda: dps.Question.from_dict({"verb": "top_k", "group_by": ["a"]}), "did you mean by?"),
+        (lambda: dps.Plan.from_dict({"verb": "top_k", "limit": 3, "epsilon": "1"}), "did you mean k?"),
+        (lambda: dps.Plan.from_dict({"verb": "top_k", "eps": "1"}), "did you mean epsilon?"),
     ],
 )
 def test_other_words_for_choices(ask: Callable[[], object], hint: str | None) -> None:

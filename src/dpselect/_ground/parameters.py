@@ -326,7 +326,11 @@ def refuse_others(given: Iterable[str], known: Collection[str], must: str) -> No
     """Refuse a name that nothing here has."""
     for name in given:
         if name not in known:
-            raise ParameterError(name, must, "another", near(name, known))
+            from dpselect._ground.keywords import also_called
+
+            meant = [one for one in also_called(name) if one in known]
+            hint = f"did you mean {' or '.join(meant)}?" if meant else near(name, known)
+            raise ParameterError(name, must, "another", hint)
 
 
 def shown(number: Fraction) -> float:
