@@ -76,7 +76,7 @@ def best(file: str) -> set[object]:
     import duckdb
 
     sql = f"SELECT artist FROM '{file}' GROUP BY artist ORDER BY count(DISTINCT user) DESC LIMIT {K}"
-    return {artist for (artist,) in duckdb.sql(sql).fetchall()}
+    return {artist for (artist,) in duckdb.execute(sql).fetchall()}
 
 
 def main() -> None:
@@ -86,8 +86,9 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=5_000)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        file = str(Path(folder) / "events.parquet")
-        write_listening_events(file, users=args.users)
+        path = Path(folder) / "events.parquet"
+        write_listening_events(path, users=args.users)
+        file = str(path)
         truth, rows = best(file), []
         for name, ask in WAYS.items():
             try:
