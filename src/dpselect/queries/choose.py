@@ -71,7 +71,7 @@ class ChoosePlan(OfValues):
         """The mechanism: of one choice, or of one in every group."""
         by = None if isinstance(self.question, Scores) else self.question.by
         if isinstance(by, By):
-            set_fields(self, mechanism=self._by_group(AskedGroups.of(by)))
+            set_fields(self, mechanism=self._by_group(self.asked_groups(by)))
             return
         if self.payment.delta:
             must = "be left out if by is not given: a choice of one needs none"

@@ -70,7 +70,7 @@ class QuantilePlan(OfValues):
             hint = "give bounds, between which means are taken"
             raise ParameterError("per_user", "be random, min or max if there are no bounds", "mean", hint)
         if isinstance(self.question.by, By):
-            mechanism = self._by_group(AskedGroups.of(self.question.by))
+            mechanism = self._by_group(self.asked_groups(self.question.by))
         elif self.payment.within is None:
             mechanism = self._mechanism(self.given_epsilon)
         else:

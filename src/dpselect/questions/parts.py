@@ -83,9 +83,6 @@ class AskedGroups:
         if most is None and listed is not None:
             most = most_items(listed)
             if most is None and not chooses:
-                from dpselect.engines.sources.files import refuse_absent
-
-                refuse_absent(listed.source)
                 must = "be given if only reading the list tells how many groups there are"
                 hint = "By(..., max_groups_per_user=1), --max-groups-per-user; or list the groups"
                 raise ParameterError("max_groups_per_user", must, "nothing", hint)
