@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from dpselect._ground import parameters
 from dpselect._ground.keys import Key, columns_of, key_of, names, refuse_shared, text_of
-from dpselect._ground.parameters import Progress, whole
+from dpselect._ground.parameters import Progress, names_checked, whole
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import fresh_key, secure
 from dpselect.engines.identity import shown, source_of
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dpselect.texts.text import Text, Words
 
 
+@names_checked
 class Dataset(Verbs):
     """Rows of users and items, wherever they are.
 

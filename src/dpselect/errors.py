@@ -125,6 +125,14 @@ class ParameterError(DpselectError, ValueError):
         super().__init__(f"{parameter} must {must}, got {self.came}", hint)
 
 
+class UnknownKeyword(ParameterError, TypeError):
+    """A keyword that a function has no parameter for. It is a TypeError too, as Python's own is."""
+
+    def __init__(self, keyword: str, called: str, hint: str) -> None:
+        super().__init__(keyword, f"be a parameter of {called}", "another", hint)
+        self.args = (f"{called}() has no parameter {keyword!r}\nhint: {hint}",)
+
+
 class SourceError(ParameterError):
     """A source, or the machine that reads it, is not what was said of it.
 

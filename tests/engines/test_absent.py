@@ -86,3 +86,29 @@ def test_the_command_ends_with_its_status(
 ) -> None:
     monkeypatch.chdir(folder)
     assert main([*words]) == 3, capsys.readouterr()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_list_that_is_not_there_comes_before_the_bound_that_it_needs(folder: Path, there: bool) -> None:
+    column = dps.Column(str(folder / ("here.csv" if there else "there.csv")), "item")
+    data = dps.Dataset(folder / "here.csv", user="user", item="item")
+    bound = {"histogram": "max_items_per_user must be given", "users": "max_groups_per_user must be given"}
+    for verb, ask in {
+        "histogram": lambda: data.histogram(column, epsilon=1),
+        "users": lambda: data.users(by=dps.By("item", groups=column), epsilon=1),
+    }.items():
+        with pytest.raises(dps.ParameterError if there else dps.DataError) as caught:
+            ask()
+        missing = f"source must be a file that exists, got '{folder / 'there.csv'}'"
+        assert str(caught.value).startswith(bound[verb] if there else missing)
+
+
+@pytest.mark.parametrize("given", [3, 2.5, "a", None, {"a": 1}, object()])
+def test_a_list_that_is_public_is_no_number_of_items(given: object) -> None:
+    data = dps.Dataset("rows.csv", user="user", item="item")
+    for name, ask in (("exclude", data.exclude), ("groups", lambda groups: dps.By("item", groups=groups))):
+        if name == "exclude" or given is not None:
+            with pytest.raises(
+                dps.ParameterError, match=rf"^{name} must be a list of items, or a Column of a public source, got "
+            ):
+                ask(given)

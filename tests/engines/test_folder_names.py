@@ -84,12 +84,16 @@ def test_names_of_folders_are_texts_in_every_form_of_file(
     assert labels(".") == labels(f"country=*/plain/*.{ending}") == NAMED
     file = root / "country=DE" / "plain" / f"x.{ending}"
     assert labels(file, "item") == {"tea": 3}
-    if ending != "jsonl":  # whose records have any name
-        with pytest.raises(ParameterError, match="names of folders are columns only below a folder or glob") as error:
-            labels([file])
-        assert str(root) in str(error.value)
-        with pytest.raises(ParameterError, match="must be a column of the source"):
-            labels(root, "above")
+    for source, name, above in [([file], "country", root), (root, "above", tmp_path), (".", "above", Path("../.."))]:
+        for asked in ({"item": name}, {"item": "item", "by": [name]}, {"item": "item", "where": f"{name} = 'DE'"}):
+            with pytest.raises(ParameterError, match=r"columns? of the source") as error:
+                labels(source, **asked)
+            assert f"below a folder or glob that is given: give '{above}' to have it" in str(error.value)
+            assert ("if it is a key of the lines, say so: types={" in str(error.value)) == (ending == "jsonl")
+    if ending == "jsonl":  # whose records have any name, and the owner says which
+        assert labels(file, "item", where="country IS NULL", types={"country": parse_type("country", "VARCHAR")}) == {
+            "tea": 3
+        }
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

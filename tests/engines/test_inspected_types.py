@@ -245,6 +245,16 @@ def test_a_key_of_json_lines_that_names_of_folders_hide() -> None:
         assert engine.top(1).counts.tolist() == [3]
 
 
+def test_folders_above_the_files_are_named_with_the_folder_that_makes_them_columns() -> None:
+    Path("rows/country=DE/city=B").mkdir(parents=True)
+    Path("rows/country=DE/city=B/x.csv").write_text("user,item,city\n1,a,B\n")
+    found = dps.Dataset("rows/country=DE/city=B", user="user", item="item").inspect().findings
+    above = "column country: none, for only folders below the given one are columns; give 'rows' to have it"
+    assert [one for one in found if "only folders below" in one] == [above]  # the file has a city
+    found = dps.Dataset("rows", user="user", item="item").inspect().findings
+    assert not [one for one in found if "only folders below" in one]
+
+
 def parquet(path: str, **columns: object) -> None:
     Path(path).parent.mkdir(exist_ok=True)
     pq.write_table(pa.table(columns), path)

@@ -20,8 +20,10 @@ from dpselect.gateway import filters
 from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import asking, conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
-from dpselect.gateway.pages.rendering import fields_of
+from dpselect.gateway.pages.rendering import fields_of, help_for
+from dpselect.mcp.desk import words_of
 from dpselect.queries.plan import kind
+from dpselect.remote.problems import error_of
 
 # ---- filters ------------------------------------------------------------------------------------------------
 
@@ -240,5 +242,10 @@ def test_a_value_that_is_not_listed_is_told_from_another_condition(where: str, m
     with pytest.raises(ParameterError) as found:
         filters.resolve(where, {"country": ("DE", "FR")})
     assert must in str(found.value)
+    problem = {"type": "https://x.example/problems/parameter", "parameter": "where", "hint": found.value.hint}
+    assert found.value.hint == "GET /v1/data has the lists"  # by command, by page and for agents there is no HTTP
+    assert error_of(problem).hint == "the ask page of the gateway, or described() of its Remote, has the lists"
+    assert help_for(problem) == "the menus of the ask page have the lists"
+    assert "the tool data has the lists" in words_of(found.value)
     assert "Atlantis" not in str(found.value)
     assert "FR" not in str(found.value)

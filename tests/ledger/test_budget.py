@@ -124,7 +124,7 @@ def test_the_last_digit_counts(ledger: Ledger, ann: Account) -> None:
     least = Charge(Fraction(1, 10**30), Fraction(0))
     with pytest.raises(
         BudgetError,
-        match=r"reserve up to 100\.1 % of the quota of 'ann' on 'plays' while it runs, but only 100 % is left",
+        match=r"reserve up to 100\.01 % of the quota of 'ann' on 'plays' while it runs, but only 100\.00 % is left",
     ):
         ledger.reserve(ann, charge("1") + least, "{}")
     ask(ledger, ann, charge("1") - least)

@@ -332,8 +332,9 @@ def bound(groups):
 
 
 @pytest.mark.parametrize("verb", [verb for verb in LISTED if verb != "top_k"])
-def test_groups_of_an_unknown_number_need_a_bound(verb):
-    asked = {"by": ["g"], "groups": dps.Column("groups.csv", "g"), "epsilon": 6, **LISTED[verb]}
+def test_groups_of_an_unknown_number_need_a_bound(verb, tmp_path):
+    (tmp_path / "groups.csv").write_text("g\n")
+    asked = {"by": ["g"], "groups": dps.Column(str(tmp_path / "groups.csv"), "g"), "epsilon": 6, **LISTED[verb]}
     with pytest.raises(ParameterError, match="max_groups_per_user must be given if only reading the list tells"):
         plan_of(verb, **asked)
     assert plan_of(verb, **asked, **bound(2)).price.epsilon == 6

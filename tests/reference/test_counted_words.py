@@ -136,3 +136,32 @@ def test_the_first_line_says_in_how_many_groups_a_user_counts(question: Any, by:
     values = {**ROWS, "item": [place % 3 for place in range(1200)]} if question.verb == "quantile" else ROWS
     release = dps.Dataset(values, user="user", item="item").ask(replace(question, by=by), epsilon=50)
     assert said in " ".join(str(release).split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize("question", [dps.Choose(["i0", "i1"]), dps.Quantile(bounds=(0, 9), step=1)], ids=repr)
+def test_a_user_of_found_groups_counts_in_one_unless_a_bound_says_more(question: Any) -> None:
+    values = {**ROWS, "item": [place % 3 for place in range(1200)]} if question.verb == "quantile" else ROWS
+    release = dps.Dataset(values, user="user", item="item").ask(replace(question, by="group"), epsilon=50)
+    first = " ".join(str(release).split("\n\n")[0].split())
+    assert "; each user counts in one group, chosen at random; max_groups_per_user may be more." in first
+    assert release.privacy.parameters["max_groups_per_user"] == 1
+
+
+@pytest.mark.parametrize(("bound", "pairs"), [(1, "1 pair"), (4, "4 pairs")])
+def test_a_union_by_group_counts_pairs_of_group_and_item(bound: int, pairs: str) -> None:
+    """A user's bound is over all groups together, and "items" was read as those of one group."""
+    rows = {"user": [n // 4 for n in range(2000)], "g": ["p", "q"] * 1000, "i": ["a", "b", "b", "a"] * 500}
+    data = dps.Dataset(rows, user="user", item="i", max_items_per_user=bound)
+    release = data.union(by="g", epsilon=9, counts=True)
+    assert len(release) == 4
+    first, *others = str(release).replace("\n", " ").split(" A group that is not shown may still have users. ")
+    assert first == (
+        f"4 items of 2 groups that enough users share, unranked; each user counts for at most {pairs} of group "
+        "and item, chosen at random."
+    )
+    assert f"Each user counts for at most {pairs} of group and item of those here (chosen at random)." in others[0]
+    said = " ".join(release.privacy.sentences)
+    assert f"Each user contributes at most {bound} random {pairs.split()[1]} of group and item." in said
+    assert "A pair of group and item that only one user has appears with probability at most delta." in said
+    empty = dps.Dataset({"user": [1], "g": ["p"], "i": ["a"]}, user="user", item="i").union(by="g", epsilon=1)
+    assert "a `top_k` in a public list of `groups`" in str(empty).replace("\n", " ")

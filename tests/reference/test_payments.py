@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
-from dpselect._ground.budget_parts import rounded_part
-from dpselect._ground.parameters import percent
+from dpselect._ground.budget_parts import percent, rounded_part
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.ledger import Charge
 from dpselect.ledger.budget import LedgerBudget

@@ -12,6 +12,7 @@ from fractions import Fraction
 PARTS = 10**6
 SMALL = Fraction(1, 1000)  # below this a cost needs more than two decimals of a percent
 DECIMALS, MORE_DECIMALS = 2, 4
+UNDER = f"under 0.{'0' * (MORE_DECIMALS - 1)}1 %"
 
 Part = Fraction | float
 
@@ -49,12 +50,26 @@ def format_cost(cost: Part, *, after: Part | None = None, before: Part | None = 
     if all(amount % 10**decimals == 0 for amount in amounts):
         amounts, decimals = tuple(amount // 10**decimals for amount in amounts), 0
     of_cost, *of_left = (f"{Decimal(amount).scaleb(-decimals):f} %" for amount in amounts)
-    return f"under 0.{'0' * (MORE_DECIMALS - 1)}1 %" if taken and not amounts[0] else of_cost, of_left[0], of_left[1]
+    return UNDER if taken and not amounts[0] else of_cost, of_left[0], of_left[1]
 
 
 def format_left(part: Part) -> str:
     """Format what is left of a budget as `format_cost` does."""
     return format_cost(Fraction(0), after=part)[2]
+
+
+def percent(part: Part, *, up: bool = False) -> str:
+    """Format a part of a budget in the decimals of `format_cost`: what is used is rounded up, what is left down.
+
+    >>> percent(Fraction(1, 3)), percent(Fraction(1, 3000), up=True), percent(0.02001, up=True), percent(1)
+    ('33.33 %', '0.0334 %', '2.01 %', '100 %')
+    """
+    exact = _exact(part)
+    decimals = MORE_DECIMALS if 0 < exact < SMALL else DECIMALS
+    amount = (math.ceil if up else math.floor)(exact * 10 ** (2 + decimals))
+    if amount % 10**decimals == 0:
+        amount, decimals = amount // 10**decimals, 0
+    return f"{Decimal(amount).scaleb(-decimals):f} %" if amount or not exact else UNDER
 
 
 def describe_cost(before: Fraction, after: Fraction, *, fits: bool) -> str:

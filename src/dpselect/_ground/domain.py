@@ -8,7 +8,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dpselect._ground.parameters import MOST_BITS, several, whole
+from dpselect._ground.parameters import MOST_BITS, names_checked, several, whole
 from dpselect.errors import ParameterError, came
 
 _PLAIN = (bool, int, float, str, bytes, decimal.Decimal, datetime.date, datetime.time)
@@ -75,6 +75,7 @@ def _check_plain(value: object) -> None:
         raise ParameterError("domain", must, "a signaling NaN")
 
 
+@names_checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Column:
     """A column of a public source, such as the catalogue of a shop.

@@ -182,5 +182,4 @@ def names(verb: str, *, domain: bool | None = None) -> list[str]:
 def checked(verb: str, name: object, *, domain: bool | None = None, where: str = "") -> str:
     """A name that the caller gave, or "auto" where a verb has that; else an error that says which there are."""
     known = [*([] if verb == "choose" else [AUTO]), *names(verb, domain=domain)]
-    hint = parameters.near(name, known) if isinstance(name, str) and name not in known else ""
-    return parameters.one_of("method", name, known, where, hint if hint.startswith("did you mean") else None)
+    return parameters.one_of("method", name, known, where)

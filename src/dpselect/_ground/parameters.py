@@ -10,10 +10,13 @@ from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import wraps
+from inspect import CO_VARKEYWORDS, unwrap
+from types import FunctionType
 from typing import TypeVar, cast
 
 from dpselect.errors import ParameterError, came
 
+Public = TypeVar("Public", bound=Callable[..., object])
 Reader = TypeVar("Reader", bound=Callable[..., object])
 
 Number = Fraction | int | float | str | Decimal
@@ -248,6 +251,9 @@ def one_of(name: str, value: object, known: Iterable[str], where: str = "", hint
     """One of the known names; of anything else it says which there are."""
     names = list(known)
     if not isinstance(value, str) or value not in names:
+        if hint is None and isinstance(value, str):  # the names are in the message
+            meant = near(value, names)
+            hint = meant if meant.startswith("did you mean") else None
         raise ParameterError(name, f"be one of {', '.join(names)}{where}", came(value), hint)
     return value
 
@@ -262,11 +268,13 @@ def near(name: object, known: Iterable[str]) -> str:
     """A hint with the known names nearest to `name`."""
     from difflib import get_close_matches
 
+    from dpselect._ground.keywords import choices_meant
+
     names = [one if len(one) <= LONGEST_NAME else one[:LONGEST_NAME] + "..." for one in known]
     names = [name if name == name.strip() else repr(name) for name in names]  # a blank at its end
     meant = name.lower() if isinstance(name, str) else ""
     close = get_close_matches(meant, [n.lower() for n in names], n=3, cutoff=0.5)
-    found = [n for n in names if n.lower() in close]
+    found = choices_meant(meant, names) or [n for n in names if n.lower() in close]
     return f"did you mean {' or '.join(found)}?" if found else f"there is {', '.join(names[:20]) or 'nothing'}"
 
 
@@ -279,11 +287,50 @@ def near_column(name: str, known: Iterable[str]) -> str:
     return hint
 
 
+def names_checked(public: Public) -> Public:
+    """The decorator of what callers call: a keyword that is no parameter is told which was meant, and how to write it.
+
+    Of a class this holds for making one and for its public methods. Signatures, types and help stay as they are.
+    """
+    if not isinstance(public, type):
+        return cast(Public, _checked(cast(FunctionType, public), public.__name__))
+    for name, one in list(vars(public).items()):
+        kind = type(one) if isinstance(one, (classmethod, staticmethod)) else None
+        function = one.__func__ if kind else one
+        if not isinstance(function, FunctionType) or (name.startswith("_") and name != "__init__"):
+            continue
+        checked = _checked(function, public.__name__ if name == "__init__" else name)
+        setattr(public, name, kind(checked) if kind else checked)
+    return public
+
+
+def _checked(function: FunctionType, called: str) -> Callable[..., object]:
+    code = unwrap(function).__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    known = frozenset(names)
+    if code.co_flags & CO_VARKEYWORDS:
+        return function
+
+    @wraps(function)
+    def checked(*given: object, **named: object) -> object:
+        if not named.keys() <= known:
+            from dpselect._ground.keywords import unknown_keyword
+
+            raise unknown_keyword(called, [one for one in names if one != "self"], named)
+        return function(*given, **named)
+
+    return checked
+
+
 def refuse_others(given: Iterable[str], known: Collection[str], must: str) -> None:
     """Refuse a name that nothing here has."""
     for name in given:
         if name not in known:
-            raise ParameterError(name, must, "another", near(name, known))
+            from dpselect._ground.keywords import also_called
+
+            meant = [one for one in also_called(name) if one in known]
+            hint = f"did you mean {' or '.join(meant)}?" if meant else near(name, known)
+            raise ParameterError(name, must, "another", hint)
 
 
 def shown(number: Fraction) -> float:
@@ -300,17 +347,6 @@ def rounded_up(value: Fraction) -> str:
 def rounded_down(value: Fraction) -> str:
     """Four digits for a person, for what is left: never more than it is."""
     return _rounded(value, decimal.ROUND_FLOOR)
-
-
-def percent(part: Fraction | float, *, up: bool = False) -> str:
-    """A part of a budget for a person: what is left rounded down, what is taken up.
-
-    >>> percent(Fraction(1, 3)), percent(Fraction(1, 3000), up=True), percent(1)
-    ('33.33 %', '0.03334 %', '100 %')
-    """
-    exact = Fraction(repr(part)) if isinstance(part, float) else part  # the decimal that a float stands for
-    rounded = rounded_up if up else rounded_down
-    return f"{rounded(exact * 100)} %"
 
 
 def _rounded(value: Fraction, how: str) -> str:

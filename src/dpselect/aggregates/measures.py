@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 
 from dpselect._ground import parameters
-from dpselect._ground.parameters import Number
+from dpselect._ground.parameters import Number, names_checked
 from dpselect.aggregates.value_counts import Grid
 from dpselect.errors import ParameterError, came
 
@@ -25,6 +25,7 @@ MUST = "be users, sum(column, low, high) or mean(column, low, high)"
 HINT = 'in Python also dps.Sum("minutes", 0, 60) and dps.Mean("rating", 1, 5)'
 
 
+@names_checked
 @dataclass(frozen=True)
 class Sum:
     """The sum over users of each user's own total of a column in the rows of an item, clipped to [low, high].
@@ -90,6 +91,7 @@ class Sum:
         return f"sum({_quoted(self.column)}, {_written(self.low)}, {_written(self.high)}{unit})"
 
 
+@names_checked
 @dataclass(frozen=True)
 class Mean:
     """The mean over users of each user's own mean of a column in the rows of an item.

@@ -22,7 +22,7 @@ examples:
   dpselect top films.parquet --user u --item film -k 5 --epsilon 1 --domain-from a.csv:film --measures "mean(stars,1,5)"
       Exactly five of the films listed in another, public file, without any delta; and the mean of each one's stars.
   dpselect top plays.parquet --user user --item artist -k 10 --epsilon 1 --by country --counts
-      The ten artists of every country, at the price of one: a user counts in one country.
+      The ten artists of every country; in how many countries a user counts is chosen privately.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --time at --period month --during 2026-10
       Of October 2026 alone; the promise is for one user in one month. With --compared-with 2026-09 what rose most.
   dpselect top plays.parquet --user user --item artist --epsilon 1 --budget budget.sqlite --analyst ann
@@ -67,7 +67,7 @@ examples:
   dpselect quantile visits.parquet --user id --item bytes --step 1 --epsilon 1
       The median without known bounds; the answer has six digits.
   dpselect quantile people.parquet --user id --item age --bounds 0 120 --step 1 --epsilon 1 --by country --groups DE,FR
-      The median of each of these countries, at the price of one: a user counts in one country.
+      The median of each of these two countries, which share the price: a user counts in both.
 
 Choose the bounds without looking at the data: values beyond count as the bound.
 """,
@@ -78,7 +78,7 @@ examples:
   dpselect users plays.parquet --user user --where "country = 'DE'" --within 50
       The users of some rows: with 95 % confidence at most 50 off; the epsilon that this takes is printed first.
   dpselect users plays.parquet --user user --epsilon 1 --by country --groups DE,FR
-      The users in each of two countries, at the price of one: a user counts in one country.
+      The users in each of two countries, which share the price: a user counts in both.
 """,
     "union": """
 examples:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def promised(data: DataAccount) -> str:
     """What is promised, in words."""
-    from dpselect._ground.parameters import percent, rounded_up
+    from dpselect._ground.budget_parts import percent
+    from dpselect._ground.parameters import rounded_up
 
     promise = data.promise
     said = f"{data.dataset}: ({rounded_up(promise.epsilon)}, {rounded_up(promise.delta)}) is promised to {data.unit}"
@@ -25,7 +26,7 @@ def promised(data: DataAccount) -> str:
 
 def granted(balance: Balance, data: DataAccount) -> str:
     """What a quota bounds, in words and in the unit of `ledger show`."""
-    from dpselect._ground.parameters import percent
+    from dpselect._ground.budget_parts import percent
 
     account, each = balance.account, "" if data.period is None else f", in every {data.period}"
     said = f"{account.analyst} on {account.dataset}: may use {balance.granted} of it{each}"
@@ -86,8 +87,7 @@ def of_analyst(row: Mapping[str, Json]) -> dict[str, object]:
 
 def in_words(row: Mapping[str, Json]) -> dict[str, object]:
     """A row for a person: shares in percent, amounts in pairs; nothing where there is nothing to say."""
-    from dpselect._ground.budget_parts import format_left
-    from dpselect._ground.parameters import percent
+    from dpselect._ground.budget_parts import format_left, percent
 
     said: dict[str, object] = {}
     for name, value in row.items():

@@ -227,26 +227,24 @@ def subcommand(commands: Any, name: str, summary: str, **settings: Any) -> Any:
     return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}{stop}", **settings)
 
 
-# what other tools call a command or an option, where no name here is near to it, or another one is
-ELSEWHERE = {
-    "median": "quantile",
-    "create": "init",
-    "--group-by": "--by",
-    "--filter": "--where",
-    "--top": "--k",
-    "--limit": "--k",
-}
-
-
 def near_only(word: str, known: Sequence[str]) -> str | None:
     """A hint only where some name is near, or begins so."""
     from difflib import get_close_matches
 
-    elsewhere = ELSEWHERE.get(word, "")
-    if elsewhere in known:
-        return meant([elsewhere])
+    if elsewhere := _elsewhere(word, known):
+        return meant(elsewhere)
     begun = [one for one in known if len(word) > len("--e") and one.startswith(word)]
     return meant(begun[:2] or get_close_matches(word, known, n=2, cutoff=0.75 if word.startswith("-") else 0.5))
+
+
+def _elsewhere(word: str, known: Sequence[str]) -> Sequence[str]:
+    """What strangers and other tools call so."""
+    from dpselect._ground.keywords import also_called, choices_meant
+
+    if not word.startswith("--"):
+        return choices_meant(word, known)
+    options = {f"--{one.replace('_', '-')}" for one in also_called(word.removeprefix("--").replace("-", "_"))}
+    return [one for one in known if one in options]
 
 
 def meant(names: Sequence[str]) -> str | None:

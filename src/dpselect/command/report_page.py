@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.budget_parts import format_left
-from dpselect._ground.parameters import percent
+from dpselect._ground.budget_parts import format_left, percent
 from dpselect.audit.spending import SpentSoFar, picture
 from dpselect.release.formatting import text
 

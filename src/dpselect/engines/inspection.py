@@ -23,6 +23,7 @@ from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find
 from dpselect.engines.sources.scans.declarations import Types
+from dpselect.engines.sources.scans.folders import folders_above
 from dpselect.engines.sources.scans.parquet import LACKS
 from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sources.wrapped import at_home
@@ -74,6 +75,7 @@ def inspect(
         parts = [*parts_of(workspace, source, files, table, csv=csv)]
         columns = Columns(workspace, parts, wanted)
         found += columns.findings()
+        found += _of_folders_above(files, columns.names)
         _refuse_unknown(wanted, columns.names)
         try:
             found += _of_keys(workspace, open_scan(workspace, source, table, csv=csv), wanted)
@@ -112,6 +114,13 @@ def _of_files(files: Files, csv: CsvForm) -> Iterator[str]:
         yield from findings(files.paths[0])
     elif files.kind != "duckdb":
         yield from file_findings(files, csv)
+
+
+def _of_folders_above(files: Files | None, names: tuple[str, ...]) -> Iterator[str]:
+    above = {} if files is None else folders_above(files)
+    for name, folder in above.items():
+        if name not in names:
+            yield f"column {name}: none, for only folders below the given one are columns; give {folder!r} to have it"
 
 
 def _of_keys(workspace: Workspace, scan: Scan, wanted: Wanted) -> Iterator[str]:

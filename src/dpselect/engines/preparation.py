@@ -200,7 +200,9 @@ def _columns_of(rules: Rules) -> list[tuple[str, str]]:
 
 def _refuse_missing(scan: Scan, rules: Rules) -> None:
     """Refuse a source without a column of the rules."""
-    for parameter, name in [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]:
+    named = [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]
+    scan.refuse(None, named, (), None)
+    for parameter, name in named:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
 

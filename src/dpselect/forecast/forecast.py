@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpselect._ground.parameters import shown
+from dpselect._ground.parameters import names_checked, shown
 from dpselect.release import formatting
 from dpselect.release.formatting import Json
 from dpselect.release.panels import Mark
@@ -58,6 +58,7 @@ class ForecastRow:
         return {name: formatting.plain(value) for name, value in vars(self).items()}
 
 
+@names_checked
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Forecast(Tabular):
     """The expected answers of every mechanism at every epsilon. No data was read, and no budget was spent.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dpselect._ground.budget_parts import percent
 from dpselect._ground.keys import text_of
-from dpselect._ground.parameters import percent
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway.settings.reading import Mistake
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings

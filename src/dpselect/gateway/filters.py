@@ -25,6 +25,7 @@ RESERVED = frozenset(
 )
 _LOGIC = ("AND", "OR", "NOT")
 _EQUAL = ("=", "<>", "IN")
+LISTS = "GET /v1/data has the lists"  # for HTTP; each other door says where it has them
 Lists = Mapping[str, tuple[Scalar, ...] | None]
 
 
@@ -72,14 +73,14 @@ def _check(node: Node, lists: Lists) -> None:
     must = f"compare {listed[0]} with the values that the owner listed, by =, <>, IN or IS NULL"
     allowed = lists[listed[0]] or ()
     if not isinstance(node, Operation) or not isinstance(node.parts[0], Name):
-        raise ParameterError("where", must, "another condition", "GET /v1/data has the lists")
+        raise ParameterError("where", must, "another condition", LISTS)
     if node.sort == "IS NULL":
         return
     if node.sort not in _EQUAL:
-        raise ParameterError("where", must, "another condition", "GET /v1/data has the lists")
+        raise ParameterError("where", must, "another condition", LISTS)
     if not all(_among(part, allowed) for part in node.parts[1:]):
         must = f"compare {listed[0]} with listed values"
-        raise ParameterError("where", must, "a value that is not listed", "GET /v1/data has the lists")
+        raise ParameterError("where", must, "a value that is not listed", LISTS)
 
 
 def _among(node: Node, allowed: tuple[Scalar, ...]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpselect._ground.parameters import percent
+from dpselect._ground.budget_parts import percent
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import Person
 from dpselect.release.formatting import Json

@@ -17,6 +17,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpselect._ground.keys import Key, columns_of, key_from, key_of, said, text_of, unit_of
+from dpselect._ground.parameters import names_checked
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.charge import Charge
 
@@ -65,6 +66,7 @@ def _is_unseen(character: str) -> bool:
     return character != " " and (unicodedata.category(character) in _UNSEEN or character in _BLANK)
 
 
+@names_checked
 @dataclass(frozen=True)
 class Account:
     """The budget of one analyst for one data set.

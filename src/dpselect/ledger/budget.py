@@ -13,7 +13,7 @@ from typing import NoReturn, SupportsIndex
 
 from dpselect._ground import parameters
 from dpselect._ground.budget_parts import describe_cost, format_left, rounded_part
-from dpselect._ground.parameters import Number, rounded_down, rounded_up
+from dpselect._ground.parameters import Number, names_checked, rounded_down, rounded_up
 from dpselect._ground.periods import Periods, periods_of
 from dpselect._ground.privacy import ApproxDP, Neighbors
 from dpselect._ground.privacy import neighbors as relation
@@ -41,6 +41,7 @@ During = str | Sequence[str] | None
 NOTHING = ApproxDP(Fraction(0), Fraction(0))
 
 
+@names_checked
 class Budget:
     """A privacy budget: an (epsilon, delta) for this process, or an analyst's quota in a ledger.
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
 from dpselect._ground.first_use import door
-from dpselect._ground.parameters import Number, flag
+from dpselect._ground.parameters import Number, flag, names_checked
 from dpselect._ground.periods import Periods
 from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.prices import Price
@@ -35,6 +35,7 @@ _FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
 _FOR_RIGHTS = "ask its owner for the right to write to it"
 
 
+@names_checked
 class Ledger:
     """Budgets, charges and releases, stored permanently in a SQLite file or in PostgreSQL (postgresql://...).
 

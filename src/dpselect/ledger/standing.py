@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpselect._ground.parameters import percent, rounded_down, rounded_up
+from dpselect._ground.budget_parts import cost_between, format_cost, rounded_part
+from dpselect._ground.parameters import rounded_down, rounded_up
 from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.prices import Price, Spent
@@ -188,13 +189,15 @@ def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetE
 
 
 def to_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
-    """What a question that does not fit must hold, and what is left, in parts of limits; the first is larger.
+    """What a question that does not fit must hold, and what is left, in parts of limits; the first is shown larger.
 
     It is the part that the ceiling is by itself, or where that is no larger, because another sum is full, beside those.
     """
     left = max(Fraction(0), 1 - limits.part(used))
     alone, beside = limits.part(ceiling), limits.part(used + ceiling) - limits.part(used)
-    return percent(alone if alone > left else beside, up=True), percent(left)
+    held = alone if alone > left else beside
+    shown, of_left, _ = format_cost(cost_between(left, left - held), before=rounded_part(left))
+    return shown, of_left
 
 
 def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...]:

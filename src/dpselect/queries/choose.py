@@ -14,7 +14,7 @@ import numpy as np
 from dpselect._ground import methods
 from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
 from dpselect._ground.keys import apart
-from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.parameters import Number, Progress, names_checked
 from dpselect._ground.privacy import Neighbors, Privacy
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.aggregates.groups import GroupedCounts
@@ -69,7 +69,7 @@ class ChoosePlan(OfValues):
         """The mechanism: of one choice, or of one in every group."""
         by = None if isinstance(self.question, Scores) else self.question.by
         if isinstance(by, By):
-            set_fields(self, mechanism=self._by_group(AskedGroups.of(by)))
+            set_fields(self, mechanism=self._by_group(self.asked_groups(by)))
             return
         if self.payment.delta:
             must = "be left out if by is not given: a choice of one needs none"
@@ -221,6 +221,7 @@ class ChoosePlan(OfValues):
         return said if self.table is None else f"In each group: {said[0].lower()}{said[1:]}"
 
 
+@names_checked
 def choose(
     scores: Mapping[Label, Any] | CountGroups | npt.ArrayLike,
     *,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, cast
 
-from dpselect._ground.domain import MOST_COUNTED, Known, Size, most_items, refuse_many
+from dpselect._ground.domain import MOST_COUNTED, Column, Known, Size, most_items, refuse_many
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.prices import Price, ceiling, divergence
 from dpselect.aggregates.count_groups import CountGroups
@@ -69,6 +69,9 @@ class HistogramPlan(Plan):
         """How many counts one user moves at most."""
         items, bound = most_items(domain), self.most
         if items is None and bound is None:
+            from dpselect.engines.sources.files import refuse_absent
+
+            refuse_absent(cast(Column, domain).source)
             must = "be given if only reading the domain tells how many items it has"
             hint = "Dataset(max_items_per_user=...), --max-items-per-user; or list the items"
             raise ParameterError("max_items_per_user", must, "nothing", hint)

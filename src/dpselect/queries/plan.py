@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from dpselect._ground import parameters
-from dpselect._ground.domain import Domain, most_items
+from dpselect._ground.domain import Column, Domain, most_items
 from dpselect._ground.keys import Key
-from dpselect._ground.parameters import Progress
+from dpselect._ground.parameters import Progress, names_checked
 from dpselect._ground.privacy import ApproxDP, Privacy, Steps
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
@@ -25,7 +25,7 @@ from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.queries.facts import Facts, Rows
-from dpselect.questions.parts import Method
+from dpselect.questions.parts import AskedGroups, By, Method
 from dpselect.questions.payment import ACCURACIES, Payment
 from dpselect.questions.questions import QUESTIONS, OneEach, Question, Scores
 from dpselect.release import formatting
@@ -58,6 +58,7 @@ PLANS = {
 }
 
 
+@names_checked
 @dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
     """A question at a price, for data about which only a few facts are known; no row is read to make one.
@@ -219,6 +220,14 @@ class Plan(ABC):
     def how(self) -> Method:
         """The method that was asked for, with its options."""
         return getattr(self.question, "method", None) or Method()
+
+    def asked_groups(self, by: By) -> AskedGroups:
+        """The groups that are asked for; a list that is not there is told before the bound that it would need."""
+        if by.max_groups_per_user is None and isinstance(by.groups, Column):
+            from dpselect.engines.sources.files import refuse_absent
+
+            refuse_absent(by.groups.source)
+        return AskedGroups.of(by)
 
     def known_domain(self) -> Domain:
         """The domain, of a question that has none without."""

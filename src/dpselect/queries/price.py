@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from dpselect._ground.parameters import LARGEST_EPSILON, LEAST, percent
+from dpselect._ground.budget_parts import percent
+from dpselect._ground.parameters import LARGEST_EPSILON, LEAST
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpselect._ground.parameters import Number, Progress
+from dpselect._ground.parameters import Number, Progress, names_checked
 from dpselect._ground.privacy import Privacy
 from dpselect.aggregates.groups import GroupedValues
 from dpselect.aggregates.unbounded import DIGITS, Unbounded
@@ -70,7 +70,7 @@ class QuantilePlan(OfValues):
             hint = "give bounds, between which means are taken"
             raise ParameterError("per_user", "be random, min or max if there are no bounds", "mean", hint)
         if isinstance(self.question.by, By):
-            mechanism = self._by_group(AskedGroups.of(self.question.by))
+            mechanism = self._by_group(self.asked_groups(self.question.by))
         elif self.payment.within is None:
             mechanism = self._mechanism(self.given_epsilon)
         else:
@@ -220,6 +220,7 @@ class QuantilePlan(OfValues):
         return Statement.of(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
 
 
+@names_checked
 def quantile(
     values: object,
     q: Number | Sequence[Number] = "1/2",

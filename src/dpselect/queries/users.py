@@ -62,7 +62,7 @@ class UsersPlan(Plan):
             must = "be left out: numbers of users need none"
             raise ParameterError("delta", must, came(self.payment.delta), "the promise is that of epsilon alone")
         if isinstance(self.question.by, By):
-            set_fields(self, table=AskedGroups.of(self.question.by))
+            set_fields(self, table=self.asked_groups(self.question.by))
         refuse_many(most_items(self.domain) or 0, MOST_COUNTED)
         within = self.payment.within
         epsilon = self.given_epsilon if within is None else self._near_enough(within)

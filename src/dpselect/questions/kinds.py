@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -82,10 +82,21 @@ def _periods(name: str, value: Any) -> tuple[str, ...]:
 
 def _shares(name: str, value: Any) -> tuple[Fraction, ...]:
     many = [value] if isinstance(value, (str, int, float, Fraction)) or not isinstance(value, Sequence) else value
-    found = tuple(parameters.probability(name, one, hint="a share of users: 1/2 is the median") for one in many)
+    found = tuple(_share(name, one, many) for one in many)
     if not found or any(high <= low for low, high in pairwise(found)):
         raise ParameterError(name, "be one number, or several in ascending order", came(value))
     return found
+
+
+def _share(name: str, value: Any, values: Sequence[Any]) -> Fraction:
+    try:
+        return parameters.probability(name, value, hint="a share of users: 1/2 is the median")
+    except ParameterError as error:
+        from dpselect._ground.keywords import share_meant
+
+        meant = share_meant(value, values)
+        hint = error.hint if meant is None else f"write {meant}"
+        raise ParameterError(name, error.must, error.came, hint) from None
 
 
 def _share_written(value: Fraction) -> str:
@@ -201,11 +212,18 @@ def _domain(name: str, value: Any) -> Domain:
         return domain_of(value)
 
 
+_LISTED = "be a list of items, or a Column of a public source"
+
+
 def _listed(name: str, value: Any) -> Listed | Column:
+    items = list(value) if isinstance(value, range) and len(value) <= parameters.MOST_LISTED else value
+    if isinstance(items, (str, bytes, dict)) or not isinstance(items, (Iterable, Listed, Column)):
+        hint = "a list of one item is [ITEM]; Column(path, column) reads the items from a file"
+        raise ParameterError(name, _LISTED, came(value), hint if isinstance(value, (str, bytes)) else None)
     with naming(name):
-        found = domain_of(list(value) if isinstance(value, range) and len(value) <= parameters.MOST_LISTED else value)
+        found = domain_of(items)
     if isinstance(found, (Span, Size)):
-        raise ParameterError(name, "be a list, or a Column of a public source", came(value))
+        raise ParameterError(name, _LISTED, came(value))
     return found
 
 

@@ -223,9 +223,7 @@ def method_names(verb: str) -> list[str]:
 
 def check_name(verb: str, name: object) -> None:
     """Refuse what is no method of this verb."""
-    known = method_names(verb)
-    hint = parameters.near(name, known) if isinstance(name, str) and name not in known else ""
-    parameters.one_of("method", name, known, hint=hint if hint.startswith("did you mean") else None)
+    parameters.one_of("method", name, method_names(verb))
 
 
 _HINTS = {

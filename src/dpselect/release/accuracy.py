@@ -189,11 +189,6 @@ def counts_that_decided(width: int, scale: Scale) -> Accuracy:
     return Accuracy((said,), {"width_of_counts": width})
 
 
-def said_items(number: int) -> str:
-    """So many items."""
-    return f"{number:,} item{'' if number == 1 else 's'}"
-
-
 def said_users(number: int) -> str:
     """So many users."""
     return USERS.said(number)

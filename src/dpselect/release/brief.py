@@ -25,10 +25,9 @@ from dpselect.release.accuracy import (
     NONE,
     OF_VALUES,
     TIMES,
-    said_items,
 )
 from dpselect.release.formatting import counted
-from dpselect.release.scale import COUNTED, USERS_BY, WHO, score_of, unit_of
+from dpselect.release.scale import COUNTED, USERS_BY, WHO, said_items, score_of, unit_of
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
 from dpselect.release.table import Leaflet, TextTable, filled
 
@@ -330,7 +329,8 @@ def who(answer: Answer) -> str:
         found.append(_named(answer, cut.partition(WHO)[0]))
     if "found_with_users" in answer.accuracy.numbers and isinstance(most, int) and not _bounds(used) & {MOST_ITEMS}:
         whose = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"
-        found.append(f"{whose} for at most {said_items(most)} (chosen at random)")
+        some = said_items(most, in_groups=answer.groups is not None)
+        found.append(f"{whose} for at most {some} (chosen at random)")
     found.append(_values_counted(answer))
     return " ".join(f"{one}." for one in found if one)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import NO_OTHER, said_items
+from dpselect.release.accuracy import NO_OTHER
+from dpselect.release.scale import said_items
 
 
 def between(parameters: Mapping[str, object]) -> str | None:

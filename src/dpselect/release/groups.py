@@ -10,7 +10,7 @@ from dpselect._ground.keys import apart
 from dpselect.release import formatting, typed
 from dpselect.release.accuracy import NO_OTHER, NONE
 from dpselect.release.formatting import Json
-from dpselect.release.scale import CERTAIN_PLACE, COUNTED, COUNTED_COLUMNS, GROUP_USERS
+from dpselect.release.scale import CERTAIN_PLACE, COUNTED, COUNTED_COLUMNS, GROUP_USERS, said_items
 from dpselect.release.statement import Ended, Item, Statement
 
 T = TypeVar("T")
@@ -121,11 +121,15 @@ def describe_groups_of_user(statement: Statement) -> str:
     """Say in how many groups a user counts, by what a statement says; nothing where it does not."""
     bound, cut = (statement.parameters.get(name) for name in ("max_groups_per_user", COUNTED))
     if not isinstance(bound, int):
-        return ""
+        pairs = statement.parameters.get("max_items_per_user")  # of a union, which bounds nothing else
+        if not isinstance(pairs, int):
+            return ""
+        return f"; each {statement.unit} counts for at most {said_items(pairs, in_groups=True)}, chosen at random"
     if not isinstance(cut, Mapping) or "max_groups_per_user" not in cut:
         return f"; each {statement.unit} counts in every listed group they are in"
     groups = "one group" if bound == 1 else f"at most {bound:,} groups"
-    return f"; each {statement.unit} counts in {groups}, chosen at random"
+    more = "; max_groups_per_user may be more" if bound == 1 and "groups_found_by" in statement.parameters else ""
+    return f"; each {statement.unit} counts in {groups}, chosen at random{more}"
 
 
 def told_apart(values: Sequence[object]) -> tuple[object, ...]:

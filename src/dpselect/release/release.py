@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, overload
 
+from dpselect._ground.parameters import names_checked
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
 from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
@@ -39,6 +40,7 @@ MEASURES = "measures"  # the parameter of a statement that says what was measure
 Place = str | os.PathLike[str]
 
 
+@names_checked
 @dataclass(frozen=True, repr=False)
 class Release(Tabular, Generic[Label_co]):
     """The items that were selected, best first, with their accuracy and the privacy statement.
@@ -345,6 +347,8 @@ class Release(Tabular, Generic[Label_co]):
             from dpselect.release.groups import describe_groups_of_user
 
             said = self.groups.outcome(self.items)
+            if self.kind is Kind.SET and self.items:
+                said = f"{len(self):,} item{'' if len(self) == 1 else 's'} of {said} that enough users share, unranked"
             counts_in = describe_groups_of_user(self.privacy) if self.groups.shown else ""
             return f"{said[0].upper()}{said[1:]}{counts_in}."
         wanted = self.privacy.parameters.get("k")

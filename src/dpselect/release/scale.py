@@ -43,6 +43,7 @@ class Scale:
     groups: int | None = None
     items: int | None = None
     here: bool = False
+    pairs: bool = False  # is an item a group and an item of it?
     period: str | None = None
     rows: RowBound | None = None
 
@@ -71,7 +72,7 @@ class Scale:
             *([f"once in each {self.period}"] if self.period else []),
             *([self.rows.text] if self.rows else []),
             *([f"in at most {self.groups:,} group{'' if self.groups == 1 else 's'}"] if self.groups else []),
-            *([f"for at most {self.items:,} item{'' if self.items == 1 else 's'}{of}"] if self.items else []),
+            *([f"for at most {said_items(self.items, in_groups=self.pairs)}{of}"] if self.items else []),
         ]
         counts = f" counts {', '.join(said)}" if said else ""
         counts += " (chosen at random)" if self.groups or self.items or self.rows else ""
@@ -180,6 +181,16 @@ class Scale:
         """The same as numbers."""
         counted: dict[str, object] = {COUNTED: self.bounds} if self.bounds else {}
         return counted if self.totals is None else {**self.totals.said, **counted}
+
+
+def said_items(number: int, *, in_groups: bool = False) -> str:
+    """So many items; where a set union is by group, an item is a group and an item of it.
+
+    >>> said_items(1), said_items(2), said_items(2, in_groups=True)
+    ('1 item', '2 items', '2 pairs of group and item')
+    """
+    kind, of = ("pair", " of group and item") if in_groups else ("item", "")
+    return f"{number:,} {kind}{'' if number == 1 else 's'}{of}"
 
 
 def column_of(score: str, parameters: Mapping[str, object]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect._ground import parameters
 from dpselect._ground.keys import Key, columns_of, key_of
-from dpselect._ground.parameters import Progress, whole
+from dpselect._ground.parameters import Progress, names_checked, whole
 from dpselect.errors import ParameterError, came
 from dpselect.questions.kinds import PERIODS
 from dpselect.remote.body import Body, body_of, body_of_plan
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
 
 
+@names_checked
 class RemoteDataset(Verbs):
     """Data behind a gateway, by name. `Remote.data(...)` makes it.
 

@@ -11,6 +11,7 @@ from dpselect.release.formatting import text
 
 LONGEST = 600  # characters of what a gateway says
 DEEPEST = 100  # lists and objects inside each other
+LISTS = "the ask page of the gateway, or described() of its Remote, has"  # for the command and Python
 SIGN_IN = "give token=, DPSELECT_TOKEN or --token-file FILE; the owner of the gateway makes tokens"
 
 
@@ -40,7 +41,7 @@ def error_of(problem: Mapping[str, Any]) -> DpselectError:
     """The error of a problem: the same one as where the data are here, and a GatewayError for all that is elsewhere."""
     kind = kind_of(problem)
     said = plainly(problem.get("detail")) or plainly(problem.get("title")) or "the gateway gives no detail"
-    hint = plainly(problem.get("hint")) or None
+    hint = plainly(problem.get("hint")).replace("GET /v1/data has", LISTS) or None
     match kind:
         case "parameter" if "parameter" in problem:
             name, must, came = (plainly(problem.get(one)) for one in ("parameter", "must", "came"))

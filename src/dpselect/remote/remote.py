@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dpselect._ground.parameters import Progress, called, not_negative, refuse_others
+from dpselect._ground.parameters import Progress, called, names_checked, not_negative, refuse_others
 from dpselect.errors import GatewayError, ParameterError, came
 from dpselect.queries.plan import Plan
 from dpselect.questions.payment import Payment
@@ -28,6 +28,7 @@ LONGEST = 4096  # characters of a token
 TOKEN = "DPSELECT_TOKEN"
 
 
+@names_checked
 def connect(url: str, *, token: str | None = None, insecure: bool = False, patience: float = PATIENCE) -> Remote:
     """Connect to a gateway; nothing is sent before a question is asked.
 
@@ -59,6 +60,7 @@ def _token(given: object) -> str:
     return token
 
 
+@names_checked
 class Remote:
     """A gateway: its data, and the questions that were asked there. `connect` makes it.
 

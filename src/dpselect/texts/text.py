@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpselect._ground.parameters import Number, positive, whole
+from dpselect._ground.parameters import Number, names_checked, positive, whole
 from dpselect.errors import ParameterError, came
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
 LEAST = Fraction(1, 10**6)  # of a share: what every method can be made for, the one that auto takes too
 
 
+@names_checked
 @dataclass(frozen=True)
 class Text:
     """As `item` of a Dataset: the tokens of a column of text are the items of a `union`.

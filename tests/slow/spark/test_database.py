@@ -530,6 +530,11 @@ def test_rows_that_are_drawn_are_refused(spark, sql):
         ("SELECT id AS user, 'i' AS item FROM range(9) WHERE id IN (SELECT id FROM range(5) LIMIT 2)", "limit"),
         ("SELECT id AS user, 'i' AS item FROM range(9) SORT BY user LIMIT 3", "limit"),
         ("SELECT id AS user, 'i' AS item FROM range(9) OFFSET 3", "offset"),
+        ("SELECT id AS user, 'i' AS item FROM (SELECT id FROM range(9)) TABLESAMPLE (50 PERCENT)", "sample"),
+        ("SELECT id AS user, 1 AS item FROM (FROM range(9)) TABLESAMPLE (9 PERCENT) REPEATABLE (3)", "sample"),
+        ("SELECT id % 3 AS user, first(id) AS item FROM range(9) GROUP BY 1", "first"),
+        ("SELECT id % 3 AS user, last(id) + 1 AS item FROM range(9) GROUP BY 1 HAVING count(*) > 1", "last"),
+        ("SELECT id % 3 AS user, any_value(id) AS item FROM range(9) GROUP BY 1", "any_value"),
     ],
 )
 def test_an_unordered_limit_is_named(spark, sql, cut):
@@ -537,6 +542,14 @@ def test_an_unordered_limit_is_named(spark, sql, cut):
     with pytest.raises(ParameterError, match=f"the same rows each time, got an unordered {cut}, which may leave other"):
         opened(frame)
     opened(frame.localCheckpoint()).close()
+
+
+def test_duplicates_that_differ_are_dropped_in_no_order(spark):
+    frame = spark.sql("SELECT id % 3 AS user, id % 2 AS item FROM range(9)")
+    with pytest.raises(ParameterError, match="got an unordered dropDuplicates of some columns, which may leave other"):
+        opened(frame.dropDuplicates(["user"]))
+    for same in (frame.dropDuplicates(), frame.distinct(), frame.groupBy("user").agg({"item": "max"})):
+        opened(same.toDF("user", "item")).close()
 
 
 def test_a_limit_of_sorted_rows_is_read(spark):

@@ -53,7 +53,7 @@ def file_scan(workspace: Workspace, files: Files, given: Types, *, csv: CsvForm)
             return QuotedCsvScan(every, sql, inside, folders=inside.names, typed=False, fixed=True)
         own = tuple(headers.items())
         return CsvScan((*names, *inside.names), own, inside, folders=inside.names, typed=False, fixed=True)
-    return JsonScan((), files.paths, inside, folders=inside.names, typed=False, fixed=True)
+    return JsonScan((), files.paths, inside, frozenset(given), folders=inside.names, typed=False, fixed=True)
 
 
 def _headers(files: Files, form: CsvForm) -> dict[str, Header]:

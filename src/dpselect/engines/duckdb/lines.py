@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dpselect._ground.parameters import near_column
 from dpselect.engines.duckdb.scans import Scan, Select
@@ -18,6 +19,10 @@ from dpselect.engines.sources.arrow_lines import streamed
 from dpselect.engines.sources.scans.folders import Folders
 from dpselect.engines.sources.scans.reading import ONCE
 from dpselect.engines.sources.text_lines import Header, blocks
+from dpselect.errors import SourceError
+
+if TYPE_CHECKING:
+    from dpselect._ground.periods import Periods
 
 _LINE_FEED = r"\n"
 _RECORD = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
@@ -59,10 +64,32 @@ class JsonScan(Scan):
 
     paths: tuple[str, ...]
     inside: Folders
+    keys: frozenset[str] = frozenset()
+    """The columns that the owner declares."""
 
     def hint(self, column: str) -> str:
         """What may be said about a column that is not there."""
         return self.inside.hint(column) or super().hint(column)
+
+    def refuse(
+        self,
+        user: tuple[str, ...] | None,
+        others: Sequence[tuple[str, str]],
+        filtered: Sequence[str],
+        periods: Periods | None,
+    ) -> None:
+        """Refuse a column that a folder above the files spells, for it would be a key that hardly any record has.
+
+        Whether one has it only reading tells; who declares the column says that they do.
+        """
+        super().refuse(user, others, filtered, periods)
+        for parameter, column in (*others, *(("where", one) for one in filtered)):
+            above = None if column in self.keys else self.inside.hint(column)
+            if above is not None:
+                or_key = (
+                    f"; if it is a key of the lines, say so: types={{{column!r}: 'VARCHAR'}}, --type {column}=VARCHAR"
+                )
+                raise SourceError(parameter, "be a column of the source", repr(column), above + or_key)
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """The SQL types of some columns."""

@@ -36,7 +36,7 @@ _WAYS = {
         "write it as Parquet: pyarrow.parquet.write_table(pyarrow.feather.read_table('{name}'), 'rows.parquet')",
     ),
     ".xlsx": "write its texts, which types= declares: "
-             "pandas.read_excel('{name}', dtype=str).to_parquet('rows.parquet')",
+             "pandas.read_excel('{name}', dtype=str).to_parquet('rows.parquet'); pip install pandas openpyxl pyarrow",
 }  # fmt: skip
 _KNOWN = "Parquet, CSV, TSV, JSON lines (these three also .gz), prepared data or a DuckDB database"
 # One array of records is one text, which any of them can spoil for all; and what a file holds must not decide its kind.
@@ -81,6 +81,12 @@ def find(source: object) -> Files:
     if kinds[0] in _ALONE and len(found) > 1:
         raise SourceError("source", f"name one {_ALONE[kinds[0]]}", f"{len(found)} of them")
     return Files(kinds[0], tuple(found), roots=tuple(root for _, root in placed))
+
+
+def refuse_absent(source: object) -> None:
+    """Refuse files that are not there; of another source nothing is known before it is opened."""
+    if isinstance(source, (str, os.PathLike)) and not is_lake(source) and "://" not in os.fsdecode(source):
+        find(source)
 
 
 def _root(one: object) -> str | None:

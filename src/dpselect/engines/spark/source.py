@@ -29,6 +29,7 @@ _START = "spark:"
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}  # nobody else can reach it
 CUTS = {"GlobalLimit": "limit", "Offset": "offset", "Tail": "tail"}
+FIRSTS = {"First": "first", "Last": "last", "AnyValue": "any_value"}
 KEEPING_ORDER = (*CUTS, "LocalLimit", "Project", "Filter", "SubqueryAlias", "View")
 _PATH = re.compile(r"[a-z0-9+]+://.*|.*/.*|\..*", re.DOTALL)
 
@@ -190,12 +191,10 @@ def _refuse_chance(frame: DataFrame) -> None:
         )
     again = "rows that are drawn or numbered again at each read"
     if plan.deterministic():
-        cut = next(
-            (node.nodeName() for node in _nodes(plan) if node.nodeName() in CUTS and not _is_ordered(node)), None
-        )
+        cut = next(filter(None, map(_unordered, _nodes(plan))), None)
         if cut is None:
             return
-        again = f"an unordered {CUTS[cut]}, which may leave other rows at each read"
+        again = f"an unordered {cut}, which may leave other rows at each read"
     hint = "save it as a table, or call frame.localCheckpoint(), and use that"
     raise SourceError("source", "be the same rows each time", again, hint)
 
@@ -208,6 +207,28 @@ def _nodes(plan: Any) -> Iterator[Any]:
         yield node
         for inner in (node.children(), node.subqueries()):
             waiting += [inner.apply(place) for place in range(inner.size())]
+
+
+def _unordered(node: Any) -> str | None:
+    """Return what a node of a plan does if the order in which rows come decides which of them it leaves."""
+    name = node.nodeName()
+    if name in CUTS:
+        return None if _is_ordered(node) else CUTS[name]
+    if name == "Deduplicate" and node.keys().size() < node.child().output().size():
+        return "dropDuplicates of some columns"
+    if name == "Aggregate":
+        return next((FIRSTS[one] for one in _expressions(node) if one in FIRSTS), None)
+    return "sample" if name == "Sample" else None
+
+
+def _expressions(node: Any) -> Iterator[str]:
+    """Yield the names of the classes of all expressions of a node."""
+    waiting = [node.expressions().apply(place) for place in range(node.expressions().size())]
+    while waiting:
+        expression = waiting.pop()
+        yield expression.getClass().getSimpleName()
+        inner = expression.children()
+        waiting += [inner.apply(place) for place in range(inner.size())]
 
 
 def _is_ordered(cut: Any) -> bool:

@@ -88,7 +88,8 @@ def problem_page(request: Request, details: Mapping[str, Json]) -> Response:
 
 def help_for(details: Mapping[str, Json]) -> str:
     """What may help."""
-    return str(details.get("hint") or KINDS[str(details["type"]).rpartition("/")[2]].help)
+    hint = str(details.get("hint") or KINDS[str(details["type"]).rpartition("/")[2]].help)
+    return hint.replace("GET /v1/data has", "the menus of the ask page have")
 
 
 def see(address: str) -> Response:

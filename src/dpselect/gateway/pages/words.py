@@ -7,16 +7,15 @@ import math
 import re
 from calendar import month_name
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dpselect._ground.budget_parts import DECIMALS, MORE_DECIMALS, format_cost
+from dpselect._ground import budget_parts
 from dpselect._ground.parameters import rounded_up
 from dpselect.release import formatting
 
 SPACE = "\N{NO-BREAK SPACE}"
-TENTH = Decimal("0.1")
 HUGE = 700  # an epsilon that promises nothing
 QUANTILES = {
     Fraction(1, 2): "median",
@@ -127,15 +126,12 @@ def _what(body: Mapping[str, Any]) -> str:
 
 def percent(part: float | Fraction, *, up: bool = False) -> str:
     """Format a part of a budget in the decimals of `cost`: what is used is rounded up, what is left down."""
-    exact = Decimal(repr(float(part))) * 100
-    digits = -DECIMALS if not exact or exact >= TENTH else -MORE_DECIMALS
-    shown = exact.quantize(Decimal(1).scaleb(digits), ROUND_CEILING if up else ROUND_FLOOR)
-    return f"{shown.to_integral_value() if shown == shown.to_integral_value() else shown:f}{SPACE}%"
+    return budget_parts.percent(float(part), up=up).replace(" ", SPACE)
 
 
 def cost(share: float, *, after: float | None = None, before: float | None = None) -> list[str]:
     """What is taken of a budget, what is left before and what is left after, as receipts have it."""
-    return [one.replace(" ", SPACE) for one in format_cost(share, after=after, before=before)]
+    return [one.replace(" ", SPACE) for one in budget_parts.format_cost(share, after=after, before=before)]
 
 
 def number(value: object) -> str:

@@ -170,7 +170,8 @@ class BoundedUnion:
     def scale(self) -> Scale:
         """Which users are counted: each for a few of the items that came back, or of all that they have."""
         here = not self.terms.counts_decide
-        return Scale(items=self.max_items_per_user, here=here, period=self.terms.period, rows=self.terms.row_bound)
+        terms, most = self.terms, self.max_items_per_user
+        return Scale(items=most, here=here, pairs=bool(terms.by), period=terms.period, rows=terms.row_bound)
 
     def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
         """State the promise; `items_by_length` says how many items a text has of each length."""
@@ -183,8 +184,10 @@ class BoundedUnion:
         sentences = [
             union_sentences.describe_method(name, was_named=terms.named != AUTO),
             *union_sentences.describe_levels(terms.parts),
-            union_sentences.describe_bound(bound, share_of_bound=BOUND_SHARE if terms.chosen else None),
-            union_sentences.NEVER,
+            union_sentences.describe_bound(
+                bound, share_of_bound=BOUND_SHARE if terms.chosen else None, in_groups=bool(terms.by)
+            ),
+            union_sentences.describe_rare(in_groups=bool(terms.by)),
         ]
         if terms.chosen:
             parameters["epsilon_of_bound"] = terms.for_bound

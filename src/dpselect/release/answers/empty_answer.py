@@ -33,6 +33,8 @@ def list_remedies(question: Mapping[str, Any], parameters: Mapping[str, object])
 def _list_public(question: Mapping[str, Any]) -> list[str]:
     """Return which list, if it is public, may replace what is found."""
     verb = question.get("verb")
+    if question.get("by") and verb == "union":
+        return ["a `top_k` in a public list of `groups`"]
     if question.get("by"):
         return [] if question.get("groups") else ["a public list of `groups`"]
     if verb == "top_k":

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpselect._ground.domain import Column, Listed, most_items
-from dpselect.release.accuracy import BELOW, EXCLUDED, Accuracy, said_items
+from dpselect.release.accuracy import BELOW, EXCLUDED, Accuracy
 from dpselect.release.release import Release
+from dpselect.release.scale import said_items
 
 
 def add_left_out(release: Release, items: Listed | Column) -> Release:

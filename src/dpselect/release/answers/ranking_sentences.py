@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Protocol
 
 from dpselect.release import accuracy
-from dpselect.release.accuracy import BETA, NOTHING, Accuracy, said_items
+from dpselect.release.accuracy import BETA, NOTHING, Accuracy
 from dpselect.release.answers.group_sentences import in_each_group
-from dpselect.release.scale import Scale
+from dpselect.release.scale import Scale, said_items
 
 ANY_NUMBER = "One user counts for any number of items in the ranking."
 A_SET = "The items are a set: their order says nothing, unless noisy counts give one."

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import AS_ASKED, NOTHING, TIMES, Accuracy, said_items, said_users
+from dpselect.release.accuracy import AS_ASKED, NOTHING, TIMES, Accuracy, said_users
 from dpselect.release.release import Release
-from dpselect.release.scale import Scale
+from dpselect.release.scale import Scale, said_items
 
 
 @dataclass(frozen=True)

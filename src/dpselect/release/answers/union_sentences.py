@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from dpselect._ground.privacy import weak_points
 from dpselect.release import formatting
-from dpselect.release.accuracy import Accuracy, said_items
-from dpselect.release.scale import USERS, Scale
+from dpselect.release.accuracy import Accuracy
+from dpselect.release.scale import USERS, Scale, said_items
 from dpselect.release.statement import Statement
 
 IN_ONE_GROUP = " and are in no other group"
@@ -17,7 +17,6 @@ ADDED_IN_ENGINE = (
     "Weights were added up in the engine. Which items of a user take part is decided by a hash with a secret key that "
     "was made for it; the guarantee needs no randomness of that choice, and every decision about an item is drawn here."
 )
-NEVER = "An item that only one user has appears with probability at most delta."
 _FOR_FEW, _FEW = "greedy-geometric", 6  # docs/methods-compared.md has the figures
 
 
@@ -38,11 +37,18 @@ def describe_levels(shares: Sequence[Fraction]) -> list[str]:
     ]
 
 
-def describe_bound(max_items_per_user: int | None, *, share_of_bound: Fraction | None) -> str:
+def describe_rare(*, in_groups: bool) -> str:
+    """Say how seldom something appears that only one user has."""
+    what = "A pair of group and item" if in_groups else "An item"
+    return f"{what} that only one user has appears with probability at most delta."
+
+
+def describe_bound(max_items_per_user: int | None, *, share_of_bound: Fraction | None, in_groups: bool = False) -> str:
     """Say with how many items a user takes part; the bound was chosen privately if that took a share of epsilon."""
     if max_items_per_user is None:
         return "A user may have any number of items."
-    sentence = f"Each user contributes at most {max_items_per_user} random item{'' if max_items_per_user == 1 else 's'}"
+    number, _, what = said_items(max_items_per_user, in_groups=in_groups).partition(" ")
+    sentence = f"Each user contributes at most {number} random {what}"
     if share_of_bound is None:
         return f"{sentence}."
     return f"{sentence}; that number was chosen privately, with {share_of_bound} of epsilon."
@@ -118,11 +124,9 @@ def describe_found_items(
     if max_items_per_user is None or looks_at_others:
         more = "What users with several items add to it depends on other users, so this says nothing about them."
     else:
-        more = (
-            f"A {scale.unit} with more than {said_items(max_items_per_user)} contributes {max_items_per_user:,} of "
-            "them, chosen at random."
-        )
+        most = said_items(max_items_per_user, in_groups=bool(among))
+        more = f"A {scale.unit} with more than {most} contributes {max_items_per_user:,} of them, chosen at random."
         if users_of_many is not None:
-            sentence += f", or {scale.said(users_of_many)} of at most {said_items(max_items_per_user)} each"
+            sentence += f", or {scale.said(users_of_many)} of at most {most} each"
             numbers |= {"found_with_users_of_many": users_of_many, "items_of_many": max_items_per_user}
     return Accuracy((f"{sentence}. {more} A missing one may still exist, and need not be rare.",), numbers)

@@ -30,12 +30,10 @@ class Folders:
 
     def hint(self, column: str) -> str | None:
         """What may be said of a column that only folders above the given files have."""
-        mark = f"{os.sep}{column}="
-        above = next((path for path in self.paths if mark in os.sep + path), None)
-        if column in self.names or above is None:
+        above = None if column in self.names else _folder_above(column, self.paths)
+        if above is None:
             return None
-        folder = (os.sep + above).partition(mark)[0].removeprefix(os.sep) or ("." if above[0] != os.sep else os.sep)
-        return f"names of folders are columns only below a folder or glob that is given, such as {folder!r}"
+        return f"names of folders are columns only below a folder or glob that is given: give {above!r} to have it"
 
     def refuse_both(self, columns: Iterable[str], own: Iterable[str], path: str) -> None:
         """Refuse a column that is used and that a file has too, in any letter case."""
@@ -76,6 +74,27 @@ def folders_of(files: Files) -> Folders:
             came = f"{path!r} ({_said(found)}) and {first!r} ({_said(names)})"
             raise SourceError("source", "have the same columns in the folders of every file", came)
     return Folders(names or (), begins, tuple(begins))
+
+
+def folders_above(files: Files) -> dict[str, str]:
+    """The columns that only folders above the given ones spell, each with the folder to give to have it."""
+    if files.declared is not None:  # the log of a table says which folders are columns
+        return {}
+    ends = [len(path) if root is None else len(root) for path, root in zip(files.paths, files.roots, strict=True)]
+    below = {name for path, end in zip(files.paths, ends, strict=True) for name, _ in _named(path, end)}
+    every = dict.fromkeys(name for path in files.paths for name, _ in _named(os.path.abspath(path), 0))
+    return {name: above for name in every if name not in below and (above := _folder_above(name, files.paths))}
+
+
+def _folder_above(column: str, paths: Iterable[str]) -> str | None:
+    """The folder whose folders spell this column, above one of the files; written as the path of the file is."""
+    mark = f"{os.sep}{column}="
+    for path in paths:
+        before, found, _ = os.path.abspath(path).rpartition(mark)
+        if found:
+            above = before or os.sep
+            return above if os.path.isabs(path) else os.path.relpath(above)
+    return None
 
 
 def _named(path: str, begin: int) -> list[tuple[str, str]]:

@@ -1,0 +1,142 @@
+"""What other tools call parameters and choices, and the line that mends a keyword that is no parameter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from difflib import get_close_matches
+
+from dpselect.errors import UnknownKeyword, came
+
+MEANT = {
+    "k": ("n", "top", "limit", "top_n", "num", "size", "number"),
+    "epsilon": ("eps", "e", "privacy_loss", "privacy_budget"),
+    "by": ("group_by", "groupby", "group", "partition_by", "over"),
+    "bounds": ("range", "clip", "lower", "upper", "low", "high", "minimum", "maximum"),
+    "q": ("quantile", "quantiles", "percentile", "percentiles", "p"),
+    "score": ("weight", "weights", "by_weight", "order_by", "rank_by", "sort_by"),
+    "domain": ("candidates", "options", "categories", "values", "items", "keys", "choices"),
+    "user": ("users", "user_id", "uid", "privacy_id", "privacy_key", "privacy_unit", "id_column"),
+    "item": ("items", "column", "value", "partition", "partition_key"),
+    "where": ("filter", "query", "condition"),
+    "measures": ("measure", "agg", "aggregate", "aggregates"),
+    "max_items_per_user": ("max_partitions_contributed", "max_contributions", "max_items", "l0"),
+    "max_groups_per_user": ("max_groups", "max_partitions_contributed"),
+    "groups": ("values", "keys", "public_partitions"),
+    "types": ("dtype", "dtypes", "schema"),
+    "time": ("time_column", "timestamp", "date"),
+    "at_most": ("cap", "clip", "maximum", "max_value", "upper"),
+    "low": ("minimum", "lower"),
+    "high": ("maximum", "upper"),
+}
+"""Parameters, and what strangers and other tools call them; of two with one name here the callable has one."""
+
+CHOICES = {
+    "top": ("topk", "top_k", "topn", "most_common", "rank"),
+    "top_k": ("topk", "top", "top-k", "topn", "most_common", "rank"),
+    "union": ("set_union", "vocabulary", "distinct", "keys"),
+    "choose": ("select", "best", "argmax"),
+    "quantile": ("median", "percentile", "percentiles"),
+    "histogram": ("counts", "value_counts", "bars"),
+    "users": ("count", "count_distinct", "count_users", "size"),
+    "init": ("create", "new"),
+    "day": ("days", "daily", "d"),
+    "week": ("weeks", "weekly", "w"),
+    "month": ("months", "monthly", "m"),
+    "quarter": ("quarters", "quarterly", "q"),
+    "year": ("years", "yearly", "annual", "annually", "y"),
+    "random": ("any", "one", "first", "last", "sample"),
+    "min": ("minimum", "lowest", "smallest", "least"),
+    "max": ("maximum", "highest", "largest", "most"),
+    "mean": ("average", "avg"),
+    "add-remove": ("add_remove", "add/remove", "unbounded"),
+    "replace-one": ("replace_one", "replace", "swap", "substitute", "substitution", "change-one", "bounded"),
+    "exponential": ("em", "gumbel", "exponential-mechanism"),
+    "peeling": ("em", "gumbel", "exponential"),
+    "permute-and-flip": ("pf", "permute_and_flip"),
+    "count-laplace": ("laplace",),
+    "count-gaussian": ("gaussian", "gauss"),
+    "weighted-gaussian": ("gaussian", "gauss"),
+    "auto": ("default", "automatic"),
+    "table": ("text", "txt", "pretty", "plain"),
+    "text": ("table", "txt", "pretty", "plain"),
+    "markdown": ("md",),
+    "csv": ("excel", "xlsx", "tsv"),
+    "owner": ("admin", "administrator"),
+    "analyst": ("user", "member", "researcher"),
+    "auditor": ("reader", "viewer"),
+}
+"""Choices, and what other tools call them. Where two have one name here, a list has one of them, or both are meant."""
+_QUARTILES = {"q1": "0.25", "lower quartile": "0.25", "q2": "0.5", "q3": "0.75", "upper quartile": "0.75"}
+_SHARES = {"median": "0.5", "middle": "0.5", "quartiles": "0.25,0.5,0.75", **_QUARTILES}
+_OF_100 = re.compile(r"\s*p?\s*(\d{1,2}(?:\.\d+)?)\s*(?:%|[a-z]{2}|percent)?\s*", re.IGNORECASE)
+LEAST_PERCENTILE = 5  # 1 or 2 may mean anything
+_OF_QUESTIONS = frozenset({"by", "domain", "method", "q", "question"})  # each verb and each question has one of these
+HOMES: Mapping[str, tuple[Collection[str], str]] = {
+    **dict.fromkeys(("groups", "max_groups_per_user", "sizes"), ({"by"}, 'by=dps.By("country", {given})')),
+    **dict.fromkeys(("at_most", "unit"), ({"score"}, 'score=dps.Total("amount", {given})')),
+    **dict.fromkeys(("over", "lost"), ({"score"}, 'score=dps.Gain("2026-09", {given})')),
+    **dict.fromkeys(("k_bar", "in_engine", "popular"), ({"method"}, "method=dps.Method({given})")),
+    **dict.fromkeys(
+        ("user", "item", "time", "types", "max_items_per_user", "budget"), (_OF_QUESTIONS, "Dataset(..., {given})")
+    ),
+    **dict.fromkeys(
+        ("epsilon", "delta", "share", "within", "threshold", "fresh", "progress"),
+        (_OF_QUESTIONS, "data.ask(question, {given})"),
+    ),
+    **{name: (_OF_QUESTIONS, f"data.{name}({{value}})") for name in ("where", "during", "exclude")},
+}
+"""The line for a parameter that something else has, for a callable with one of some parameters."""
+
+
+def unknown_keyword(called: str, parameters: Collection[str], given: Mapping[str, object]) -> UnknownKeyword:
+    """Return the error of the first keyword that is no parameter.
+
+    >>> print(unknown_keyword("top_k", ["k", "epsilon"], {"eps": 1}))
+    top_k() has no parameter 'eps'
+    hint: did you mean epsilon? top_k(epsilon=1)
+    """
+    name = next(one for one in given if one not in parameters)
+    value = given[name]
+    plain = came(value) if isinstance(value, (bool, int, float)) else "..."  # a text may be a token
+    return UnknownKeyword(name, called, _hint(called, parameters, name, plain))
+
+
+def _hint(called: str, parameters: Collection[str], name: str, value: str) -> str:
+    needed, line = HOMES.get(name, ((), ""))
+    if not set(parameters).isdisjoint(needed):
+        return line.format(given=f"{name}={value}", value=value)
+    meant = [one for one in parameters if name.lower() in MEANT.get(one, ())]
+    meant = meant or get_close_matches(name.lower(), parameters, n=1, cutoff=0.5)
+    return f"did you mean {meant[0]}? {called}({meant[0]}={value})" if meant else f"there is {', '.join(parameters)}"
+
+
+def share_meant(given: object, values: Sequence[object] = ()) -> str | None:
+    """How the share is written that a word or a percentage means; `values` are all that were given with it.
+
+    >>> [share_meant(one) for one in ("median", "50%", "p95", 99.9, "half")]
+    ['0.5', '0.5', '0.95', '0.999', None]
+    """
+    text = str(given).strip().lower() if isinstance(given, (str, int, float)) else ""
+    if text in ("0", "") and len(values) == 2 and str(values[1]).isdigit():  # a decimal comma
+        return f"0.{values[1]}, with a point"
+    if several := re.fullmatch(r"(0?\.\d+)(?:\s*[;\s]\s*0?\.\d+)+", text):
+        return ",".join(re.findall(r"0?\.\d+", several[0])) + ", with commas"
+    of_100 = _OF_100.fullmatch(text)
+    if of_100 is None:
+        return _SHARES.get(text)
+    number, is_bare = Decimal(of_100[1]), of_100[1] == text
+    if not number or (is_bare and number < LEAST_PERCENTILE):
+        return None
+    return format((number / 100).normalize(), "f")
+
+
+def choices_meant(word: str, known: Iterable[str]) -> list[str]:
+    """The choices that other tools call so."""
+    return [one for one in known if word.lower() in CHOICES.get(one, ())]
+
+
+def also_called(name: str) -> list[str]:
+    """The parameters that other tools call so."""
+    return [one for one, others in MEANT.items() if name in others]
