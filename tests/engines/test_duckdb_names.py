@@ -45,7 +45,12 @@ def answers(connection: duckdb.DuckDBPyConnection) -> list[object]:
     found: list[object] = []
     for more in ({}, {"where": WHERE}, {"split": " ", "where": WHERE}, {"max_items_per_user": 1}):
         with opened(connection, **more) as engine:
-            found += [pairs(engine.top(9)), pairs(engine.grouped()), pairs(engine.grouped(Listed(("Tea", "none")))), kept(engine)]
+            found += [
+                pairs(engine.top(9)),
+                pairs(engine.grouped()),
+                pairs(engine.grouped(Listed(("Tea", "none")))),
+                kept(engine),
+            ]
     with opened(connection, item="age") as engine:
         found.append(pairs(engine.grouped(Span(2, 9))))
         for per_user in PerUser:

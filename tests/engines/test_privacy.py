@@ -75,7 +75,12 @@ FAILING = [
 @pytest.mark.parametrize("more", [{}, {"where": "item <> 'x'"}, {"max_items_per_user": 2}], ids=str)
 def test_a_failure_while_reading_shows_no_row(make, more, tmp_path):
     source = make(tmp_path)
-    for ask in (lambda e: e.top(10), lambda e: e.grouped(SOUGHT), lambda e: e.scores_of(SOUGHT.items), lambda e: e.contributions()):
+    for ask in (
+        lambda e: e.top(10),
+        lambda e: e.grouped(SOUGHT),
+        lambda e: e.scores_of(SOUGHT.items),
+        lambda e: e.contributions(),
+    ):
         with pytest.raises(DataError) as caught, DuckDBEngine(source, user="user", item="item", key=b"k", **more) as e:
             ask(e)
         assert CANARY not in shown(caught.value)
