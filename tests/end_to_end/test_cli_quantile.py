@@ -66,16 +66,17 @@ def test_the_real_command(people: Path) -> None:
     brief = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"), COLUMNS="100").stdout.splitlines()
     assert re.fullmatch(r"The median is (49|50)\d\.", brief[0])
     assert re.fullmatch(
-        r"With 95 % confidence, at most \d users? lies? between it and the counted median, at any distance in value\.",
+        r"With 95 % confidence, of about \d{3} users at most \d too many lie below it, and at most \d above, at any "
+        r"distance in value\.",
         " ".join(brief[1:-2]),
     )
     assert brief[-2:] == [ONE_VALUE, "spent: epsilon 20 per user"]
     said, table, _ = ended.stdout.split("\n\n", 2)
-    assert table.splitlines()[0].split() == ["q", "value"]
-    q, value = table.splitlines()[1].split()
+    assert table.splitlines()[0].split() == ["q", "value", "too_many_below", "too_many_above"]
+    q, value, *_ = table.splitlines()[1].split()
     who = "by counted values (one of each user's distinct values, chosen at random, moved into the bounds, in steps)"
     said = " ".join(said.split())  # lines are broken at the width of the terminal
-    assert said.startswith(f"The median is {value}. With 95 % confidence, {who}, no more than ")
+    assert said.startswith(f"The median is {value}. With 95 % confidence, {who}, of about ")
     assert q == "0.5"
     assert abs(int(value) - 500) < 5
     assert "spent: (20, 0)-DP per user, add-remove neighbours" in ended.stdout
