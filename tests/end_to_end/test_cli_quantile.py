@@ -123,7 +123,7 @@ def test_bounds_below_zero_and_numbers_in_a_table(tmp_path: Path, dpselect: Comm
 def test_csv_and_parquet(people: Path, tmp_path: Path, dpselect: Command) -> None:
     for name in ("out.csv", "out.parquet"):
         assert dpselect(*ask(people, "--q", "0.25,0.75", "-o", tmp_path / name)).status == 0
-    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "q,value"
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "q,value,too_many_below,too_many_above"
     assert polars.read_parquet(tmp_path / "out.parquet")["q"].to_list() == [0.25, 0.75]
 
 

@@ -18,6 +18,7 @@ from dpselect.accounting.calibration import price
 from dpselect.aggregates.unbounded import Points
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws, secure
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Integers, Quantile, shares
 from dpselect.mechanisms.rank_noise import RankNoise, chernoff_bound, noise_bound, total_width
@@ -80,6 +81,8 @@ class CertifiedQuantiles:
     def __post_init__(self) -> None:
         delta = parameters.probability("delta", self.delta, zero=True)
         kind = better_for(self.q, self.bounds, self.step) if self.kind is None else self.kind
+        if kind not in (Quantile, RecursiveQuantiles):
+            raise ParameterError("kind", "be Quantile or RecursiveQuantiles", came(kind))
         plan = certified_plan(picks_of(kind, self.q), delta)
         privacy, pick = price(plan, self.epsilon, self.epsilon_per_pick, delta, neighbors=Neighbors.ADD_REMOVE)
         each = kind(q=self.q, bounds=self.bounds, step=self.step, epsilon_per_pick=pick)

@@ -118,4 +118,4 @@ def _law(rate: float, noises: int, reach: int) -> Floats:
     size = 1 << (2 * reach + 1).bit_length()
     turns, q = np.cos(2 * np.pi * np.arange(size // 2 + 1) / size), math.exp(-rate)
     law = np.fft.irfft(((1 - q) ** 2 / (1 - 2 * q * turns + q * q)) ** noises, size)
-    return np.maximum(np.concatenate([law[-reach:], law[: reach + 1]]), 0.0)
+    return np.asarray(np.maximum(np.concatenate([law[-reach:], law[: reach + 1]]), 0.0), dtype=np.float64)
