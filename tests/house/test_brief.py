@@ -15,6 +15,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.release import formatting
+from dpselect.release.accuracy import TOO_MANY, up_to
 from dpselect.release.release import Item, Kind, Release
 from dpselect.release.statement import Receipt
 from tests.by_names import by_names
@@ -109,8 +110,8 @@ SAYS = {
     "test draws": "NOT SECURE",
     "histogram": "With 95 % confidence, all rows at once: the counted users are from low to high. Each user counts ",
     "union": "Each with 95 % confidence: a row's counted users are from low to high; there may be others. Each user ",
-    "quantile": "With 95 % confidence, of about {users} users at most {too_many_below} too many lie below any of them, "
-    "and at most {too_many_above} above, at any distance in value. Counted: one of each user's distinct "
+    "quantile": "With 95 % confidence, of about {users} users {too_many_below} too many lie below any of them, "
+    "and {too_many_above} above, at any distance in value. Counted: one of each user's distinct "
     "values, chosen at random, moved into 0 to 10, in steps of 0.5. ",
     "empty": "0 of at most 3 items: none could be released, though there may be some. ",
     "paid": "no lower or missing item has over {gap} users more. charged: ",
@@ -120,8 +121,8 @@ SAYS = {
     "no groups": "No groups: none could be released. A group that is not shown may still have users. ",
     "quantile by group": "With 95 % confidence in each group alone, at most too_many_below counted users too many lie "
     "below a value, and too_many_above above. Each user counts in one land (chosen at random). Counted: one of each ",
-    "median": "With 95 % confidence, of about {users} users at most {too_many_below} too many lie below it, and at "
-    "most {too_many_above} above, at any distance in value. Counted: one of each user's distinct values, chosen at "
+    "median": "With 95 % confidence, of about {users} users {too_many_below} too many lie below it, and "
+    "{too_many_above} above, at any distance in value. Counted: one of each user's distinct values, chosen at "
     "random, moved into 0 to 60. spent: epsilon 5 ",
     "median without bounds": "Counted: one of each user's distinct values, chosen at random, moved to six digits. ",
     "choose by group": "in each group alone, a choice has at most {gap} counted users fewer than the best. "
@@ -138,6 +139,7 @@ def test_the_words_of_a_print(name: str, said: str) -> None:
     found = more_kinds()[name]
     numbers = found.accuracy.numbers
     shown = {name: f"{number:,}" if isinstance(number, int) else number for name, number in numbers.items()}
+    shown |= {name: up_to(number) for name in TOO_MANY if isinstance(number := numbers.get(name), int)}
     words = " ".join(str(found).split()) + " "
     assert said.format(**shown) in words
 

@@ -119,8 +119,8 @@ def ranks_before(
     if added is not None:
         numbers["added_by_noise"] = added
         said += (
-            f" How many they are at most, the answer states by counts with noise: on average {added:,} more than the "
-            "true numbers, if all values differ."
+            f" The answer states how many by counts with noise, on average about {added:,} more than there are, if all "
+            "values differ."
         )
     return Accuracy((said,), numbers)
 
@@ -128,16 +128,20 @@ def ranks_before(
 def ranks(most: tuple[int, int], users: int, width: int, several: bool, values: str, scale: Scale) -> Accuracy:
     """Of quantiles of the counted `values`, of about so many users, of whom `most` too many lie below and above."""
     below, above = most
-    said = (
-        f"{OF_VALUES}{values}{ABOUT_VALUES}of about {scale.said(max(0, users))} at most {below:,} too many lie below "
-    )
-    said += f"{'any of these values' if several else 'the value'}, and at most {above:,} too many above"
-    said += (
-        "; too_many_below and too_many_above have the numbers of each value, which hold at once." if several else "."
-    )
+    whom = "any of these values" if several else "the value"
+    said = f"{OF_VALUES}{values}{ABOUT_VALUES}of about {scale.said(max(0, users))} {up_to(below)} too many lie below "
+    said += f"{whom}, and {up_to(above)} too many above"
+    if several:
+        said += "; too_many_below and too_many_above have the numbers of each value, which hold at once"
+    said += "."
     of_users = f"The {scale.truth} is {max(0, users):,} plus or minus {width:,}."
     numbers = {"too_many_below": below, "too_many_above": above, "users": users, "width_of_users": width}
     return Accuracy((said, of_users), numbers)
+
+
+def up_to(number: int) -> str:
+    """How many there are at most, before what they are."""
+    return f"at most {number:,}" if number else "none"
 
 
 def ranks_of_groups(most: tuple[int, int], several: bool, values: str, scale: Scale) -> Accuracy:

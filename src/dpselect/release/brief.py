@@ -27,6 +27,7 @@ from dpselect.release.accuracy import (
     TIMES,
     TOO_MANY,
     said_items,
+    up_to,
 )
 from dpselect.release.formatting import counted
 from dpselect.release.scale import COUNTED, USERS_BY, WHO, score_of, unit_of
@@ -268,13 +269,13 @@ def _chosen(answer: Answer) -> str:
 def _quantiles(answer: Answer) -> str:
     """In users, which says nothing of how far that is in values."""
     numbers, unit = answer.accuracy.numbers, unit_of(answer.privacy.parameters)
-    below, above = (counted(numbers[name]) for name in TOO_MANY)
     if answer.groups is not None:
         return f"{SURE}{ALONE}, at most too_many_below {unit} too many lie below a value, and too_many_above above."
     whom = "it" if len(answer.items) == 1 else "any of them"
     users = numbers.get("users")
     of = f"of about {counted(max(0, users) if isinstance(users, int) else users)} {unit} "
-    said = f"{of}at most {below} too many lie below {whom}, and at most {above} above"
+    below, above = (up_to(number) if isinstance(number := numbers[name], int) else "some" for name in TOO_MANY)
+    said = f"{of}{below} too many lie below {whom}, and {above} above"
     return f"{SURE}, {said}, at any distance in value."
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.release import formatting
-from dpselect.release.accuracy import TOO_MANY
+from dpselect.release.accuracy import TOO_MANY, up_to
 from dpselect.release.brief import Answer
 from dpselect.release.distribution import Distribution, percent
 from dpselect.release.panels import Axis, Chart, Line, Mark, RowPanel, from_zero, number
@@ -166,7 +166,7 @@ def _sure(release: Answer) -> str:
     unit = unit_of(release.privacy.parameters)
     whom = "a value" if len(release.items) > 1 else "it"
     return (
-        f"Of about {max(0, users):,} {unit}, {SURE}, at most {below:,} too many lie below {whom} and {above:,} above."
+        f"Of about {max(0, users):,} {unit}, {SURE}, {up_to(below)} too many lie below {whom} and {up_to(above)} above."
     )
 
 
