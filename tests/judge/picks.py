@@ -16,6 +16,7 @@ RENYI, PURE, ADAPTIVE = "Renyi", "optimal pure", "adaptive optimum"
 NAMES = {RENYI: "Rényi bound", PURE: "optimum of pure steps", ADAPTIVE: "adaptive optimum"}
 RECURSIVE = "RecursiveQuantiles"
 OF_SETS = "CanonicalSet"
+OF_VALUES = {"Quantile", RECURSIVE, "QuantileByGroup"}
 
 
 def steps_of(mechanism: str, said: Parameters) -> list[Step]:
@@ -27,7 +28,12 @@ def steps_of(mechanism: str, said: Parameters) -> list[Step]:
     else:
         times = len(said.several("q")) if mechanism == "Quantile" else said.whole("k")
         first = Step(Kind.PICK, said.epsilon("epsilon_per_pick"), times)
-    return [first, *(step for step, _ in told_of(said))]
+    return [first, *cells_of(mechanism, said), *(step for step, _ in told_of(said))]
+
+
+def cells_of(mechanism: str, said: Parameters, groups: int = 1) -> list[Step]:
+    """What the noisy cells between quantiles take: a user is in one of them in each of so many groups."""
+    return [Step(Kind.PURE, said.epsilon("epsilon_of_cells"), groups)] if mechanism in OF_VALUES else []
 
 
 def levels_of(said: Parameters) -> int:

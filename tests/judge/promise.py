@@ -77,7 +77,8 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails(f"{name} promises nothing about groups")
     if release.groups is None and name in {by_group.NAME, *in_groups.NAMES}:
         yield fails(f"{name} answers in groups, and there are none")
-    if _has_users(release) and not (name == by_group.NAME and said.has("epsilon_per_group")):
+    of_users = {by_group.NAME: "epsilon_per_group", in_groups.QUANTILES: "epsilon_of_cells"}
+    if _has_users(release) and not (name in of_users and said.has(of_users[name])):
         yield fails("the groups have numbers of users, and nothing says how noisy these are")
     decided = name in UNIONS and said.of.get("counts_decided") is True
     named = COUNTED_BY.get(name, () if name in {*ONE_DRAW, *in_groups.NAMES} else ANYHOW)

@@ -295,7 +295,9 @@ def test_what_cannot_be_true_of_a_release_is_found():
 
 
 LEFT = {"charged", "question"}  # a receipt is its payer's, and a question is what all else is compared with
-FOUND = {"item", "exact", "group", "count", "sum", "gain", "group_users", "value"}  # of rows: what no plan knows
+FOUND = {  # of rows: what no plan knows
+    *("item", "exact", "group", "count", "sum", "gain", "group_users", "value", "users_below", "users_above")
+}
 SEVERAL = [
     "counts", "by group, counts", "weights, counts", "bounded, peeling, measures", "discover", "renyi-shaped",
     "quantiles", "discover by group", "histogram", "union, weighted, counts", "median of listed groups",
