@@ -218,8 +218,22 @@ def _most(answer: Answer, name: str) -> str:
     number = answer.accuracy.numbers.get(name)
     if isinstance(number, Fraction):
         return formatting.price(number)
-    unit = unit_of(answer.privacy.parameters)
+    unit = _ranked_unit(answer)
     return f"{counted(number)} {unit.replace('users', 'user') if number == 1 else unit}"
+
+
+def _ranked_unit(answer: Answer) -> str:
+    """What a ranking counts: in one list all items of a user, also where a bound cuts the numbers that are shown."""
+    used = answer.privacy.parameters
+    if _ranks_more_than_it_counts(answer) and _bounds(used) == {MOST_ITEMS}:
+        used = {name: value for name, value in used.items() if name != COUNTED}
+    return unit_of(used)
+
+
+def _ranks_more_than_it_counts(answer: Answer) -> bool:
+    """Is one list ranked by all items of a user, who is counted for few of those that came back?"""
+    ranked = "k" in answer.privacy.parameters and answer.groups is None
+    return ranked and MOST_ITEMS in _bounds(answer.privacy.parameters)
 
 
 def _order(answer: Answer) -> str:
@@ -256,7 +270,8 @@ def _counts(answer: Answer, *, apart: bool) -> str:
         said.append("ranks and counts have separate noise, so they may disagree")
     elif order and "within" not in numbers and "found_with_users" not in numbers:
         whose = "no" if answer.groups is None else "in a group, no"
-        most = counted(numbers["gap"]) if truth == "counted users" else _most(answer, "gap")
+        same = truth == "counted users" == _ranked_unit(answer)
+        most = counted(numbers["gap"]) if same else _most(answer, "gap")
         said.append(f"{whose} lower or missing item{_but(answer)} has over {most} more")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
@@ -327,7 +342,8 @@ def who(answer: Answer) -> str:
     unit, found = answer.privacy.unit if several else "user", []
     if COUNTED in used:
         cut = next((one for one in said if one.startswith("Each ") and WHO in one), "")
-        found.append(_named(answer, cut.partition(WHO)[0]))
+        ranked = ", and for all in the ranking" if _ranks_more_than_it_counts(answer) else ""
+        found.append(_named(answer, cut.partition(WHO)[0]) + ranked)
     if "found_with_users" in answer.accuracy.numbers and isinstance(most, int) and not _bounds(used) & {MOST_ITEMS}:
         whose = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"
         some = said_items(most, in_groups=answer.groups is not None)
