@@ -11,6 +11,7 @@ from fractions import Fraction
 from dpselect.checking.finding import Finding, fails, follows
 from tests.judge import tails
 from tests.judge.balls import at_most, precision, told
+from tests.judge.counts import shared_rho
 from tests.judge.numbers import Parameters
 from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
@@ -51,14 +52,8 @@ def rho_of(name: str, said: Parameters) -> Fraction:
     moved = said.whole("max_items_per_user")
     if name == GAUSSIAN:
         return moved / (2 * said.number("variance"))
-    items, multiple = said.whole("items"), said.whole("multiple")
     own, shared = said.number("own_variance"), said.number("shared_variance")
-
-    def bracket(m: int, shift: int) -> Fraction:
-        return shift**2 / shared + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own
-
-    every = (min(bracket(m, shift) for shift in range(multiple + 1)) for m in range(1, min(moved, items) + 1))
-    return max(every) / 2
+    return shared_rho(said.whole("items"), moved, said.whole("multiple"), own, shared)
 
 
 def _pure_loss(said: Parameters) -> Fraction:

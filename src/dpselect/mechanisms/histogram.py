@@ -161,8 +161,7 @@ class HistogramSharedLaplace(HistogramShared):
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         noise = SharedLaplaceNoise(items=self.items, max_items_per_user=self.max_items_per_user, epsilon=epsilon)
-        rest = noise.items - noise.half - 1
-        steps = tuple(step for step in (Steps(PureDP(noise.shared), 1), Steps(PureDP(noise.own), rest)) if step.times)
+        steps = noise.steps_of(noise.items)
         privacy = Privacy(epsilon=epsilon, delta=Fraction(0), neighbors=Neighbors.ADD_REMOVE, steps=steps)
         set_fields(self, epsilon=epsilon, max_items_per_user=noise.max_items_per_user, noise=noise, privacy=privacy)
 

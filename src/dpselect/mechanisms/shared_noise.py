@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect._ground import parameters
+from dpselect._ground.privacy import PureDP, Steps
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import OUTWARD, gaussian_width, laplace_width
 from dpselect.mechanisms.port import set_fields
@@ -146,6 +147,11 @@ class SharedGaussianNoise(SharedNoise):
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
         return gaussian_width(self.own, beta / 2, times) + gaussian_width(self.shared, beta / 2)
 
+    def rho_of(self, counts: int) -> Fraction:
+        """The zCDP of so many counts with this noise: of fewer than `items` no more."""
+        most = min(counts, self.max_items_per_user)
+        return zcdp(counts, most, self.multiple, own=self.own, shared=self.shared)
+
     @property
     def variance(self) -> Fraction:
         """A bound on the variance of one count's noise, in users: a discrete Gaussian's is below its parameter."""
@@ -199,6 +205,15 @@ class SharedLaplaceNoise(SharedNoise):
     def bound(self, beta: float, times: int) -> int:
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
         return laplace_width(self.own, beta / 2, times) + laplace_width(self.shared, beta / 2)
+
+    def steps_of(self, counts: int) -> tuple[Steps, ...]:
+        """The pure steps of so many counts with this noise: of those that a user moves, or of all others and Z_0."""
+        moved, ratio = min(counts, self.max_items_per_user), 2 * self.half + 1 - self.items
+        most = -(-(ratio + counts - 1) // 2)  # a user of more counts shifts the shared noise
+        if moved <= most:
+            return (Steps(PureDP(self.own), moved),)
+        steps = (Steps(PureDP(self.shared), 1), Steps(PureDP(self.own), most - ratio))
+        return tuple(step for step in steps if step.times)
 
     @property
     def variance(self) -> Fraction:

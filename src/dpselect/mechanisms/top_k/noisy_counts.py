@@ -1,7 +1,8 @@
-"""Noisy counts of items that were selected."""
+"""Noisy counts of items that were selected, each with noise of its own; and what all such noise has in common."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, neighbors
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken, neighbors
 from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import laplace_width
@@ -18,7 +19,49 @@ from dpselect.mechanisms.top_k.top_rows import whole
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyCounts:
+class CountNoise(ABC):
+    """Noise for the counts of at most k winners, fixed before they are known. Each kind is final, and has its price."""
+
+    k: int
+    max_items_per_user: int | None = None
+    sensitivity: int = 1
+
+    @abstractmethod
+    def noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of n counts."""
+
+    @abstractmethod
+    def width(self, beta: float, times: int = 1) -> int:
+        """The error that one count, or any of so many, exceeds with probability at most beta."""
+
+    @abstractmethod
+    def steps_of(self, items: int) -> tuple[Taken, ...]:
+        """What the counts of so many winners cost."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """The parameters of the noise, as a statement has them."""
+
+    @property
+    def failure(self) -> Fraction:
+        """What may fail where epsilons add up."""
+        return Fraction(0)
+
+    @property
+    def moved(self) -> int:
+        """How many of the k counts one user moves at most."""
+        return self.k if self.max_items_per_user is None else min(self.k, self.max_items_per_user)
+
+    def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
+        """The noisy counts, in the order given; the noise can make a small count negative."""
+        given = whole(counts).tolist()
+        noises = self.noises(secure(draws), len(given))
+        return [count + noise for count, noise in zip(given, noises, strict=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyCounts(CountNoise):
     """Release the counts of k selected items with discrete Laplace noise of scale sensitivity / epsilon_per_count.
 
     Guarantee: (epsilon, delta)-DP for all k counts together: each is one epsilon_per_count-DP step.
@@ -34,12 +77,9 @@ class NoisyCounts:
         True
     """
 
-    k: int
     epsilon_per_count: Number
     delta: Number = 0
-    max_items_per_user: int | None = None
     neighbors: Neighbors = Neighbors.ADD_REMOVE
-    sensitivity: int = 1
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -62,12 +102,19 @@ class NoisyCounts:
         """Noise z weighs exp(-rate |z|)."""
         return Fraction(self.epsilon_per_count) / self.sensitivity
 
+    def noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of n counts."""
+        return draws.laplaces(self.rate, n)
+
     def width(self, beta: float, times: int = 1) -> int:
         """The error that one count, or any of so many, exceeds with probability at most beta."""
         return laplace_width(self.rate, beta, times)
 
-    def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
-        """The noisy counts, in the order given; the noise can make a small count negative."""
-        given = whole(counts).tolist()
-        noises = secure(draws).laplaces(self.rate, len(given))
-        return [count + noise for count, noise in zip(given, noises, strict=True)]
+    def steps_of(self, items: int) -> tuple[Taken, ...]:
+        """One for each of the counts that a user moves."""
+        return (Steps(PureDP(Fraction(self.epsilon_per_count)), min(items, self.moved)),)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of the noise, as a statement has them."""
+        return {"epsilon_per_count": self.epsilon_per_count}

@@ -1,0 +1,144 @@
+"""Noisy counts of items that were selected, with noise for all of them together: docs/mechanisms/shared-noise.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from dpselect._ground.privacy import Concentrated, NoiseSteps, PureDP, Steps, Taken
+from dpselect.accounting.calibration import largest_rho_beside
+from dpselect.accounting.composition import basic, zcdp_to_epsilon
+from dpselect.draws import Draws
+from dpselect.mechanisms.gaps import gaussian_width
+from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise
+from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
+
+APART = Fraction(1, 2**20)  # of the delta of composition: what Gaussian noise may fail by where epsilons add up
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianNoise:
+    """Discrete Gaussian noise of each count by itself, so that all counts together are rho-zCDP.
+
+    Source: Canonne, Kamath and Steinke 2020, Theorem 14.
+    """
+
+    max_items_per_user: int
+    rho: Fraction
+
+    multiple = 1
+
+    @property
+    def own(self) -> Fraction:
+        """The variance of each count's noise."""
+        return self.max_items_per_user / (2 * self.rho)
+
+    variance = own
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of the noise, as a statement has them."""
+        return {"variance": self.own}
+
+    def noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of n counts."""
+        return draws.gaussians(self.own, n)
+
+    def width(self, beta: float, times: int = 1) -> int:
+        """Return the error that one count, or any of so many, exceeds with probability at most beta."""
+        return gaussian_width(self.own, beta, times)
+
+    def rho_of(self, counts: int) -> Fraction:
+        """The zCDP of so many counts with this noise."""
+        return min(counts, self.max_items_per_user) / (2 * self.own)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharpCounts(CountNoise):
+    """Release the counts of at most k selected items with noise that is priced for all of them together.
+
+    Guarantee: given the items, rho-zCDP (Gaussian noise), or a sum of pure steps (Laplace noise).
+    Neighbors: add-remove.
+    Sensitivity: one user changes each count by 0 to `sensitivity`, all in one direction, and at most
+        `max_items_per_user` of the k counts if that is given. The noise is made for a change of 1 and its price is
+        that of `sensitivity` such changes.
+    Exactness: all noises are exactly discrete Gaussian or discrete Laplace; their parameters are rational.
+    Cost: about 20 random decisions per count, each for all counts at once.
+    Source: docs/mechanisms/shared-noise.md; Lebeda 2025 for noise that all counts share.
+    """
+
+    noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise
+    apart: Fraction = Fraction(0)
+
+    def noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of n counts."""
+        return self.noise.noises(draws, n)
+
+    def width(self, beta: float, times: int = 1) -> int:
+        """The error that one count, or any of so many, exceeds with probability at most beta."""
+        return self.noise.width(beta, times)
+
+    def steps_of(self, items: int) -> tuple[Taken, ...]:
+        """What the counts of so many winners cost: a user who moves sums by more is as many users one after another."""
+        if not items:
+            return ()
+        times = self.sensitivity
+        if isinstance(self.noise, SharedLaplaceNoise):
+            return tuple(Steps(PureDP(one.value.epsilon * times), one.times) for one in self.noise.steps_of(items))
+        rho = self.noise.rho_of(items) * times**2
+        return (NoiseSteps(Concentrated(rho, _added(rho, self.apart)), 1),)
+
+    @property
+    def shape(self) -> str:
+        """The name of the law."""
+        return "Laplace" if isinstance(self.noise, SharedLaplaceNoise) else "Gaussian"
+
+    @property
+    def is_shared(self) -> bool:
+        """Is one part of the noise the same for all counts?"""
+        return not isinstance(self.noise, GaussianNoise)
+
+    @property
+    def failure(self) -> Fraction:
+        """What Gaussian noise may fail by where epsilons add up."""
+        return self.apart
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of the noise, as a statement has them."""
+        return self.noise.parameters
+
+
+@lru_cache(maxsize=256)
+def _added(rho: Fraction, apart: Fraction) -> Fraction:
+    """What rho-zCDP counts as where epsilons add up."""
+    return zcdp_to_epsilon(rho, apart)
+
+
+def sharpest(
+    plain: NoisyCounts, before: Sequence[Steps], epsilon: Fraction, delta: Fraction, beta: float
+) -> CountNoise:
+    """The noise of the narrowest interval that fits into (epsilon, delta) after these steps, as `plain` noise does.
+
+    It takes no more zCDP, or no more epsilon, than plain noise. Of equals the simpler one is taken.
+    """
+    k, moved, each = plain.k, plain.moved, Fraction(plain.epsilon_per_count)
+
+    def sharp(noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise, apart: Fraction) -> SharpCounts:
+        bound, times = plain.max_items_per_user, plain.sensitivity
+        return SharpCounts(k=k, max_items_per_user=bound, sensitivity=times, noise=noise, apart=apart)
+
+    found: list[CountNoise] = [plain]
+    left = min(epsilon - basic(before), each * moved) / plain.sensitivity
+    if moved > 1 and left > 0:
+        found.append(sharp(SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
+    apart = delta * APART
+    rho = largest_rho_beside(before, epsilon, delta - apart, PureDP(each).rho * moved) if delta else Fraction(0)
+    if rho:
+        rho /= plain.sensitivity**2
+        found.append(sharp(GaussianNoise(max_items_per_user=moved, rho=rho), apart))
+        if moved > 1:
+            found.append(sharp(SharedGaussianNoise(items=k, max_items_per_user=moved, rho=rho), apart))
+    return min(found, key=lambda noise: noise.width(beta))
