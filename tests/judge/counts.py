@@ -26,7 +26,7 @@ def counts_of(said: Parameters, items: int) -> list[Step]:
     units = by_units(said)
     if said.has("own_rate"):
         own, shared = said.epsilon("own_rate") * units, said.epsilon("shared_rate") * units
-        return _shared_laplace(items, min(items, measures.moved(said)), own, shared)
+        return _shared_laplace(items, min(items, measures.moved(said)), said.whole("multiple"), own, shared)
     if said.has("own_variance"):
         own, shared, moved = said.number("own_variance"), said.number("shared_variance"), measures.moved(said)
         rho = shared_rho(items, min(items, moved), said.whole("multiple"), own, shared)
@@ -37,12 +37,13 @@ def counts_of(said: Parameters, items: int) -> list[Step]:
     return []
 
 
-def _shared_laplace(items: int, moved: int, own: Fraction, shared: Fraction) -> list[Step]:
-    """The own noises of a user's counts, or the shared one and those of all others, whichever is less for the worst."""
-    needed = max(min(m * own, shared + (items - m) * own) for m in range(1, moved + 1))
-    if needed == moved * own:
-        return [Step(Kind.PURE, own, moved)]
-    return [Step(Kind.PURE, shared, 1), Step(Kind.PURE, own, ((needed - shared) / own).__ceil__())]
+def _shared_laplace(items: int, moved: int, multiple: int, own: Fraction, shared: Fraction) -> list[Step]:
+    """The own noises of a user's counts, or the shared one and all own ones by half: whichever is less."""
+    if multiple != 2:
+        raise UnfitError("Laplace noise is shared by doubled counts")
+    if 2 * moved * own <= shared + items * own:
+        return [Step(Kind.PURE, 2 * own, moved)]
+    return [Step(Kind.PURE, shared, 1), Step(Kind.PURE, own, items)]
 
 
 def by_units(said: Parameters) -> int:

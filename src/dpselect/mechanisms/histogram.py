@@ -161,7 +161,8 @@ class HistogramSharedLaplace(HistogramShared):
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         noise = SharedLaplaceNoise(items=self.items, max_items_per_user=self.max_items_per_user, epsilon=epsilon)
-        steps = noise.steps_of(noise.items)
+        rest = noise.items - noise.half - 1
+        steps = tuple(step for step in (Steps(PureDP(noise.shared), 1), Steps(PureDP(noise.own), rest)) if step.times)
         privacy = Privacy(epsilon=epsilon, delta=Fraction(0), neighbors=Neighbors.ADD_REMOVE, steps=steps)
         set_fields(self, epsilon=epsilon, max_items_per_user=noise.max_items_per_user, noise=noise, privacy=privacy)
 

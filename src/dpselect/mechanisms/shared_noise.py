@@ -206,15 +206,6 @@ class SharedLaplaceNoise(SharedNoise):
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
         return laplace_width(self.own, beta / 2, times) + laplace_width(self.shared, beta / 2)
 
-    def steps_of(self, counts: int) -> tuple[Steps, ...]:
-        """The pure steps of so many counts with this noise: of those that a user moves, or of all others and Z_0."""
-        moved, ratio = min(counts, self.max_items_per_user), 2 * self.half + 1 - self.items
-        most = -(-(ratio + counts - 1) // 2)  # a user of more counts shifts the shared noise
-        if moved <= most:
-            return (Steps(PureDP(self.own), moved),)
-        steps = (Steps(PureDP(self.shared), 1), Steps(PureDP(self.own), most - ratio))
-        return tuple(step for step in steps if step.times)
-
     @property
     def variance(self) -> Fraction:
         """A bound on the variance of one count's noise: of discrete Laplace noise it is below 2 / rate^2."""
@@ -224,6 +215,62 @@ class SharedLaplaceNoise(SharedNoise):
     def parameters(self) -> dict[str, object]:
         """The parameters of both noises, as a statement has them."""
         return {"own_rate": self.own, "shared_rate": self.shared}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoubledLaplaceNoise(SharedNoise):
+    """Discrete Laplace noises on doubled counts: all own ones and the shared one move by 1, whatever items a user has.
+
+    Guarantee: epsilon-DP for all counts together, add-remove neighbours; and no more zCDP than `max_items_per_user`
+        steps of epsilon / max_items_per_user each, so that it costs no account more than noise without sharing.
+    Source: the proof page.
+    """
+
+    epsilon: Fraction
+    own: Fraction = field(init=False)
+    shared: Fraction = field(init=False)
+
+    def __post_init__(self) -> None:
+        items = parameters.whole("items", self.items, least=2)
+        most = min(items, parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
+        epsilon = parameters.epsilon("epsilon", self.epsilon)
+        ratio = _root(_root(Fraction(items)))
+        own = epsilon / max(items + ratio, _root(most * (items + ratio**2)) + Fraction(1, ROOT_DIGITS))
+        set_fields(self, items=items, max_items_per_user=most, epsilon=epsilon, multiple=2)
+        set_fields(self, own=own, shared=ratio * own)
+
+    def own_noises(self, draws: Draws, n: int) -> list[int]:
+        """Draw the noise of each count by itself."""
+        return draws.laplaces(self.own, n)
+
+    def shared_noise(self, draws: Draws) -> int:
+        """Draw the noise that all counts share."""
+        return draws.laplace(self.shared)
+
+    def laws(self) -> tuple[Law, Law] | None:
+        """Return the laws of own and of shared noise; None where they are too wide to be added up."""
+        return None if STEEP / min(self.own, self.shared) > MOST_ADDED else (_laplace(self.own), _laplace(self.shared))
+
+    def bound(self, beta: float, times: int) -> int:
+        """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
+        return laplace_width(self.own, beta / 2, times) + laplace_width(self.shared, beta / 2)
+
+    def steps_of(self, counts: int) -> tuple[Steps, ...]:
+        """The pure steps of so many counts: the shared noise and all own ones move by 1, or some own ones by 2."""
+        moved = min(counts, self.max_items_per_user)
+        if 2 * moved * self.own <= self.shared + counts * self.own:
+            return (Steps(PureDP(2 * self.own), moved),)
+        return (Steps(PureDP(self.shared), 1), Steps(PureDP(self.own), counts))
+
+    @property
+    def variance(self) -> Fraction:
+        """A bound on the variance of one count's noise, in users."""
+        return (2 / self.own**2 + 2 / self.shared**2) / 4
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of both noises, as a statement has them."""
+        return {"multiple": self.multiple, "own_rate": self.own, "shared_rate": self.shared}
 
 
 # ---- parameters -----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dpselect.accounting.calibration import largest_rho_beside
 from dpselect.accounting.composition import basic, zcdp_to_epsilon
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
-from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise
+from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise, SharedGaussianNoise
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 
 APART = Fraction(1, 2**20)  # of the delta of composition: what Gaussian noise may fail by where epsilons add up
@@ -69,7 +69,7 @@ class SharpCounts(CountNoise):
     Source: docs/mechanisms/shared-noise.md; Lebeda 2025 for noise that all counts share.
     """
 
-    noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise
+    noise: GaussianNoise | SharedGaussianNoise | DoubledLaplaceNoise
     apart: Fraction = Fraction(0)
 
     def noises(self, draws: Draws, n: int) -> list[int]:
@@ -85,7 +85,7 @@ class SharpCounts(CountNoise):
         if not items:
             return ()
         times = self.sensitivity
-        if isinstance(self.noise, SharedLaplaceNoise):
+        if isinstance(self.noise, DoubledLaplaceNoise):
             return tuple(Steps(PureDP(one.value.epsilon * times), one.times) for one in self.noise.steps_of(items))
         rho = self.noise.rho_of(items) * times**2
         return (NoiseSteps(Concentrated(rho, _added(rho, self.apart)), 1),)
@@ -93,7 +93,7 @@ class SharpCounts(CountNoise):
     @property
     def shape(self) -> str:
         """The name of the law."""
-        return "Laplace" if isinstance(self.noise, SharedLaplaceNoise) else "Gaussian"
+        return "Laplace" if isinstance(self.noise, DoubledLaplaceNoise) else "Gaussian"
 
     @property
     def is_shared(self) -> bool:
@@ -126,14 +126,14 @@ def sharpest(
     """
     k, moved, each = plain.k, plain.moved, Fraction(plain.epsilon_per_count)
 
-    def sharp(noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise, apart: Fraction) -> SharpCounts:
+    def sharp(noise: GaussianNoise | SharedGaussianNoise | DoubledLaplaceNoise, apart: Fraction) -> SharpCounts:
         bound, times = plain.max_items_per_user, plain.sensitivity
         return SharpCounts(k=k, max_items_per_user=bound, sensitivity=times, noise=noise, apart=apart)
 
     found: list[CountNoise] = [plain]
     left = min(epsilon - basic(before), each * moved) / plain.sensitivity
     if moved > 1 and left > 0:
-        found.append(sharp(SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
+        found.append(sharp(DoubledLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
     apart = delta * APART
     rho = largest_rho_beside(before, epsilon, delta - apart, PureDP(each).rho * moved) if delta else Fraction(0)
     if rho:

@@ -26,7 +26,7 @@ def describe_sharp_noise(shape: str, deviation: float, scale: Scale, *, shared: 
     among = " of a group" if by_group else ""
     return (
         f"{noise}, of which one part is the same for all of them{among}, so that differences of {scale.scores}{among} "
-        f"are more accurate than {scale.scores}, and sums less."
+        f"are more accurate than {scale.scores}, and totals of several less."
     )
 
 
