@@ -20,7 +20,7 @@ import pytest
 from dpselect.accounting.composition import basic
 from dpselect.accounting.prices import Price, divergences
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise, SharedGaussianNoise
+from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise, SharedGaussianNoise, zcdp
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import GaussianNoise, SharpCounts
 from dpselect.queries.top.picks import Picks
@@ -277,6 +277,55 @@ def test_sums_cost_as_much_as_so_many_users(by: int) -> None:
     assert basic(steps) == pytest.approx(float(epsilon), rel=1e-4)
     found = worst_at(base, 2, order, by)
     assert 0.55 < found / float(divergences(steps, order)) <= 1 + ROUNDING
+
+
+# ---- groups --------------------------------------------------------------------------------------------------------
+
+
+def test_noise_is_shared_within_a_group_only() -> None:
+    """Two groups of two counts: a user of one of them, and of both; one noise for all would be charged too little."""
+    own, shared, reach = Fraction("1.4"), Fraction(1), 11
+    noise, claim = (gaussian(float(own)), gaussian(float(shared))), float(zcdp(2, 2, 2, own=own, shared=shared))
+    one = joint(2, *noise, reach)
+    assert 0.9 < worst_at(one, 2, 3) / (3 * claim) <= 1 + ROUNDING
+    apart, together = np.multiply.outer(one, one), joint(4, *noise, reach)
+    inside = (slice(3, -3),) * 4
+
+    def diverges(law_of_four: Floats, moved: Counts) -> float:
+        other = np.roll(law_of_four, [2 * by for by in moved], axis=(0, 1, 2, 3))
+        return divergence(law_of_four[inside], other[inside], 3) / 3
+
+    assert diverges(apart, (1, 1, 0, 0)) <= claim
+    assert claim < diverges(apart, (1, 1, 1, 1)) <= 2 * claim
+    assert diverges(together, (1, 1, 0, 0)) > 1.1 * claim
+
+
+def test_each_group_draws_shared_noise_of_its_own() -> None:
+    noise = DoubledLaplaceNoise(items=2, max_items_per_user=2, epsilon=Fraction(24))
+    counter = SharpCounts(k=2, noise=noise)
+
+    def found(*sizes: int) -> dict[Counts, float]:
+        noises = law(lambda draws: tuple(counter.noises(draws, *sizes)))
+        return {cast("Counts", noisy): float(p) for noisy, p in noises.items()}
+
+    alone, apart, together = found(1), found(1, 1), found(2)
+    for pair, p in apart.items():
+        assert p == pytest.approx(alone[pair[:1]] * alone[pair[1:]], rel=1e-6, abs=1e-12)
+    assert together[1, 1] > 1.5 * apart[1, 1]
+
+
+@pytest.mark.parametrize(("groups", "width"), [(1, 23), (3, 40)])
+def test_counts_of_groups_are_paid_for_the_costliest(groups: int, width: int) -> None:
+    plan = plan_of("top_k", k=5, epsilon=1, delta="1e-6", counts=True, by="g", max_groups_per_user=groups).selection
+    assert plan.count_width == width
+    counter = plan.counter
+    costs = [divergences(plan.steps(found), 9) for found in ((2, 1, 1, 1), (5, 2, 1), (5, 5, 5, 5), (5, 5, 5))]
+    assert costs == sorted(costs)
+    assert costs[2] == costs[3] == plan.price_at(9).renyi
+    rho = sum((counter.noise.rho_of(5) for _ in range(groups)), Fraction(0))
+    assert counter.steps_of(*[5] * groups)[0].value.rho == rho
+    told = " ".join(plan.state(plan.terms()).sentences)
+    assert "one part is the same for all of them of a group, so that differences of counts of a group are more" in told
 
 
 # ---- noise that is fixed beforehand ------------------------------------------------------------------------------

@@ -67,14 +67,15 @@ class SharedNoise(ABC):
     def parameters(self) -> dict[str, object]:
         """The parameters of both noises, as a statement has them."""
 
-    def noises(self, draws: Draws, n: int) -> list[int]:
-        """Draw the noise of n counts, in users.
+    def noises(self, draws: Draws, *sizes: int) -> list[int]:
+        """Draw the noise of so many counts, in users; of several groups each has shared noise of its own.
 
         Halves are rounded up, so that h + the rounded noise is the rounded sum (multiple h + noise) / multiple. Noise
         that is rounded to even numbers by itself shows the parity of the count.
         """
-        shared = self.shared_noise(draws)
-        return [(2 * (own + shared) + self.multiple) // (2 * self.multiple) for own in self.own_noises(draws, n)]
+        shared = [noise for size in sizes for noise in [self.shared_noise(draws)] * size]
+        noises = zip(self.own_noises(draws, len(shared)), shared, strict=True)
+        return [(2 * (own + both) + self.multiple) // (2 * self.multiple) for own, both in noises]
 
     def width(self, beta: float, times: int = 1) -> int:
         """Return the least w that the error of one count, or any of so many, exceeds with chance at most beta.

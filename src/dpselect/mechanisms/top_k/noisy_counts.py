@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -27,16 +28,16 @@ class CountNoise(ABC):
     sensitivity: int = 1
 
     @abstractmethod
-    def noises(self, draws: Draws, n: int) -> list[int]:
-        """Draw the noise of n counts."""
+    def noises(self, draws: Draws, *sizes: int) -> list[int]:
+        """Draw the noise of so many counts, of each of several groups by itself."""
 
     @abstractmethod
     def width(self, beta: float, times: int = 1) -> int:
         """The error that one count, or any of so many, exceeds with probability at most beta."""
 
     @abstractmethod
-    def steps_of(self, items: int) -> tuple[Taken, ...]:
-        """What the counts of so many winners cost."""
+    def steps_of(self, *items: int) -> tuple[Taken, ...]:
+        """What the counts of so many winners cost, in each of the groups of one user."""
 
     @property
     @abstractmethod
@@ -53,10 +54,12 @@ class CountNoise(ABC):
         """How many of the k counts one user moves at most."""
         return self.k if self.max_items_per_user is None else min(self.k, self.max_items_per_user)
 
-    def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
-        """The noisy counts, in the order given; the noise can make a small count negative."""
+    def __call__(
+        self, counts: npt.ArrayLike, *, draws: Draws | None = None, sizes: Sequence[int] | None = None
+    ) -> list[int]:
+        """The noisy counts, in the order given, of groups of these sizes; the noise can make a small count negative."""
         given = whole(counts).tolist()
-        noises = self.noises(secure(draws), len(given))
+        noises = self.noises(secure(draws), *([len(given)] if sizes is None else sizes))
         return [count + noise for count, noise in zip(given, noises, strict=True)]
 
 
@@ -102,17 +105,17 @@ class NoisyCounts(CountNoise):
         """Noise z weighs exp(-rate |z|)."""
         return Fraction(self.epsilon_per_count) / self.sensitivity
 
-    def noises(self, draws: Draws, n: int) -> list[int]:
-        """Draw the noise of n counts."""
-        return draws.laplaces(self.rate, n)
+    def noises(self, draws: Draws, *sizes: int) -> list[int]:
+        """Draw the noise of so many counts."""
+        return draws.laplaces(self.rate, sum(sizes))
 
     def width(self, beta: float, times: int = 1) -> int:
         """The error that one count, or any of so many, exceeds with probability at most beta."""
         return laplace_width(self.rate, beta, times)
 
-    def steps_of(self, items: int) -> tuple[Taken, ...]:
+    def steps_of(self, *items: int) -> tuple[Taken, ...]:
         """One for each of the counts that a user moves."""
-        return (Steps(PureDP(Fraction(self.epsilon_per_count)), min(items, self.moved)),)
+        return (Steps(PureDP(Fraction(self.epsilon_per_count)), sum(min(size, self.moved) for size in items)),)
 
     @property
     def parameters(self) -> dict[str, object]:

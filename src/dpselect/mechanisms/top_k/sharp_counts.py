@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -42,9 +43,9 @@ class GaussianNoise:
         """The parameters of the noise, as a statement has them."""
         return {"variance": self.own}
 
-    def noises(self, draws: Draws, n: int) -> list[int]:
-        """Draw the noise of n counts."""
-        return draws.gaussians(self.own, n)
+    def noises(self, draws: Draws, *sizes: int) -> list[int]:
+        """Draw the noise of so many counts."""
+        return draws.gaussians(self.own, sum(sizes))
 
     def width(self, beta: float, times: int = 1) -> int:
         """Return the error that one count, or any of so many, exceeds with probability at most beta."""
@@ -72,22 +73,26 @@ class SharpCounts(CountNoise):
     noise: GaussianNoise | SharedGaussianNoise | DoubledLaplaceNoise
     apart: Fraction = Fraction(0)
 
-    def noises(self, draws: Draws, n: int) -> list[int]:
-        """Draw the noise of n counts."""
-        return self.noise.noises(draws, n)
+    def noises(self, draws: Draws, *sizes: int) -> list[int]:
+        """Draw the noise of so many counts, of each of several groups by itself."""
+        return self.noise.noises(draws, *sizes)
 
     def width(self, beta: float, times: int = 1) -> int:
         """The error that one count, or any of so many, exceeds with probability at most beta."""
         return self.noise.width(beta, times)
 
-    def steps_of(self, items: int) -> tuple[Taken, ...]:
-        """What the counts of so many winners cost: a user who moves sums by more is as many users one after another."""
-        if not items:
+    def steps_of(self, *items: int) -> tuple[Taken, ...]:
+        """What the counts of so many winners cost, in each of the groups of one user.
+
+        A user who moves sums by more is as many users one after another.
+        """
+        sizes, by = Counter(size for size in items if size), self.sensitivity
+        if not sizes:
             return ()
-        times = self.sensitivity
         if isinstance(self.noise, DoubledLaplaceNoise):
-            return tuple(Steps(PureDP(one.value.epsilon * times), one.times) for one in self.noise.steps_of(items))
-        rho = self.noise.rho_of(items) * times**2
+            every = [(one, times) for size, times in sizes.items() for one in self.noise.steps_of(size)]
+            return tuple(Steps(PureDP(one.value.epsilon * by), one.times * times) for one, times in every)
+        rho = sum((self.noise.rho_of(size) * times for size, times in sizes.items()), Fraction(0)) * by**2
         return (NoiseSteps(Concentrated(rho, _added(rho, self.apart)), 1),)
 
     @property
@@ -118,11 +123,12 @@ def _added(rho: Fraction, apart: Fraction) -> Fraction:
 
 
 def sharpest(
-    plain: NoisyCounts, before: Sequence[Steps], epsilon: Fraction, delta: Fraction, beta: float
+    plain: NoisyCounts, before: Sequence[Taken], epsilon: Fraction, delta: Fraction, beta: float, groups: int = 1
 ) -> CountNoise:
     """The noise of the narrowest interval that fits into (epsilon, delta) after these steps, as `plain` noise does.
 
-    It takes no more zCDP, or no more epsilon, than plain noise. Of equals the simpler one is taken.
+    It takes no more zCDP, or no more epsilon, than plain noise. Of equals the simpler one is taken. One user has counts
+    in so many groups, each of which has noise of its own.
     """
     k, moved, each = plain.k, plain.moved, Fraction(plain.epsilon_per_count)
 
@@ -131,13 +137,14 @@ def sharpest(
         return SharpCounts(k=k, max_items_per_user=bound, sensitivity=times, noise=noise, apart=apart)
 
     found: list[CountNoise] = [plain]
-    left = min(epsilon - basic(before), each * moved) / plain.sensitivity
+    left = min((epsilon - basic(before)) / groups, each * moved) / plain.sensitivity
     if moved > 1 and left > 0:
         found.append(sharp(DoubledLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
     apart = delta * APART
-    rho = largest_rho_beside(before, epsilon, delta - apart, PureDP(each).rho * moved) if delta else Fraction(0)
+    most = PureDP(each).rho * moved * groups
+    rho = largest_rho_beside(before, epsilon, delta - apart, most) if delta else Fraction(0)
     if rho:
-        rho /= plain.sensitivity**2
+        rho /= groups * plain.sensitivity**2
         found.append(sharp(GaussianNoise(max_items_per_user=moved, rho=rho), apart))
         if moved > 1:
             found.append(sharp(SharedGaussianNoise(items=k, max_items_per_user=moved, rho=rho), apart))

@@ -131,6 +131,11 @@ class Selection(ABC):
         return (*measured, *counted)
 
     @property
+    def in_groups(self) -> bool:
+        """Does it select in every group?"""
+        return False
+
+    @property
     def of_sets(self) -> bool:
         """Does it select by the items of every user? The others need counts only."""
         return False
@@ -172,9 +177,8 @@ class Selection(ABC):
         if isinstance(counter, NoisyCounts):
             return describe_noise(counter.rate, self.scale)
         assert isinstance(counter, SharpCounts)
-        return describe_sharp_noise(
-            counter.shape, float(counter.noise.variance) ** 0.5, self.scale, shared=counter.is_shared
-        )
+        deviation, shared, grouped = float(counter.noise.variance) ** 0.5, counter.is_shared, self.in_groups
+        return describe_sharp_noise(counter.shape, deviation, self.scale, shared=shared, by_group=grouped)
 
     @property
     def count_width(self) -> int | None:
@@ -234,8 +238,10 @@ class Selection(ABC):
         return of_outcome(self.privacy, self.steps(release.found), order)
 
 
-def noisy_counts(counter: CountNoise | None, counts: Sequence[int], draws: Draws) -> Sequence[int | None]:
-    """Return the counts with noise of their own, or None for each where they were not asked for."""
+def noisy_counts(
+    counter: CountNoise | None, counts: Sequence[int], draws: Draws, sizes: Sequence[int] | None = None
+) -> Sequence[int | None]:
+    """Return the counts of groups of these sizes with fresh noise, or None for each if they were not asked for."""
     if counter is None:
         return [None] * len(counts)
-    return counter(counts, draws=draws) if counts else []
+    return counter(counts, draws=draws, sizes=sizes) if counts else []
