@@ -24,6 +24,7 @@ FINE = 64  # steps of a user's count in which the shared noise is shifted, where
 ROOT_DIGITS = 10**6
 FAR = 12  # standard deviations of a Gaussian law that are added up: beyond lies less than 1e-32
 STEEP = 42  # e^-42 < 1e-18 of a Laplace law lies beyond what is added up
+CELLS = 2**14  # of a law that are told apart
 MOST_ADDED = 2 * 10**6  # points of a law that are added up; of a wider one a bound is used
 
 Law = npt.NDArray[np.float64]
@@ -81,18 +82,21 @@ class SharedNoise(ABC):
         """Return the least w that the error of one count, or any of so many, exceeds with chance at most beta.
 
         The error is at most w where -e <= own + shared < e, e = multiple (w + 1/2). Given the shared noise z the others
-        are independent, so all of them are there with probability sum_z P(shared = z) P(-e <= own + z < e)^times.
+        are independent, so all of them are there with probability sum_z P(shared = z) P(-e <= own + z < e)^times. Wide
+        laws are added up in cells of several points each, and the width is a little larger.
         """
         laws = self.laws()
         if laws is None:
             return self._users(self.bound(beta, times))
-        own, shared = laws
+        size = max(1, max(map(len, laws)) // CELLS)
+        own, shared = (_cells(one, size) for one in laws)
         middle, below = len(own) // 2, np.concatenate([[0.0], np.cumsum(own)])
         places = np.arange(len(shared)) - len(shared) // 2
 
         def is_enough(users: int) -> bool:
             doubled = self.multiple * (2 * users + 1)
             first, end = -(doubled // 2), -(-doubled // 2)
+            first, end = -(-first // size), (end + 1 - 2 * size) // size + 1  # where all of two cells is inside
             high = np.clip(middle + end - places, 0, len(own))
             low = np.clip(middle + first - places, 0, len(own))
             within = np.clip(below[high] - below[low], 0.0, 1.0) ** times
@@ -331,6 +335,16 @@ def half_of(items: int) -> int:
 
 
 # ---- laws -----------------------------------------------------------------------------------------------------
+
+
+def _cells(law: Law, size: int) -> Law:
+    """Probabilities of cells -n..n, cell j of the points from size j to size (j + 1) - 1."""
+    if size == 1:
+        return law
+    reach = len(law) // 2
+    most = -(-(reach + 1) // size)
+    padded = np.pad(law, (most * size - reach, (most + 1) * size - reach - 1))
+    return np.asarray(padded.reshape(2 * most + 1, size).sum(axis=1), dtype=np.float64)
 
 
 def _gaussian(variance: Fraction) -> Law:
