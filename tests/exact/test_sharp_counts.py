@@ -17,13 +17,16 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+import dpselect as dps
 from dpselect.accounting.composition import basic
 from dpselect.accounting.prices import Price, divergences
 from dpselect.aggregates.count_groups import CountGroups
+from dpselect.mechanisms.histogram import HistogramDoubledLaplace, HistogramLaplace
 from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise, SharedGaussianNoise, zcdp
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import GaussianNoise, SharpCounts
 from dpselect.queries.top.picks import Picks
+from dpselect.queries.users import UsersPlan
 from dpselect.testing import law
 from tests.by_names import plan_of
 from tests.exact.test_shared_noise import Floats, divergence, gaussian, joint, laplace
@@ -326,6 +329,32 @@ def test_counts_of_groups_are_paid_for_the_costliest(groups: int, width: int) ->
     assert counter.steps_of(*[5] * groups)[0].value.rho == rho
     told = " ".join(plan.state(plan.terms()).sentences)
     assert "one part is the same for all of them of a group, so that differences of counts of a group are more" in told
+
+
+def test_numbers_of_users_of_groups_take_the_narrower_noise() -> None:
+    """No narrower noise costs an account that composes more."""
+    twelve = [f"g{place}" for place in range(12)]
+    for groups, most, kind_of, width in [
+        (twelve, None, HistogramDoubledLaplace, 40),
+        (twelve, 3, HistogramLaplace, 16),
+        (twelve[:2], None, HistogramLaplace, 7),
+        (twelve[:5], None, HistogramDoubledLaplace, 16),
+    ]:
+        plan = dps.Users(by=dps.By("g", groups=groups, max_groups_per_user=most)).at(epsilon=1)
+        assert isinstance(plan, UsersPlan)
+        plain = HistogramLaplace(epsilon=1, max_items_per_user=most or len(groups))
+        assert type(plan.mechanism) is kind_of
+        assert plan.mechanism.width(0.05, len(groups)) == width <= plain.width(0.05, len(groups))
+        for order in (2, 9, 23):
+            assert plan.price_at(order).renyi <= divergences(plain.privacy.steps, order)
+
+
+def test_the_law_of_a_histogram_with_doubled_counts() -> None:
+    mechanism = HistogramDoubledLaplace(epsilon=30, items=2, max_items_per_user=2)
+    counter = SharpCounts(k=2, noise=DoubledLaplaceNoise(items=2, max_items_per_user=2, epsilon=Fraction(30)))
+    found, same = (law(lambda draws, m=m: tuple(m((4, 0), draws=draws))) for m in (mechanism, counter))
+    assert {noisy: float(p) for noisy, p in found.items()} == {noisy: float(p) for noisy, p in same.items()}
+    assert basic(mechanism.privacy.steps) <= mechanism.privacy.epsilon == 30
 
 
 # ---- noise that is fixed beforehand ------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def counts_of(said: Parameters, items: int) -> list[Step]:
     units = by_units(said)
     if said.has("own_rate"):
         own, shared = said.epsilon("own_rate") * units, said.epsilon("shared_rate") * units
-        return _shared_laplace(items, min(items, measures.moved(said)), said.whole("multiple"), own, shared)
+        return shared_laplace(items, min(items, measures.moved(said)), said.whole("multiple"), own, shared)
     if said.has("own_variance"):
         own, shared, moved = said.number("own_variance"), said.number("shared_variance"), measures.moved(said)
         rho = shared_rho(items, min(items, moved), said.whole("multiple"), own, shared)
@@ -37,7 +37,7 @@ def counts_of(said: Parameters, items: int) -> list[Step]:
     return []
 
 
-def _shared_laplace(items: int, moved: int, multiple: int, own: Fraction, shared: Fraction) -> list[Step]:
+def shared_laplace(items: int, moved: int, multiple: int, own: Fraction, shared: Fraction) -> list[Step]:
     """The own noises of a user's counts, or the shared one and all own ones by half: whichever is less."""
     if multiple != 2:
         raise UnfitError("Laplace noise is shared by doubled counts")

@@ -11,20 +11,23 @@ from fractions import Fraction
 from dpselect.checking.finding import Finding, fails, follows
 from tests.judge import tails
 from tests.judge.balls import at_most, precision, told
-from tests.judge.counts import shared_rho
+from tests.judge.counts import shared_laplace, shared_rho
 from tests.judge.numbers import Parameters
 from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
 
 LAPLACE, GAUSSIAN = "HistogramLaplace", "HistogramGaussian"
 SHARED_LAPLACE, SHARED_GAUSSIAN = "HistogramSharedLaplace", "HistogramSharedGaussian"
-NAMES = {LAPLACE, GAUSSIAN, SHARED_LAPLACE, SHARED_GAUSSIAN}
+DOUBLED_LAPLACE = "HistogramDoubledLaplace"
+NAMES = {LAPLACE, GAUSSIAN, SHARED_LAPLACE, SHARED_GAUSSIAN, DOUBLED_LAPLACE}
 
 
 def composed(name: str, said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -> Finding:
     """Does the noise hide as many counts as one user moves?"""
     if name == LAPLACE:
         return of_steps(steps_of(said), epsilon, delta, Fraction(0), bound)
+    if name == DOUBLED_LAPLACE:
+        return of_steps(doubled_steps_of(said), epsilon, delta, Fraction(0), bound)
     moved = said.whole("max_items_per_user")
     if name == SHARED_LAPLACE:
         needed = _pure_loss(said)
@@ -45,6 +48,14 @@ def shared_steps_of(said: Parameters, epsilon: Fraction) -> list[Step]:
     """One step for the shared noise, and those of own noise that are left of epsilon."""
     own, shared = said.epsilon("own_rate"), said.epsilon("shared_rate")
     return [Step(Kind.PURE, shared, 1), Step(Kind.PURE, own, ((epsilon - shared) / own).__ceil__())]
+
+
+def doubled_steps_of(said: Parameters) -> list[Step]:
+    """The shared noise and all own ones by half a user, or those of a user's counts by a whole one."""
+    items, moved = said.whole("items"), said.whole("max_items_per_user")
+    return shared_laplace(
+        items, min(items, moved), said.whole("multiple"), said.epsilon("own_rate"), said.epsilon("shared_rate")
+    )
 
 
 def rho_of(name: str, said: Parameters) -> Fraction:

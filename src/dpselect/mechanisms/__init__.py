@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.choose.exponential import ExponentialMechanism
     from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
     from dpselect.mechanisms.histogram import (
+        HistogramDoubledLaplace,
         HistogramGaussian,
         HistogramLaplace,
         HistogramSharedGaussian,
@@ -45,6 +46,7 @@ _HOMES = {
     "DiscoverThenPeel": "top_k.discover",
     "ExponentialMechanism": "choose.exponential",
     "GreedyGeometric": "set_union.greedy",
+    "HistogramDoubledLaplace": "histogram",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
     "HistogramSharedGaussian": "histogram",
@@ -73,6 +75,7 @@ __all__ = [
     "DiscoverThenPeel",
     "ExponentialMechanism",
     "GreedyGeometric",
+    "HistogramDoubledLaplace",
     "HistogramGaussian",
     "HistogramLaplace",
     "HistogramSharedGaussian",
