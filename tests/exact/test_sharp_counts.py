@@ -24,7 +24,7 @@ from dpselect.aggregates.count_groups import CountGroups
 from dpselect.mechanisms.histogram import HistogramDoubledLaplace, HistogramLaplace
 from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise, SharedGaussianNoise, zcdp
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
-from dpselect.mechanisms.top_k.sharp_counts import GaussianNoise, SharpCounts
+from dpselect.mechanisms.top_k.sharp_counts import GaussianNoise, SharpCounts, sharpest_of_rho
 from dpselect.queries.top.picks import Picks
 from dpselect.queries.users import UsersPlan
 from dpselect.testing import law
@@ -403,6 +403,17 @@ def test_widths_are_those_of_the_page(asked: dict[str, Any], width: int) -> None
     method = "peeling" if "domain" in asked else "limited-domain"
     plan = asked_of(**{"epsilon": 1, "delta": "1e-6", "method": method} | asked)
     assert plan.count_width == width
+
+
+@pytest.mark.parametrize("items", [1, 2, 10, 100])
+def test_discovered_items_take_gaussian_noise_of_the_same_zcdp(items: int) -> None:
+    """Picks and counts share a divergence of one order there, to which a count of e/2 gives its zCDP."""
+    plain = NoisyCounts(k=items, epsilon_per_count=Fraction("0.05"))
+    counter = sharpest_of_rho(plain)
+    assert isinstance(counter, SharpCounts)
+    assert isinstance(counter.noise, GaussianNoise if items == 1 else SharedGaussianNoise)
+    assert counter.noise.rho_of(items) == items * Fraction("0.05") ** 2 / 2
+    assert counter.width(0.05) < 0.7 * plain.width(0.05)
 
 
 @pytest.mark.parametrize("method", ["limited-domain", "limited-domain-sparse", "peeling"])

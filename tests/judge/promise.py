@@ -19,8 +19,8 @@ ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip"}
 PICKS = {"LimitedDomain", "Peeling", "Quantile", picks.RECURSIVE, picks.OF_SETS}
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
 COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
-    **dict.fromkeys([tops.DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
-    **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME], counts.SAID),
+    histograms.LAPLACE: ("epsilon_per_count",),
+    **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME, tops.DISCOVERED], counts.SAID),
     histograms.GAUSSIAN: ("variance",),
     histograms.SHARED_LAPLACE: ("own_rate",),
     histograms.DOUBLED_LAPLACE: ("own_rate",),

@@ -16,6 +16,7 @@ from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise, SharedGaussianNoise
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 
+CHANCE = 0.05  # of an interval, where noises of the same zCDP are compared
 APART = Fraction(1, 2**20)  # of the delta of composition: what Gaussian noise may fail by where epsilons add up
 
 
@@ -120,6 +121,16 @@ class SharpCounts(CountNoise):
 def _added(rho: Fraction, apart: Fraction) -> Fraction:
     """What rho-zCDP counts as where epsilons add up."""
     return zcdp_to_epsilon(rho, apart)
+
+
+def sharpest_of_rho(plain: NoisyCounts) -> CountNoise:
+    """The noise of the narrowest interval among Gaussian ones of the same zCDP, where all that counts is zCDP."""
+    k, moved = plain.k, plain.moved
+    rho = PureDP(Fraction(plain.epsilon_per_count)).rho * moved
+    found = [SharpCounts(k=k, noise=GaussianNoise(max_items_per_user=moved, rho=rho))]
+    if moved > 1:
+        found.append(SharpCounts(k=k, noise=SharedGaussianNoise(items=k, max_items_per_user=moved, rho=rho)))
+    return min(found, key=lambda noise: noise.width(CHANCE))
 
 
 def sharpest(
