@@ -15,7 +15,7 @@ import pytest
 
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError
-from dpselect.mechanisms import HistogramSharedGaussian, HistogramSharedLaplace
+from dpselect.mechanisms import HistogramSharedGaussian, HistogramSharedLaplace, shared_noise
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
 from dpselect.mechanisms.histogram import HistogramGaussian, HistogramLaplace, nearest
 from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise, half_of, zcdp
@@ -265,6 +265,20 @@ def test_a_width_is_the_least_that_holds(noise: SharedGaussianNoise | SharedLapl
         assert covered(width) >= 0.95
         assert covered(width - 1) < 0.95
         assert noise._users(noise.bound(0.05, times)) >= width
+
+
+@pytest.mark.parametrize("times", [1, 10])
+def test_widths_of_wide_laws_are_a_little_larger(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Added up in cells, they are never below the least, and near it."""
+    for noise in (
+        SharedGaussianNoise(items=10, max_items_per_user=10, rho=Fraction("0.00002")),
+        SharedLaplaceNoise(items=10, max_items_per_user=10, epsilon=Fraction("0.01")),
+    ):
+        found = []
+        for cells in (2**20, 2**11):
+            monkeypatch.setattr(shared_noise, "CELLS", cells)
+            found.append(noise.width(0.05, times))
+        assert found[0] < found[1] <= 1.02 * found[0]
 
 
 def test_widths_of_all_counts_at_once() -> None:

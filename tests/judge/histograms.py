@@ -11,19 +11,23 @@ from fractions import Fraction
 from dpselect.checking.finding import Finding, fails, follows
 from tests.judge import tails
 from tests.judge.balls import at_most, precision, told
+from tests.judge.counts import shared_laplace, shared_rho
 from tests.judge.numbers import Parameters
 from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
 
 LAPLACE, GAUSSIAN = "HistogramLaplace", "HistogramGaussian"
 SHARED_LAPLACE, SHARED_GAUSSIAN = "HistogramSharedLaplace", "HistogramSharedGaussian"
-NAMES = {LAPLACE, GAUSSIAN, SHARED_LAPLACE, SHARED_GAUSSIAN}
+DOUBLED_LAPLACE = "HistogramDoubledLaplace"
+NAMES = {LAPLACE, GAUSSIAN, SHARED_LAPLACE, SHARED_GAUSSIAN, DOUBLED_LAPLACE}
 
 
 def composed(name: str, said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -> Finding:
     """Does the noise hide as many counts as one user moves?"""
     if name == LAPLACE:
         return of_steps(steps_of(said), epsilon, delta, Fraction(0), bound)
+    if name == DOUBLED_LAPLACE:
+        return of_steps(doubled_steps_of(said), epsilon, delta, Fraction(0), bound)
     moved = said.whole("max_items_per_user")
     if name == SHARED_LAPLACE:
         needed = _pure_loss(said)
@@ -46,19 +50,21 @@ def shared_steps_of(said: Parameters, epsilon: Fraction) -> list[Step]:
     return [Step(Kind.PURE, shared, 1), Step(Kind.PURE, own, ((epsilon - shared) / own).__ceil__())]
 
 
+def doubled_steps_of(said: Parameters) -> list[Step]:
+    """The shared noise and all own ones by half a user, or those of a user's counts by a whole one."""
+    items, moved = said.whole("items"), said.whole("max_items_per_user")
+    return shared_laplace(
+        items, min(items, moved), said.whole("multiple"), said.epsilon("own_rate"), said.epsilon("shared_rate")
+    )
+
+
 def rho_of(name: str, said: Parameters) -> Fraction:
     """The zCDP of Gaussian noise (Canonne, Kamath and Steinke 2020, Theorem 14), or of that which all counts share."""
     moved = said.whole("max_items_per_user")
     if name == GAUSSIAN:
         return moved / (2 * said.number("variance"))
-    items, multiple = said.whole("items"), said.whole("multiple")
     own, shared = said.number("own_variance"), said.number("shared_variance")
-
-    def bracket(m: int, shift: int) -> Fraction:
-        return shift**2 / shared + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own
-
-    every = (min(bracket(m, shift) for shift in range(multiple + 1)) for m in range(1, min(moved, items) + 1))
-    return max(every) / 2
+    return shared_rho(said.whole("items"), moved, said.whole("multiple"), own, shared)
 
 
 def _pure_loss(said: Parameters) -> Fraction:

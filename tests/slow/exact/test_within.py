@@ -12,11 +12,15 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from dpselect._ground.methods import NeedsBound, named, names
 from dpselect.mechanisms import CertifiedQuantiles, LimitedDomain, Peeling, Quantile, RecursiveQuantiles
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
+from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise
+from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
+from dpselect.mechanisms.top_k.sharp_counts import SharpCounts
 from dpselect.queries.price import number_at, place
 from dpselect.queries.union.accuracy import users_for
 from dpselect.release.accuracy import BETA
@@ -28,6 +32,7 @@ from tests.exact.joint_laws import sorted_grid
 from tests.exact.laws import law_of
 from tests.slow.exact.test_quantile import missed
 
+FAR = 4000  # where laws of noise end
 Counts = tuple[int, ...]
 Histograms = Callable[[], Iterable[Counts]]
 
@@ -157,22 +162,30 @@ def test_all_come_back_where_the_kth_best_is_as_far_up_as_is_said_before() -> No
 
 @pytest.mark.parametrize("k", [1, 10])
 def test_all_counts_are_as_near_as_asked_for_at_once(k: int) -> None:
-    """Counts have half the epsilon of a pick, and decide the price here."""
+    """Counts decide the price here."""
 
-    def all_near(epsilon_per_count: Fraction, counts: int = k) -> float:
-        far = 4000
-        density = np.exp(-float(epsilon_per_count) * np.abs(np.arange(-far, far + 1)))
-        inside = float(density[far - 20 : far + 21].sum() / density.sum())
-        return inside**counts
+    def density(rate: Fraction) -> npt.NDArray[np.float64]:
+        found = np.exp(-float(rate) * np.abs(np.arange(-FAR, FAR + 1)))
+        return np.asarray(found / found.sum())
+
+    def all_near(counter: CountNoise) -> float:
+        """The chance that all k counts are within 20, of noise that is shared or not."""
+        if isinstance(counter, NoisyCounts):
+            return float(density(counter.rate)[FAR - 20 : FAR + 21].sum()) ** k
+        assert isinstance(counter, SharpCounts)
+        assert isinstance(counter.noise, DoubledLaplaceNoise)
+        own, shared = density(counter.noise.own), density(counter.noise.shared)
+        places = [
+            (z, max(0, FAR - 41 - z), max(0, FAR + 41 - z)) for z in range(-FAR, FAR + 1)
+        ]  # halves are rounded up
+        return sum(float(shared[FAR + z]) * float(own[low:high].sum()) ** k for z, low, high in places)
 
     query = plan_of("top_k", within=20, k=k, domain=k + 1, counts=True)
     cheaper = plan_of("top_k", epsilon=before(query.asked), k=k, domain=k + 1, counts=True)
-    counters = [one.selection.counter for one in (query, cheaper)]
-    enough, less = (Fraction(counter.epsilon_per_count) for counter in counters if counter is not None)
+    enough, less = (one.selection.counter for one in (query, cheaper))
     assert all_near(enough) >= 1 - BETA > all_near(less)
     one = plan_of("top_k", within=20, k=1, domain=2, counts=True).selection.counter
-    assert one is not None
-    assert k == 1 or all_near(Fraction(one.epsilon_per_count)) < 1 - BETA  # that of one count is not enough for all
+    assert k == 1 or all_near(one) < 1 - BETA  # that of one count is not enough for all
 
 
 # ---- quantiles --------------------------------------------------------------------------------------------

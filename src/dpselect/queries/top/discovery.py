@@ -23,7 +23,8 @@ from dpselect.mechanisms import gaps
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
-from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
+from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, noisy_counts
 from dpselect.queries.union.accuracy import found_by
 from dpselect.queries.union.bound import (
@@ -44,7 +45,6 @@ from dpselect.release.answers.ranking_sentences import (
     describe_counts,
     describe_discovered_ranking,
     describe_discovery,
-    describe_noise,
 )
 from dpselect.release.answers.union_sentences import add_in_engine
 from dpselect.release.measures import of_measures
@@ -177,9 +177,9 @@ class FoundTop(Selection):
         mechanism, discovered = self._mechanism_of(outcome), outcome.discovered or 0
         each = self._price_of_pick(mechanism, discovered)
         statement, near = self.statement(mechanism, discovered, each), self._near(mechanism, discovered, each)
-        return self._write(outcome, statement, near, self._counter(len(outcome.items), each))
+        return self._write(outcome, statement, near, self._counter(mechanism, len(outcome.items), each))
 
-    def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: NoisyCounts | None) -> Release:
+    def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: CountNoise | None) -> Release:
         """Write the release, with counts by this counter."""
         width = None if counter is None else counter.width(BETA)
         near += describe_counts(counter, self.scale, outcome.largest, by_group=bool(self._columns))
@@ -222,17 +222,18 @@ class FoundTop(Selection):
         asked = self.selector
         return mechanism.epsilon_per_pick(made(asked.k, found), min(asked.k, found) * asked.noises)
 
-    def _counter(self, size: int, each: Fraction) -> NoisyCounts | None:
+    def _counter(self, mechanism: DiscoverThenPeel, size: int, each: Fraction) -> CountNoise | None:
         """What tells the counts of so many items, where they were asked for."""
         if not self.selector.counted or not size:
             return None
-        return NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE)
+        plain = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE)
+        return sharpest_of_rho(plain) if isinstance(mechanism.union, RenyiShaped) else plain
 
     def _ranked(
         self, mechanism: DiscoverThenPeel, discovered: int, labels: Sequence[object], users: Int64, draws: Draws
     ) -> Outcome:
         """Return the outcome with these items of those that were discovered, and draw their noisy counts."""
-        counter = self._counter(len(labels), self._price_of_pick(mechanism, discovered))
+        counter = self._counter(mechanism, len(labels), self._price_of_pick(mechanism, discovered))
         return Outcome(
             items=tuple(map(DrawnItem, labels, noisy_counts(counter, users.tolist(), draws))),
             secure=draws.secure,
@@ -268,8 +269,10 @@ class FoundTop(Selection):
             asked.k, discovered, bound, share_of_bound=share, by_group=by_group, scale=self.scale
         )
         if asked.counted:
-            parameters["epsilon_per_count"] = noise
-            sentences.append(describe_noise(noise, self.scale))
+            counter = self._counter(mechanism, max(1, min(asked.k, discovered)), each)
+            assert counter is not None
+            parameters |= counter.parameters
+            sentences.append(self._noise_of(counter))
         if asked.measures:
             more, of_each = of_measures(asked.measures, noise, None)
             parameters, sentences = parameters | more, [*sentences, *of_each]
