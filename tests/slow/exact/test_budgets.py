@@ -90,9 +90,9 @@ def test_a_short_answer_costs_less():
     one = sum(step.value.epsilon for step in counted.counter.steps_of(1))
     pick = counted.selector.terms.epsilon_per_pick
     assert charged(counted, 0).epsilon == pick < charged(counted, 1).epsilon == 2 * pick + one < 1
-    without_delta = plan_of("top_k", k=10, k_bar=10, epsilon="0.1", delta="1e-20", counts=True).selection
-    pick = without_delta.selector.terms.epsilon_per_pick
-    assert charged(without_delta, 1).epsilon == pick * 2 + without_delta.counter.noise.own  # 2 picks, 1 count
+    adding = plan_of("top_k", k=3, k_bar=10, epsilon="0.1", delta="1e-9", counts=True).selection
+    pick, own = adding.selector.terms.epsilon_per_pick, adding.counter.noise.own
+    assert charged(adding, 1).epsilon == pick * 2 + own * 2  # 2 picks, and own noise of a doubled count
 
 
 TWINS = {
