@@ -173,7 +173,8 @@ COUNT_SHARE = Fraction(1, 2)  # a noisy count takes half the epsilon of a pick, 
 RHO_STEPS = 2**12  # a rho beside picks is found on a grid of so many points
 
 
-def largest_rho_beside(steps: Sequence[Taken], epsilon: Fraction, delta: Fraction, most: Fraction) -> Fraction:
+@lru_cache(maxsize=256)  # a question is planned again when it is priced, asked and checked
+def largest_rho_beside(steps: tuple[Taken, ...], epsilon: Fraction, delta: Fraction, most: Fraction) -> Fraction:
     """The largest part of `most`, on a grid, that is a rho with which these steps stay within (epsilon, delta).
 
     Picks come first, and rho-zCDP holds given what they picked, so divergences of every order add up. 0 if none fits.

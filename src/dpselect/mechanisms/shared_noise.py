@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 
 import numpy as np
@@ -73,6 +74,7 @@ class SharedNoise(ABC):
         noises = zip(self.own_noises(draws, len(shared)), shared, strict=True)
         return [(2 * (own + both) + self.multiple) // (2 * self.multiple) for own, both in noises]
 
+    @lru_cache(maxsize=256)  # noqa: B019 - a value, of which a plan asks several times
     def width(self, beta: float, times: int = 1) -> int:
         """Return the least w that the error of one count, or any of so many, exceeds with chance at most beta.
 

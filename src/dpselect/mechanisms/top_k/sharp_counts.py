@@ -163,7 +163,7 @@ def sharpest(
         found.append(sharp(DoubledLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
     apart = delta * APART
     most = PureDP(each).rho * moved * groups
-    rho = largest_rho_beside(before, epsilon, delta - apart, most) if delta else Fraction(0)
+    rho = largest_rho_beside(tuple(before), epsilon, delta - apart, most) if delta else Fraction(0)
     if rho:
         rho /= groups * plain.sensitivity**2
         found.append(sharp(GaussianNoise(max_items_per_user=moved, rho=rho), apart))
