@@ -103,8 +103,8 @@ class Verbs(ABC):
 
         Each user contributes at most `max_items_per_user` random items of the data. If the data have no such bound, a
         method that needs one chooses it privately, with 1/20 of epsilon. Noisy counts cost a quarter of the price,
-        except with "count-gaussian", which releases the counts that it selects by. If the items are those of a `Text`,
-        n-grams are released level by level (docs/set-union.md).
+        except with "count-laplace" and "count-gaussian", which release the counts that they select by. If the items
+        are those of a `Text`, n-grams are released level by level (docs/set-union.md).
 
         Args:
             epsilon: One person changes the odds of any answer by a factor of at most e^epsilon.

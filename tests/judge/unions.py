@@ -12,7 +12,9 @@ from dpselect.checking.finding import Finding, fails, follows, stated
 from tests.judge import tails
 from tests.judge.balls import at_most, ball, precision, told
 from tests.judge.numbers import Parameters, UnfitError
+from tests.judge.steps import Kind, Step
 
+LAPLACE = "CountLaplace"
 PARTS = 2**30  # weights are whole multiples of 1 / PARTS
 MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats
 
@@ -55,6 +57,15 @@ def _sum(said: Parameters, items: tuple[Fraction, Fraction], epsilon: Fraction, 
     return follows(text)
 
 
+def laplace_steps_of(said: Parameters) -> Iterator[Step]:
+    """Count Laplace is as many pure steps as counts that a user moves, on each level; before them a choice."""
+    if said.has("epsilon_of_bound"):
+        yield Step(Kind.PICK, said.epsilon("epsilon_of_bound"), 1)
+    epsilon, most = said.epsilon("epsilon_of_items"), said.whole("max_items_per_user")
+    for part in _levels(said):
+        yield Step(Kind.PURE, epsilon * part / most, most)
+
+
 def _levels(said: Parameters) -> list[Fraction]:
     """How the lengths of n-grams share the price."""
     return said.shares("shares") if said.has("shares") else [Fraction(1)]
@@ -82,12 +93,17 @@ def _counts(said: Parameters) -> Finding:
 def _counts_that_decided(mechanism: str, said: Parameters) -> Finding:
     """Counts that are shown as they decided have the noise that decided, and no other mechanism shows them."""
     text = f"counts carry the noise that decided, of deviation {told(said.number('deviation_of_counts'))}"
-    if mechanism != "CountGaussian":
+    if mechanism not in ("CountGaussian", LAPLACE):
         return fails(f"{text}, but nothing that {mechanism} decides by may be shown")
     if said.of.get("in_engine"):
         return fails(f"{text}, but what decided in an engine is nowhere known")
-    if said.number("deviation_of_counts") < said.number("deviation") * (1 - Fraction(1, 2**50)):
-        return fails(f"{text}, which is less than the {told(said.number('deviation'))} of the union")
+    if mechanism == LAPLACE:
+        rate = float(said.number("rate"))
+        deviation = Fraction(math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate))
+    else:
+        deviation = said.number("deviation")
+    if said.number("deviation_of_counts") < deviation * (1 - Fraction(1, 2**40)):
+        return fails(f"{text}, which is less than the {told(deviation)} of the union")
     return follows(text)
 
 
@@ -116,8 +132,12 @@ def _tail(tail: tails.Tail, threshold: Fraction, delta: Fraction, most: int, sha
 
 
 def _count_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
-    most = said.whole("max_items_per_user")
-    return _tail(tails.laplace(epsilon / most), threshold, delta, most, lambda _: Fraction(1))
+    most, rate = said.whole("max_items_per_user"), said.number("rate")
+    if rate * most > epsilon:
+        return "is of too little noise"
+    if threshold.denominator != 1:
+        return "is no whole number"
+    return _tail(tails.whole_laplace(rate), threshold, delta, most, lambda _: Fraction(1))
 
 
 def _count_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
@@ -159,7 +179,7 @@ def rooted(t: int) -> Fraction:
 
 
 THRESHOLDS: dict[str, Threshold] = {
-    "CountLaplace": _count_laplace,
+    LAPLACE: _count_laplace,
     "CountGaussian": _count_gaussian,
     "WeightedGaussian": _weighted_gaussian,
     "TruncatedGeometric": _geometric,

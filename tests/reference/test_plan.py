@@ -47,16 +47,18 @@ def of_counts(has, most, method):
 # ---- unions from counts: formulas written down a second time -----------------------------------------------
 
 
-def laplace_tail(gap):
-    return math.exp(-gap) / 2 if gap >= 0 else 1 - math.exp(gap) / 2
+def laplace_tail(gap, q):
+    """P(Z >= gap) of whole noise with probability in proportion to q^|z|."""
+    return q**gap / (1 + q) if gap >= 1 else 1 - q ** (1 - gap) / (1 + q)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 3])
 def test_a_union_of_counts_is_a_sum_of_tails(epsilon):
     [row] = rows(dps.Union(), COUNTS, max_items_per_user=1, epsilon=epsilon, methods="count-laplace")
-    threshold = 1 + math.log(1 / (2 * DELTA)) / epsilon
-    tails = [laplace_tail(epsilon * (threshold - count)) for count in COUNTS]
-    assert row.threshold == pytest.approx(threshold, rel=1e-9)
+    q = math.exp(-epsilon)
+    threshold = 1 + math.ceil(math.log(1 / ((1 + q) * DELTA)) / epsilon)
+    tails = [laplace_tail(threshold - count, q) for count in COUNTS]
+    assert row.threshold == threshold
     assert row.items == pytest.approx(sum(tails), rel=1e-9)
     assert row.items_spread == pytest.approx(math.sqrt(sum(p * (1 - p) for p in tails)), rel=1e-9)
     missing = 1 - sum(p * c for p, c in zip(tails, COUNTS, strict=True)) / sum(COUNTS)

@@ -19,7 +19,7 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.forecast.crowds import Crowd, Floats, chances, expected_counts, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.mechanisms import SetUnion, TruncatedGeometric
+from dpselect.mechanisms import CountLaplace, SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.queries.facts import Facts
@@ -117,8 +117,10 @@ class Averages:
         """The expected weights."""
         if method not in self.found:
             weights = self.crowd.given(most, mechanism.share)
-            # This law knows whole numbers only, and would round an average down.
-            self.found[method] = np.rint(weights) if isinstance(mechanism, TruncatedGeometric) else weights
+            # These laws know whole numbers only, and would round an average down.
+            self.found[method] = (
+                np.rint(weights) if isinstance(mechanism, CountLaplace | TruncatedGeometric) else weights
+            )
         return self.found[method]
 
 

@@ -123,6 +123,7 @@ def asked() -> dict[str, Callable[[], dps.Release]]:
         "union, chosen bound": partial(free.union, epsilon=1, counts=True),
         "union, counts that decided": partial(bounded.union, epsilon=1, method=DECIDES, counts=True),
         "text, counts that decided": partial(of_words, method=DECIDES, counts=True),
+        "union, Laplace counts that decided": partial(bounded.union, epsilon=1, method="count-laplace", counts=True),
         "union, weighted, counts": partial(bounded.union, epsilon=1, method="weighted-gaussian", counts=True),
         "text": partial(of_words, counts=True),
         "text, weighted": partial(of_words, method="weighted-gaussian", counts=True),
@@ -250,6 +251,11 @@ def test_counts_that_did_not_decide_are_found(name):
     assert judged(with_parameters(release, in_engine=True)) is FAILS
     assert judged(stated(release, mechanism="WeightedGaussian")) is FAILS
     peeled = RELEASES["unknown"]
+    laplace = RELEASES["union, Laplace counts that decided"]
+    rate, threshold = laplace.privacy.parameters["rate"], laplace.privacy.parameters["threshold"]
+    assert judged(with_parameters(laplace, rate=rate * Fraction(11, 10))) is FAILS
+    assert judged(with_parameters(laplace, threshold=threshold - 1)) is FAILS
+    assert judged(with_parameters(laplace, deviation_of_counts=less / 10)) is FAILS
     assert judged(with_parameters(replace(peeled, counted=True), counts_decided=True)) is FAILS
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import repeat
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
 
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
-MECHANISM_PARAMETERS = ("threshold", "deviation", "cutoff", "rounds", "order")  # those that a statement has
+MECHANISM_PARAMETERS = ("threshold", "deviation", "rate", "cutoff", "rounds", "order")  # those that a statement has
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ class BoundedUnion:
         among = union_sentences.IN_ONE_GROUP if self.terms.by else ""
         good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among, self.scale)
         if self.terms.counts_decide:
-            widths = [_deciding_width(float(one.deviation)) for one in self.mechanisms[self.terms.first :]]
+            widths = [one.width(BETA) for one in self.mechanisms[self.terms.first :]]
             good += accuracy.counts_that_decided(max(widths), self.scale)
         elif self.terms.counts:
             good += accuracy.counts_of_takers(list(self._widths.values()), self.scale)
@@ -211,7 +210,8 @@ class BoundedUnion:
         if self.terms.counts_decide:
             shown = self.mechanisms[self.terms.first :]
             deviation, least = max(float(one.deviation) for one in shown), min(one.least for one in shown)
-            sentence = union_sentences.describe_deciding_counts(deviation, least, several=len(shown) > 1)
+            noise = shown[0].noise
+            sentence = union_sentences.describe_deciding_counts(noise, deviation, least, several=len(shown) > 1)
             return {"deviation_of_counts": deviation, "counts_decided": True}, sentence
         epsilon, delta = self.terms.for_counts
         deviation = math.sqrt(max(self._variances.values()))
@@ -229,8 +229,3 @@ def plainly(label: object) -> tuple[str, bool, Any]:
     if not isinstance(label, ORDERED) or (isinstance(label, float) and math.isnan(label)):
         return kind, True, repr(label)
     return kind, False, label
-
-
-def _deciding_width(deviation: float) -> int:
-    """Return how near a count is that lies far above the threshold."""
-    return math.ceil(-NormalDist().inv_cdf(BETA / 2) * deviation)

@@ -17,6 +17,7 @@ from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.port import Engine
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
+from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bound import BOUNDS, bound_at, one_of, placed
@@ -146,7 +147,9 @@ def _items(terms: UnionTerms, most: int | None, order: int) -> Fraction:
     stated = divergence(PureDP(terms.for_union[0]), order)
     if terms.chosen and most is None:
         return stated
-    made = [one.divergence(order) if isinstance(one, RenyiShaped) else None for one in terms.mechanisms(most)]
+    made = [
+        one.divergence(order) if isinstance(one, RenyiShaped | CountLaplace) else None for one in terms.mechanisms(most)
+    ]
     known = [one for one in made if one is not None]
     return min(stated, up(sum(known, Fraction(0)))) if len(known) == len(made) else stated
 

@@ -32,7 +32,7 @@ from dpselect.texts.text import Words, level_shares
 
 ONE_ITEM = "truncated-geometric"
 WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
-WITH_COUNTS = "count-gaussian"  # what decides there is a noisy count, which may be shown
+WITH_COUNTS = ("count-laplace", "count-gaussian")  # what decides there is a noisy count, which may be shown
 WITH_POPULAR = "greedy-geometric"
 COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
@@ -190,7 +190,7 @@ class UnionTerms(Plan):
     @property
     def counts_decide(self) -> bool:
         """Are the counts those that decided which items are released? They cost nothing more."""
-        return self.counts and self.named == WITH_COUNTS and not self.in_engine
+        return self.counts and self.named in WITH_COUNTS and not self.in_engine
 
     @property
     def for_counts(self) -> tuple[Fraction, Fraction]:

@@ -59,11 +59,11 @@ def describe_few_items(max_items_per_user: int | None) -> list[str]:
     return [f"About nine of ten users have at most {max_items_per_user} items: method={_FOR_FEW!r} {more}."]
 
 
-def describe_deciding_counts(deviation: float, least: int, *, several: bool) -> str:
+def describe_deciding_counts(noise: str, deviation: float, least: int, *, several: bool) -> str:
     """Describe noisy counts that decided which items were released."""
     some = ", or less at some lengths," if several else ""
     return (
-        f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: Gaussian "
+        f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: {noise} "
         f"noise of standard deviation {formatting.few(deviation, 4)}{some}, whole numbers. None is below {least:,}."
     )
 
