@@ -15,6 +15,8 @@ from tests.judge.numbers import Parameters, UnfitError
 from tests.judge.steps import Kind, Step
 
 LAPLACE = "CountLaplace"
+NEAR = Fraction(3, 4)  # of delta for what is in the Renyi budget
+NO_LENGTH = "no length of n-grams was counted, so the noise of counts cannot be recomputed"
 PARTS = 2**30  # weights are whole multiples of 1 / PARTS
 MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats
 
@@ -25,6 +27,8 @@ def findings(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fractio
     yield _sum(said, items, epsilon, delta)
     if said.of.get("counts_decided") is True:
         yield _counts_that_decided(mechanism, said)
+    elif said.has("share_of_counts"):
+        yield _counts_of_budget(said, items)
     elif said.has("epsilon_of_counts") or said.has("deviation_of_counts"):
         yield _counts(said)
     if mechanism == "RenyiShaped":
@@ -72,8 +76,37 @@ def _levels(said: Parameters) -> list[Fraction]:
 
 
 def _counts(said: Parameters) -> Finding:
-    """Gaussian noise on the counts of what was released; the deviation is the largest of all levels."""
-    epsilon, delta = said.epsilon("epsilon_of_counts"), said.delta("delta_of_counts")
+    """Gaussian noise on the counts of what was released, with a price of its own."""
+    epsilon, delta, rho = said.epsilon("epsilon_of_counts"), said.delta("delta_of_counts"), _rho_of_counts(said)
+    if rho is None:
+        return stated(NO_LENGTH)
+    needs, text = tails.zcdp_delta(rho, epsilon), _noise_of_counts(said)
+    text += f" need delta {told(needs)}"
+    return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
+
+
+def _counts_of_budget(said: Parameters, items: tuple[Fraction, Fraction]) -> Finding:
+    """Gaussian noise on the counts for a share of the Renyi budget of the items, at the order of their curves."""
+    share, order, rho = said.number("share_of_counts"), said.whole("order"), _rho_of_counts(said)
+    if share >= 1 or order < 2:
+        return fails(f"counts take {told(share)} of a Renyi budget of order {order}, and the items need some of it")
+    if rho is None:
+        return stated(NO_LENGTH)
+    with precision():
+        a, delta = arb(order), ball(items[1] * NEAR)
+        budget = ball(items[0]) - (1 - 1 / a).log() + (delta.log() + a.log()) / (a - 1)
+        spent = order * ball(rho)
+        text = f"{_noise_of_counts(said)} spend {told(spent)} of a budget of {told(budget)} of order {order}"
+        return follows(text) if spent <= budget * ball(share) else fails(f"{text}, more than their {told(share)}")
+
+
+def _noise_of_counts(said: Parameters) -> str:
+    deviation, most = said.number("deviation_of_counts"), said.whole("max_items_per_user")
+    return f"counts with noise of deviation {told(deviation)}, {most:,} moved by one user,"
+
+
+def _rho_of_counts(said: Parameters) -> Fraction | None:
+    """The zCDP of all counts; the deviation is the largest of all levels. None if no level was counted."""
     deviation, most = said.number("deviation_of_counts"), said.whole("max_items_per_user")
     parts = _levels(said)
     lengths = said.of.get("items_by_length")
@@ -81,13 +114,10 @@ def _counts(said: Parameters) -> Finding:
         known = [str(length) for length in range(1, len(parts) + 1)]
         names = [known.index(name) for name in lengths if name in known] if isinstance(lengths, dict) else []
         if not names:
-            return stated("no length of n-grams was counted, so the noise of counts cannot be recomputed")
+            return None
         parts = parts[min(names) :]
     part = min(parts) / sum(parts)
-    rho = most / (2 * deviation**2 * part) * (1 - Fraction(1, 2**50))  # a float's deviation is rounded
-    needs = tails.zcdp_delta(rho, epsilon)
-    text = f"counts with noise of deviation {told(deviation)}, {most:,} moved by one user, need delta {told(needs)}"
-    return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
+    return most / (2 * deviation**2 * part) * (1 - Fraction(1, 2**50))  # a float's deviation is rounded
 
 
 def _counts_that_decided(mechanism: str, said: Parameters) -> Finding:

@@ -236,7 +236,7 @@ def test_the_parts_add_up_to_the_price(counts, most, words):
     terms = plan_of(
         "union", epsilon="0.5", max_items_per_user=most, method="weighted-gaussian", counts=counts, words=words
     )
-    (union_epsilon, union_delta), (count_epsilon, count_delta) = terms.for_union, terms.for_counts
+    (union_epsilon, union_delta), (count_epsilon, count_delta) = terms.for_union(5), terms.for_counts(5)
     assert union_epsilon + count_epsilon + terms.for_bound == terms.epsilon == Fraction(1, 2)
     assert union_delta + count_delta == terms.delta == Fraction(1, 10**6)
     assert (terms.for_bound > 0) == (most != 5)
@@ -257,9 +257,9 @@ def test_no_level_takes_more_than_its_part(method):
     made = terms.mechanisms(terms.most)
     if named("union", method).weights is WeightRule.ROUNDS:
         assert [one.part for one in made] == list(shares)
-        assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union}
+        assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union(most)}
     else:
-        epsilon, delta = terms.for_union
+        epsilon, delta = terms.for_union(most)
         assert sum(one.privacy.epsilon for one in made) <= epsilon
         assert sum(one.privacy.delta for one in made) <= delta
 

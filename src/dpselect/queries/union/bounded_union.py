@@ -55,12 +55,17 @@ class BoundedUnion:
         """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
         return cls.of(terms, terms.most if sets is None else chosen_bound(sets, terms.chooser, draws))
 
+    @cached_property
+    def counts_decide(self) -> bool:
+        """Are the counts those that decided which items are released?"""
+        return self.terms.counts_decide(self.max_items_per_user)
+
     # ---- what is drawn ----------------------------------------------------------------------------------------
 
     def draw_level(self, sets: Sets, level: int, draws: Draws, progress: Progress | None) -> dict[int, DrawnItem]:
         """Draw what one level releases, by code."""
         mechanism, shown = self.mechanisms[level], level >= self.terms.first
-        if self.terms.counts_decide and shown:
+        if self.counts_decide and shown:
             codes, users = mechanism.weighed(sets, draws, progress)
             noisy: Iterable[int | None] = mechanism.noisy(users.astype("int64"), draws)
         else:
@@ -149,7 +154,7 @@ class BoundedUnion:
 
     def interval(self, level: int, count: int) -> Interval:
         """Return the interval of a count of a level."""
-        if self.terms.counts_decide:
+        if self.counts_decide:
             interval: Interval = self.mechanisms[level].interval(count, BETA)
             return interval
         return accuracy.interval(count, self._widths[level])
@@ -158,7 +163,7 @@ class BoundedUnion:
         """Return from how many users on an item is found, and how near the counts are."""
         among = union_sentences.IN_ONE_GROUP if self.terms.by else ""
         good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among, self.scale)
-        if self.terms.counts_decide:
+        if self.counts_decide:
             widths = [one.width(BETA) for one in self.mechanisms[self.terms.first :]]
             good += accuracy.counts_that_decided(max(widths), self.scale)
         elif self.terms.counts:
@@ -168,7 +173,7 @@ class BoundedUnion:
     @property
     def scale(self) -> Scale:
         """Which users are counted: each for a few of the items that came back, or of all that they have."""
-        here = not self.terms.counts_decide
+        here = not self.counts_decide
         return Scale(items=self.max_items_per_user, here=here, period=self.terms.period, rows=self.terms.row_bound)
 
     def _statement(self, items_by_length: Mapping[str, int] | None) -> Statement:
@@ -176,7 +181,7 @@ class BoundedUnion:
         terms, last, bound = self.terms, self.mechanisms[-1], self.max_items_per_user
         name = chosen_method(terms, bound)
         own = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
-        epsilon, delta = terms.for_union
+        epsilon, delta = terms.for_union(bound)
         parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **own}
         parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [
@@ -207,14 +212,17 @@ class BoundedUnion:
 
     def _describe_counts(self) -> tuple[dict[str, object], str]:
         """Return the parameters and the sentence of the counts."""
-        if self.terms.counts_decide:
+        if self.counts_decide:
             shown = self.mechanisms[self.terms.first :]
             deviation, least = max(float(one.deviation) for one in shown), min(one.least for one in shown)
             noise = shown[0].noise
             sentence = union_sentences.describe_deciding_counts(noise, deviation, least, several=len(shown) > 1)
             return {"deviation_of_counts": deviation, "counts_decided": True}, sentence
-        epsilon, delta = self.terms.for_counts
-        deviation = math.sqrt(max(self._variances.values()))
+        deviation, share = math.sqrt(max(self._variances.values())), self.terms.counts_share(self.max_items_per_user)
+        if share:
+            parameters: dict[str, object] = {"share_of_counts": share, "deviation_of_counts": deviation}
+            return parameters, union_sentences.describe_counts_of_budget(deviation, share)
+        epsilon, delta = self.terms.for_counts(self.max_items_per_user)
         parameters = {"epsilon_of_counts": epsilon, "delta_of_counts": delta, "deviation_of_counts": deviation}
         return parameters, union_sentences.describe_counts(deviation)
 

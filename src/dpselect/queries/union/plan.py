@@ -10,7 +10,6 @@ import numpy as np
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ZCDP, BoundedRange, PureDP
-from dpselect.accounting.calibration import largest_rho
 from dpselect.accounting.prices import Price, ceiling, divergence, up
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
@@ -22,7 +21,7 @@ from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.union.bound import BOUNDS, bound_at, one_of, placed
 from dpselect.queries.union.bounded_union import BoundedUnion, plainly
-from dpselect.queries.union.terms import UnionTerms
+from dpselect.queries.union.terms import COUNT_SHARE, UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
@@ -138,28 +137,37 @@ def union_price(terms: UnionTerms, most: int | None, order: int | None) -> Price
     """The price of an answer for users of at most `most` items; where that was to be chosen and is None, of any."""
     if order is None:
         return ceiling(terms.price, None)
-    renyi = divergence(BoundedRange(terms.for_bound), order) + _items(terms, most, order) + _counts(terms, order)
+    renyi = divergence(BoundedRange(terms.for_bound), order) + _items_and_counts(terms, most, order)
     return Price(terms.price.epsilon, renyi, terms.price.delta, added=terms.price.epsilon)
 
 
-def _items(terms: UnionTerms, most: int | None, order: int) -> Fraction:
-    """The divergence of all levels: of any (epsilon, delta) step, or less where the release curves say so."""
-    stated = divergence(PureDP(terms.for_union[0]), order)
+def _items_and_counts(terms: UnionTerms, most: int | None, order: int) -> Fraction:
+    """The divergence of all levels and their counts: of (epsilon, delta) steps, or less where it is known."""
     if terms.chosen and most is None:
-        return stated
+        return _of_any_bound(terms, order)
+    stated, known = divergence(PureDP(terms.for_union(most)[0]), order), _items(terms, most, order)
+    counts = divergence(ZCDP(terms.rho_of_counts(most)), order)
+    if terms.counts_share(most):
+        return stated if known is None else min(stated, known + counts)
+    return min(stated, known or stated) + min(divergence(PureDP(terms.for_counts(most)[0]), order), counts)
+
+
+def _of_any_bound(terms: UnionTerms, order: int) -> Fraction:
+    """The divergence where the bound is not known: of one step, or of two if counts are a step of their own."""
+    epsilon, of_counts = terms.after_bound[0], terms.total * COUNT_SHARE
+    whole = divergence(PureDP(epsilon), order)
+    if not terms.counts:
+        return whole
+    return max(whole, divergence(PureDP(epsilon - of_counts), order) + divergence(PureDP(of_counts), order))
+
+
+def _items(terms: UnionTerms, most: int | None, order: int) -> Fraction | None:
+    """The divergence of the items of all levels as their mechanisms know it; None if one does not."""
     made = [
         one.divergence(order) if isinstance(one, RenyiShaped | CountLaplace) else None for one in terms.mechanisms(most)
     ]
     known = [one for one in made if one is not None]
-    return min(stated, up(sum(known, Fraction(0)))) if len(known) == len(made) else stated
-
-
-def _counts(terms: UnionTerms, order: int) -> Fraction:
-    """The divergence of the Gaussian noise on all counts together."""
-    if not terms.counts or terms.counts_decide:
-        return Fraction(0)
-    epsilon, delta = terms.for_counts
-    return min(divergence(PureDP(epsilon), order), divergence(ZCDP(largest_rho(epsilon, delta)), order))
+    return up(sum(known, Fraction(0))) if len(known) == len(made) else None
 
 
 def _by_group(outcome: Outcome, columns: int) -> Outcome:

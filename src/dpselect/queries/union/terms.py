@@ -30,11 +30,12 @@ from dpselect.release.accuracy import TIMES
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
 from dpselect.texts.text import Words, level_shares
 
-ONE_ITEM = "truncated-geometric"
+ONE_ITEM, ONE_ITEM_COUNTED = "truncated-geometric", "count-laplace"
 WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
 WITH_COUNTS = ("count-laplace", "count-gaussian")  # what decides there is a noisy count, which may be shown
 WITH_POPULAR = "greedy-geometric"
-COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
+COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts that are a step of their own
+COUNTS_OF_BUDGET = Fraction(1, 2)  # of a Renyi budget, for counts: as many items as without a budget in common
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
 LEAST_DELTA = Fraction(1, 10**100)
@@ -188,22 +189,29 @@ class UnionTerms(Plan):
         return self.total * BOUND_SHARE if self.chosen else Fraction(0)
 
     @property
-    def counts_decide(self) -> bool:
-        """Are the counts those that decided which items are released? They cost nothing more."""
-        return self.counts and self.named in WITH_COUNTS and not self.in_engine
+    def after_bound(self) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for items and counts, once the bound is known."""
+        return self.total - self.for_bound, self.delta
 
-    @property
-    def for_counts(self) -> tuple[Fraction, Fraction]:
-        """The (epsilon, delta) for counting what was released."""
-        if not self.counts or self.counts_decide:
+    def counts_decide(self, most: int | None) -> bool:
+        """Are the counts those that decided which items are released? They cost nothing more."""
+        return self.counts and chosen_method(self, most) in WITH_COUNTS and not self.in_engine
+
+    def counts_share(self, most: int | None) -> Fraction:
+        """The part of the Renyi budget of rounds that is left for the counts of what they release."""
+        row = methods.named("union", chosen_method(self, most))
+        return COUNTS_OF_BUDGET if self.counts and row.weights is WeightRule.ROUNDS else Fraction(0)
+
+    def for_counts(self, most: int | None) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for counts that are a step of their own."""
+        if not self.counts or self.counts_decide(most) or self.counts_share(most):
             return Fraction(0), Fraction(0)
         return self.total * COUNT_SHARE, self.delta * COUNT_SHARE
 
-    @property
-    def for_union(self) -> tuple[Fraction, Fraction]:
-        """The (epsilon, delta) for the items, all levels together."""
-        epsilon, delta = self.for_counts
-        return self.total - self.for_bound - epsilon, self.delta - delta
+    def for_union(self, most: int | None) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for the items, all levels together, and for counts that share their noise or budget."""
+        (epsilon, delta), (of_counts, delta_of_counts) = self.after_bound, self.for_counts(most)
+        return epsilon - of_counts, delta - delta_of_counts
 
     @property
     def chooser(self) -> Quantile:
@@ -214,11 +222,19 @@ class UnionTerms(Plan):
         """The set union of each level, for users of at most `most` items."""
         return _mechanisms(self, most, _digest(self.popular))
 
+    def rho_of_counts(self, most: int | None) -> Fraction:
+        """The zCDP of the Gaussian noise on the counts of all levels together; 0 where there is none of its own."""
+        if not self.counts or self.counts_decide(most):
+            return Fraction(0)
+        if self.counts_share(most):
+            rho: Fraction = self.mechanisms(most)[0].rho_of_counts
+            return rho
+        return largest_rho(*self.for_counts(most))
+
     def noise(self, place: int, most: int) -> Fraction:
         """The variance of the noise on the counts of a level: a user moves at most `most` of them by 1 each."""
-        epsilon, delta = self.for_counts
         part = self.parts[place] / sum(self.parts[self.first :])
-        return Fraction(most) / (2 * largest_rho(epsilon, delta) * part)
+        return Fraction(most) / (2 * self.rho_of_counts(most) * part)
 
     def _refuse_what_engines_cannot(self) -> None:
         if self.words is not None:
@@ -232,8 +248,8 @@ class UnionTerms(Plan):
         if not self.chosen:
             self.mechanisms(self.most)
         elif self.named == "renyi-shaped":
-            epsilon, delta = self.for_union
-            if not has_curve(epsilon, delta, MOST_ITEMS):
+            epsilon, delta = self.after_bound
+            if not has_curve(epsilon, delta, MOST_ITEMS, self.counts_share(MOST_ITEMS)):
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
                 raise without_curve(self.total, epsilon, delta, None, "renyi-shaped", hint)
         elif self.named != AUTO:
@@ -243,7 +259,9 @@ class UnionTerms(Plan):
 
 def chosen_method(plan: UnionTerms, most: int | None) -> str:
     """The name of the method that answers, for users of at most `most` items."""
-    return best_method(*plan.for_union, most) if plan.named == AUTO else plan.named
+    if plan.named != AUTO:
+        return plan.named
+    return best_method(*plan.after_bound, most, counted=plan.counts, in_engine=plan.in_engine)
 
 
 @lru_cache(maxsize=4)
@@ -252,7 +270,7 @@ def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any,
 
     Some take seconds to make, and they are made once to check them and once to run them.
     """
-    epsilon, delta = plan.for_union
+    epsilon, delta = plan.for_union(most)
     row = methods.named("union", chosen_method(plan, most))
     given: dict[str, object] = {}
     if row.bound is not NeedsBound.NONE and most is not None:
@@ -260,6 +278,7 @@ def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any,
     if plan.popular:
         given["popular"] = plan.popular
     if row.weights is WeightRule.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
+        given["counts_share"] = plan.counts_share(most)
         return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in plan.parts)
     return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in plan.parts)
 
@@ -309,8 +328,11 @@ def _bound(method: str, given: int | None, *, counted: bool) -> tuple[int | None
     return None, needed or counted
 
 
-def best_method(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    """By epsilon, delta and the bound alone; measured: docs/methods-compared.md."""
+def best_method(
+    epsilon: Fraction, delta: Fraction, most: int | None, *, counted: bool = False, in_engine: bool = False
+) -> str:
+    """By epsilon, delta, the bound and what is asked for alone; measured: docs/methods-compared.md."""
     if most == 1:
-        return ONE_ITEM
-    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS) else WITHOUT_CURVE
+        return ONE_ITEM_COUNTED if counted and not in_engine else ONE_ITEM
+    share = COUNTS_OF_BUDGET if counted else Fraction(0)
+    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS, share) else WITHOUT_CURVE

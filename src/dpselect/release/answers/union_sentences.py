@@ -76,6 +76,14 @@ def describe_counts(deviation: float) -> str:
     )
 
 
+def describe_counts_of_budget(deviation: float, share: Fraction) -> str:
+    """Describe counts that share the Rényi budget of the items."""
+    return (
+        f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, for {share} of the "
+        "Rényi budget of the union."
+    )
+
+
 def describe_weak_points(epsilon: Fraction, delta: Fraction) -> list[str]:
     """Warn of a promise that is weak."""
     return [f"Mind: {text}" for text in weak_points(epsilon, delta)]
