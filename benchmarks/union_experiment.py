@@ -31,7 +31,6 @@ from dpselect.mechanisms import (
     WeightedGaussian,
 )
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
-from dpselect.queries.union.bound import chosen_bound
 from dpselect.testing import SeededDraws
 
 ITEMS = {"commits": "unnest(split(text, ' '))", "lastfm": "item", "msweb": "item"}
@@ -174,7 +173,7 @@ def expected_table(runs: int) -> None:
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
     """With a bound that is chosen privately, for its part of epsilon: the bounds, the sizes."""
     terms: Any = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA)  # what is left is the same for all
-    bounds = [chosen_bound(users(name, run), terms.chooser, SeededDraws(seed=run)) for run in range(runs)]
+    bounds = [terms.choice.of_sets(users(name, run), SeededDraws(seed=run)) for run in range(runs)]
     left = str(terms.after_bound[0])
     return bounds, [size(at(method, left, most), name, run) for run, most in enumerate(bounds)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
@@ -27,6 +28,7 @@ from dpselect.mechanisms.set_union.release_laws import (
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.papers import PolicyLaplace
 from dpselect.papers.weighted_laplace import even
+from dpselect.queries.union.bound import BoundChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,16 @@ class CountedAsWeighted:
 
     def weigh(self, ordered: UserSets) -> Any:
         return UserCounts().weigh(ordered, None)
+
+
+def of_longest_user(right: BoundChoice) -> Callable[[Sequence[int]], BoundChoice]:
+    """From how many items each user has to a choice whose largest bound is what some user needs."""
+
+    def choice(lengths: Sequence[int]) -> BoundChoice:
+        most = max(lengths)
+        return replace(right, bounds=tuple(bound for bound in right.bounds if bound <= most))
+
+    return choice
 
 
 def one_lower(law: DiscreteLaplaceTail) -> DiscreteLaplaceTail:

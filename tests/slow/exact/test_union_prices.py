@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect._ground.reals import enclose
 from dpselect._ground.privacy import PureDP
+from dpselect._ground.reals import enclose
 from dpselect.accounting.prices import ceiling, divergence
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
-from dpselect.queries.union import bound, plan, terms
+from dpselect.queries.union import bound, terms
 from dpselect.queries.union.bounded_union import BoundedUnion
-from dpselect.queries.union.plan import union_price
+from dpselect.queries.union.plan import draw_union, union_price
 from dpselect.testing import SeededDraws, law
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
@@ -142,8 +142,9 @@ CASES = {"auto": ({}, EVERYBODY, (0, 1)), "counts": ({"max_items_per_user": 1, "
 @pytest.fixture(autouse=True)
 def few_bounds(monkeypatch):
     """To choose from, so that the law of the choice is short."""
-    for module in (bound, plan, terms):
+    for module in (bound, terms):
         monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
+        monkeypatch.setattr(module, "ENOUGH", 3)
 
 
 @cache
@@ -249,7 +250,7 @@ def test_no_union_costs_more_than_the_step_that_is_stated(given):
 def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
     query = plan_of("union", epsilon=1, delta="1e-6")
     sets = UserSets.of(["a", "b"] * 200)
-    found = {seed: query.answer(plan.draw_union(sets, query, SeededDraws(seed), None)) for seed in range(6)}
+    found = {seed: query.answer(draw_union(sets, query, SeededDraws(seed), None)) for seed in range(6)}
     assert len({one.privacy.parameters["max_items_per_user"] for one in found.values()}) > 1
     for release in found.values():
         most = release.privacy.parameters["max_items_per_user"]

@@ -22,7 +22,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.queries.union.accuracy import found_by
-from dpselect.queries.union.bound import BOUND_SHARE, chosen_bound
+from dpselect.queries.union.bound import BOUND_SHARE
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
@@ -53,7 +53,7 @@ class BoundedUnion:
     @classmethod
     def choose(cls, terms: UnionTerms, sets: Sets | None, draws: Draws) -> BoundedUnion:
         """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
-        return cls.of(terms, terms.most if sets is None else chosen_bound(sets, terms.chooser, draws))
+        return cls.of(terms, terms.most if sets is None else terms.choice.of_sets(sets, draws))
 
     @cached_property
     def counts_decide(self) -> bool:

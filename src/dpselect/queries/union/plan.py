@@ -19,7 +19,6 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.union.bound import BOUNDS, bound_at, one_of, placed
 from dpselect.queries.union.bounded_union import BoundedUnion, plainly
 from dpselect.queries.union.terms import COUNT_SHARE, UnionTerms
 from dpselect.release import accuracy
@@ -95,7 +94,7 @@ class UnionPlan(UnionTerms):
 
     def _bounded(self, outcome: Outcome) -> BoundedUnion:
         """Return the union with the bound that was chosen, if one was."""
-        return BoundedUnion.of(self, one_of(BOUNDS, outcome.max_items_per_user) if self.chosen else self.most)
+        return BoundedUnion.of(self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most)
 
 
 def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
@@ -123,7 +122,7 @@ def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progre
 
 def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the items that enough users share; neither users nor items that were not released come here."""
-    most = terms.most or bound_at(placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), terms.chooser, draws, BOUNDS)
+    most = terms.most or terms.choice.of_pairs(pairs, draws)
     union = BoundedUnion.of(terms, most)
     release_elsewhere(union.mechanisms[0], pairs, draws=draws, progress=progress)
     labels = pairs.names()

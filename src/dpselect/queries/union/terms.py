@@ -18,18 +18,18 @@ from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.question import named
 from dpselect.mechanisms.port import set_fields
-from dpselect.mechanisms.quantile import Quantile
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
 from dpselect.queries.plan import Plan
 from dpselect.queries.price import price_for
 from dpselect.queries.union.accuracy import looks_at_others, users_for
-from dpselect.queries.union.bound import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser
+from dpselect.queries.union.bound import BOUND_SHARE, BOUNDS, ENOUGH, BoundChoice, bounds_with_curve
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
 from dpselect.texts.text import Words, level_shares
 
+ROUNDS = "renyi-shaped"
 ONE_ITEM, ONE_ITEM_COUNTED = "truncated-geometric", "count-laplace"
 WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
 WITH_COUNTS = ("count-laplace", "count-gaussian")  # what decides there is a noisy count, which may be shown
@@ -214,9 +214,14 @@ class UnionTerms(Plan):
         return epsilon - of_counts, delta - delta_of_counts
 
     @property
-    def chooser(self) -> Quantile:
-        """What chooses max_items_per_user: a private quantile of one place in BOUNDS per user."""
-        return bound_chooser(self.for_bound, BOUNDS)
+    def choice(self) -> BoundChoice:
+        """What chooses max_items_per_user: among bounds that have a curve, if rounds may answer."""
+        curves = self._with_curve() if self.named in (AUTO, ROUNDS) else ()
+        return BoundChoice(self.for_bound, curves or BOUNDS)
+
+    def _with_curve(self) -> tuple[int, ...]:
+        share = COUNTS_OF_BUDGET if self.counts else Fraction(0)
+        return bounds_with_curve(*self.after_bound, share)
 
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""
@@ -247,20 +252,21 @@ class UnionTerms(Plan):
         """Now, and not when the bound is known: by then the ceiling is reserved."""
         if not self.chosen:
             self.mechanisms(self.most)
-        elif self.named == "renyi-shaped":
-            epsilon, delta = self.after_bound
-            if not has_curve(epsilon, delta, MOST_ITEMS, self.counts_share(MOST_ITEMS)):
+        elif self.named == ROUNDS:
+            if not self._with_curve():
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
-                raise without_curve(self.total, epsilon, delta, None, "renyi-shaped", hint)
+                share = self.counts_share(ENOUGH)
+                raise without_curve(self.total, *self.after_bound, None, ROUNDS, hint, share)
         elif self.named != AUTO:
             self.mechanisms(1)
-            self.mechanisms(MOST_ITEMS)
+            self.mechanisms(BOUNDS[-1])
 
 
 def chosen_method(plan: UnionTerms, most: int | None) -> str:
     """The name of the method that answers, for users of at most `most` items."""
     if plan.named != AUTO:
         return plan.named
+    most = plan.choice.bounds[-1] if most is None else most
     return best_method(*plan.after_bound, most, counted=plan.counts, in_engine=plan.in_engine)
 
 
@@ -308,13 +314,19 @@ def _digest(popular: tuple[Any, ...]) -> str:
 
 
 def without_curve(
-    asked: Fraction, epsilon: Fraction, delta: Fraction, most: int | None, method: str, hint: str
+    asked: Fraction,
+    epsilon: Fraction,
+    delta: Fraction,
+    most: int | None,
+    method: str,
+    hint: str,
+    counts_share: Fraction = Fraction(0),
 ) -> ParameterError:
     """The refusal where `epsilon`, the union's part of the price asked, is too small for a Renyi-shaped curve."""
     items = "max_items_per_user chosen privately" if most is None else f"{most} items per user"
     if delta < LEAST_DELTA:
         return ParameterError("delta", f"be at least {rounded_up(LEAST_DELTA)} for {method}", rounded_up(delta), hint)
-    least = rounded_up(least_epsilon(delta, MOST_ITEMS if most is None else most) * asked / epsilon)
+    least = rounded_up(least_epsilon(delta, ENOUGH if most is None else most, counts_share) * asked / epsilon)
     return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(asked), hint)
 
 
@@ -329,10 +341,10 @@ def _bound(method: str, given: int | None, *, counted: bool) -> tuple[int | None
 
 
 def best_method(
-    epsilon: Fraction, delta: Fraction, most: int | None, *, counted: bool = False, in_engine: bool = False
+    epsilon: Fraction, delta: Fraction, most: int, *, counted: bool = False, in_engine: bool = False
 ) -> str:
     """By epsilon, delta, the bound and what is asked for alone; measured: docs/methods-compared.md."""
     if most == 1:
         return ONE_ITEM_COUNTED if counted and not in_engine else ONE_ITEM
     share = COUNTS_OF_BUDGET if counted else Fraction(0)
-    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS, share) else WITHOUT_CURVE
+    return ROUNDS if has_curve(epsilon, delta, most, share) else WITHOUT_CURVE

@@ -79,8 +79,8 @@ def describe_counts(deviation: float) -> str:
 def describe_counts_of_budget(deviation: float, share: Fraction) -> str:
     """Describe counts that share the Rényi budget of the items."""
     return (
-        f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, for {share} of the "
-        "Rényi budget of the union."
+        f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and take {share} "
+        "of the Rényi budget of the union."
     )
 
 
