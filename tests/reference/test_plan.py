@@ -305,6 +305,20 @@ def test_a_known_domain_has_items_that_nobody_has():
     assert many.error > 0.3
 
 
+@pytest.mark.parametrize("most", [1, 5])
+def test_counts_of_a_union_have_a_width_and_take_their_part(most):
+    """As the plan of the same question says, without data."""
+    found = dps.Union(counts=True).forecast(dps.Population(3000, items=400), epsilon=1, max_items_per_user=most)
+    assert {row.method for row in found} >= {"count-laplace", "weighted-gaussian", "renyi-shaped"}
+    for row in found:
+        asked = dps.Union(counts=True, method=row.method).at(
+            epsilon=1, delta="1e-6", max_items_per_user=None if row.method == "truncated-geometric" else most
+        )
+        assert row.width == asked.accuracy.numbers["width_of_counts"]
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be given for a forecast of counts"):
+        dps.Union(counts=True).forecast(dps.Population(3000, items=400), epsilon=1)
+
+
 # ---- counts that were released before -------------------------------------------------------------------------
 
 
@@ -456,7 +470,6 @@ def test_mistakes_are_explained(question, like, given, message):
         (dps.Union(method=dps.Method(in_engine=True)), "in_engine"),
         (dps.Union(method=dps.Method(popular=["a"])), "popular"),
         (dps.Union(by="country"), "by"),
-        (dps.Union(counts=True), "counts"),
     ],
     ids=str,
 )
