@@ -12,7 +12,7 @@ from dpselect.checking.finding import Finding, fails, follows, stated
 from tests.judge import tails
 from tests.judge.balls import at_most, ball, precision, told
 from tests.judge.numbers import Parameters, UnfitError
-from tests.judge.steps import Kind, Step
+from tests.judge.steps import Kind, Step, renyi_divergence
 
 LAPLACE = "CountLaplace"
 NEAR = Fraction(3, 4)  # of delta for what is in the Renyi budget
@@ -23,19 +23,21 @@ MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats
 
 def findings(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Finding]:
     """All that can be recomputed of a set union."""
+    if said.of.get("bound_in_budget") is True:
+        yield from _bound_in_budget(mechanism, said, epsilon, delta)
+        return
     items = said.epsilon("epsilon_of_items"), said.delta("delta_of_items")
     yield _sum(said, items, epsilon, delta)
+    if said.has("order_of_other_bounds"):
+        yield _other_bound(said, items[1], delta)
     if said.of.get("counts_decided") is True:
         yield _counts_that_decided(mechanism, said)
     elif said.has("share_of_counts"):
-        yield _counts_of_budget(said, items)
+        yield _counts_of_budget(said, _budget(said, *items))
     elif said.has("epsilon_of_counts") or said.has("deviation_of_counts"):
         yield _counts(said)
     if mechanism == "RenyiShaped":
-        yield stated(
-            f"the release curve of the union, which makes its items ({told(items[0])}, {told(items[1])})-DP, is not in "
-            "the release"
-        )
+        yield _curve(*items)
         return
     if mechanism not in THRESHOLDS:
         yield stated(f"this version knows no union called {mechanism}")
@@ -85,19 +87,72 @@ def _counts(said: Parameters) -> Finding:
     return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
 
 
-def _counts_of_budget(said: Parameters, items: tuple[Fraction, Fraction]) -> Finding:
+def _counts_of_budget(said: Parameters, budget: arb) -> Finding:
     """Gaussian noise on the counts for a share of the Renyi budget of the items, at the order of their curves."""
     share, order, rho = said.number("share_of_counts"), said.whole("order"), _rho_of_counts(said)
-    if share >= 1 or order < 2:
-        return fails(f"counts take {told(share)} of a Renyi budget of order {order}, and the items need some of it")
+    if share >= 1:
+        return fails(f"counts take {told(share)} of a Renyi budget, and the items need some of it")
     if rho is None:
         return stated(NO_LENGTH)
     with precision():
-        a, delta = arb(order), ball(items[1] * NEAR)
-        budget = ball(items[0]) - (1 - 1 / a).log() + (delta.log() + a.log()) / (a - 1)
         spent = order * ball(rho)
         text = f"{_noise_of_counts(said)} spend {told(spent)} of a budget of {told(budget)} of order {order}"
         return follows(text) if spent <= budget * ball(share) else fails(f"{text}, more than their {told(share)}")
+
+
+def _budget(said: Parameters, epsilon: Fraction, delta: Fraction) -> arb:
+    """The Renyi divergence that gives this epsilon, for the part of delta that is left beside hidden items."""
+    order = said.whole("order")
+    if order < 2:
+        raise UnfitError("the order of a Renyi budget is at least 2")
+    with precision():
+        a, near = arb(order), ball(delta * NEAR)
+        return ball(epsilon) - (1 - 1 / a).log() + (near.log() + a.log()) / (a - 1)
+
+
+def _curve(epsilon: Fraction, delta: Fraction) -> Finding:
+    return stated(
+        f"the release curve of the union, which makes its items ({told(epsilon)}, {told(delta)})-DP, is not in the "
+        "release"
+    )
+
+
+def _choice(said: Parameters, order: int) -> tuple[Fraction, arb]:
+    """The epsilon of the choice of max_items_per_user, and what it spends of a budget of this order."""
+    of_bound = said.epsilon("epsilon_of_bound")
+    return of_bound, renyi_divergence(Step(Kind.PICK, of_bound, 1), order)
+
+
+def _bound_in_budget(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Finding]:
+    """The choice of max_items_per_user, counts and items are in one Renyi budget of the whole price."""
+    if mechanism != "RenyiShaped":
+        yield fails(f"{mechanism} has no Renyi budget in which a bound could be chosen")
+        return
+    with precision():
+        of_bound, spent = _choice(said, said.whole("order"))
+        budget = _budget(said, epsilon, delta) - spent
+        text = f"choosing max_items_per_user with epsilon {told(of_bound)} leaves {told(budget)} of the Renyi budget"
+        yield follows(text) if budget > 0 else fails(f"{text}, which is nothing")
+        if said.has("share_of_counts"):
+            yield _counts_of_budget(said, budget)
+        elif said.has("deviation_of_counts"):
+            yield fails("counts have noise, and nothing says what pays for it")
+    yield _curve(epsilon, delta)
+
+
+def _other_bound(said: Parameters, parts: Fraction, delta: Fraction) -> Finding:
+    """What answers without a part in the budget of most bounds has less of delta: docs/mechanisms/renyi-shaped.md."""
+    order = said.whole("order_of_other_bounds")
+    if said.has("delta_of_counts"):
+        parts += said.delta("delta_of_counts")
+    if order < 2:
+        return fails("the order of a Renyi budget is at least 2")
+    with precision():
+        of_bound, spent = _choice(said, order)
+        least = (-(order - 1) * (ball(of_bound) + spent)).exp()
+        allowed = ball(delta * (1 - NEAR)) + ball(delta * NEAR) * least
+        text = f"a bound that rounds do not answer has a delta of {told(parts)}"
+        return follows(text) if ball(parts) <= allowed else fails(f"{text}, and {told(allowed)} is left to it")
 
 
 def _noise_of_counts(said: Parameters) -> str:

@@ -67,6 +67,11 @@ class UnionForecast:
         plan = self._plan(method, Payment(epsilon=epsilon, delta=self.delta))
         return BoundedUnion.of(plan, plan.most)
 
+    def width(self, method: str, epsilon: Fraction) -> int:
+        """How near its counts are."""
+        near: Any = self.counted(method, epsilon).accuracy().numbers["width_of_counts"]
+        return int(near)
+
     def price(self, method: str) -> Fraction:
         """The epsilon that follows from `threshold`."""
         return self._plan(method, Payment(threshold=self.threshold, delta=self.delta)).epsilon
@@ -173,8 +178,7 @@ def union_rows(
                 row = by_formula(method, epsilon, mechanism, world)
             else:
                 row = (by_runs if method in ROUNDS else by_users)(method, epsilon, mechanism, world)
-            width = terms.counted(method, epsilon).accuracy().numbers["width_of_counts"] if terms.counts else None
-            yield replace(row, width=width)
+            yield replace(row, width=terms.width(method, epsilon)) if terms.counts else row
 
 
 def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, world: Averages) -> ForecastRow:

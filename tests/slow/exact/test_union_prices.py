@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpselect._ground.privacy import PureDP
+from dpselect._ground.privacy import BoundedRange, PureDP
 from dpselect._ground.reals import enclose
 from dpselect.accounting.prices import ceiling, divergence
 from dpselect.aggregates.user_sets import UserSets
@@ -205,6 +205,26 @@ def test_an_answer_whose_items_are_free_is_worth_more(case):
     assert worst(case, 2, twin)[0] > 1.1
 
 
+@pytest.mark.parametrize("epsilon", ["0.3", "1"])
+def test_a_bound_chosen_in_a_budget_has_one_kind_of_price(epsilon, monkeypatch):
+    """Up to the order of the budget each bound its own, and none above the ceiling; beyond it one for all."""
+    monkeypatch.setattr(bound, "ENOUGH", 20)
+    monkeypatch.setattr(bound, "BOUNDS", (1, 2, 3, 5, 20))
+    monkeypatch.setattr(terms, "BOUNDS", (1, 2, 3, 5, 20))
+    query = plan_of("union", epsilon=epsilon, delta="1e-6", counts=True)
+    own = query.shared.order
+    for order in (2, own // 2, own):
+        found = [renyi(query, most, order) for most in query.choice.bounds]
+        assert max(found) <= renyi(query, None, order)
+        spent = [one - divergence(BoundedRange(query.for_bound), order) for one in found[1:]]
+        assert max(spent) <= query.budget_of_rounds
+        assert order < own or min(spent) > query.budget_of_rounds * Fraction(99, 100)
+    for order in (own + 1, 5 * own):
+        assert {renyi(query, most, order) for most in (*query.choice.bounds, None)} == {
+            divergence(PureDP(Fraction(epsilon)), order)
+        }
+
+
 def counted(variance, order):
     """The divergence of a count with discrete Gaussian noise that a user moves by 1."""
     noise = np.arange(-400, 400)
@@ -248,9 +268,9 @@ def test_no_union_costs_more_than_the_step_that_is_stated(given):
 
 
 def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
-    query = plan_of("union", epsilon=1, delta="1e-6")
+    query = plan_of("union", epsilon="0.3", delta="1e-6")
     sets = UserSets.of(["a", "b"] * 200)
-    found = {seed: query.answer(draw_union(sets, query, SeededDraws(seed), None)) for seed in range(6)}
+    found = {seed: query.answer(draw_union(sets, query, SeededDraws(seed), None)) for seed in range(8)}
     assert len({one.privacy.parameters["max_items_per_user"] for one in found.values()}) > 1
     for release in found.values():
         most = release.privacy.parameters["max_items_per_user"]
@@ -258,4 +278,8 @@ def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
         assert price == union_price(query, most, 23)
         assert price.whole.failure == most_of_all.whole.failure
         assert price.renyi <= most_of_all.renyi
-        assert (price.renyi < most_of_all.renyi) is (most > 1)  # for one item it is an (epsilon, delta) step
+        if most == 1:  # an (epsilon, delta) step after the choice
+            steps = PureDP(Fraction(57, 200)), BoundedRange(Fraction(3, 200))
+            assert price.renyi == sum(divergence(step, 23) for step in steps) <= most_of_all.renyi
+        else:
+            assert price.renyi < most_of_all.renyi

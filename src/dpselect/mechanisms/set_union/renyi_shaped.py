@@ -31,6 +31,7 @@ FINEST, FINEST_OF_OTHERS = 16, 32  # parts of a full contribution, by the first 
 WEIGHTS, WEIGHTS_OF_OTHERS = 4000, 2500  # parts are coarser where a curve would be longer than this
 MOST_OF_OTHERS = 10_000  # weights of a curve; other shares that need more are left out
 COARSER = 4  # of the numbers of items that shares are made for, each this part of the one before
+TYPICAL = 20  # items of a user, for whom an order is chosen that serves all bounds
 MOST_FOR_COUNTS = Fraction(9, 10)  # of the budget
 LONGEST = 20_000  # full contributions that an item may need; beyond, another mechanism must do
 
@@ -46,7 +47,8 @@ class RenyiShaped:
     A user who keeps t items contributes the t-th share to each, more where t is small. An item of weight w has the
     chance `curves[r].at(w)`; `others[r]` has more shares and their curves, which suit users of fewer items. The largest
     chance counts. Of the budget round r gets a part in proportion to split^(rounds - r); `counts_share` of the whole is
-    left for noisy counts of what was released, at the order of the curves (`rho_of_counts`).
+    left for noisy counts of what was released, at the order of the curves (`rho_of_counts`). With `at_order` the curves
+    have that order, of which an earlier step `spent` some of the budget.
 
     Guarantee: (epsilon, delta)-DP, also together with counts whose noise keeps `rho_of_counts`; three quarters of delta
         for all draws together, the rest for items that only one data set has.
@@ -70,6 +72,8 @@ class RenyiShaped:
     split: Number = Fraction(1, 5)
     part: Number = 1
     counts_share: Number = 0
+    at_order: int | None = None
+    spent: Number = 0
     order: int = field(init=False)
     conditions: tuple[Conditions, ...] = field(init=False, repr=False)
     curves: tuple[Curve, ...] = field(init=False, repr=False, compare=False)
@@ -83,16 +87,17 @@ class RenyiShaped:
         if delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100", str(self.delta))
         parts, most, counts = parts_of(self), self.max_items_per_user, _counts_share(self.counts_share)
-        order, half = _best_order(epsilon, delta, most, counts)
+        spent = parameters.not_negative("spent", self.spent)
+        order, half = _order(epsilon, delta, most, counts, self.at_order, spent)
         every = [
-            [_conditions(order, epsilon, delta, one, part, counts) for one in _lists(half, part, most)]
+            [_conditions(order, epsilon, delta, one, part, counts, spent) for one in _lists(half, part, most)]
             for part in parts
         ]
         shares = [[(one, steepest(one)) for one in of_round] for of_round in every]
         privacy = promise(epsilon, delta, f"Renyi of order {order}")
         conditions, curves = (tuple(of_round[0][i] for of_round in shares) for i in (0, 1))
         others = tuple(tuple(of_round[1:]) for of_round in shares)
-        set_fields(self, counts_share=counts)
+        set_fields(self, counts_share=counts, spent=spent)
         set_fields(self, order=order, conditions=conditions, curves=curves, others=others, privacy=privacy)
 
     @property
@@ -123,7 +128,7 @@ class RenyiShaped:
 
         A user moves at most D counts by 1: discrete Gaussian noise of variance D / (2 rho) keeps it.
         """
-        budget = _whole_budget(self.order, Fraction(self.epsilon), Fraction(self.delta))
+        budget = whole_budget(self.order, Fraction(self.epsilon), Fraction(self.delta), Fraction(self.spent))
         return budget * Fraction(self.counts_share) / self.order
 
     def divergence(self, order: int) -> Fraction | None:
@@ -202,14 +207,15 @@ def _conditions(
     steps: tuple[tuple[int, int], ...],
     part: Fraction = Fraction(1),
     counts_share: Fraction = Fraction(0),
+    spent: Fraction = Fraction(0),
 ) -> Conditions:
-    budget = _whole_budget(order, epsilon, delta) * (1 - counts_share) * part
+    budget = whole_budget(order, epsilon, delta, spent) * (1 - counts_share) * part
     return Conditions(order=order, budget=budget, delta=delta * (1 - COMPOSED) * part, steps=steps)
 
 
-def _whole_budget(order: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+def whole_budget(order: int, epsilon: Fraction, delta: Fraction, spent: Fraction) -> Fraction:
     """What curves and counts may spend together."""
-    return min(renyi_budget(order, epsilon, delta * COMPOSED), Fraction(MOST_MOMENT, order - 1))
+    return min(renyi_budget(order, epsilon, delta * COMPOSED) - spent, Fraction(MOST_MOMENT, order - 1))
 
 
 def _counts_share(given: Number) -> Fraction:
@@ -253,6 +259,25 @@ def _steps(most: int, fits: int, finest: int) -> tuple[tuple[int, int], ...]:
             steps[share] = t = further
     common = math.gcd(*steps)  # more than 1 where all contribute the same: weights are then numbers of users
     return tuple((t, share // common) for share, t in steps.items())
+
+
+def common_order(epsilon: Fraction, delta: Fraction, counts_share: Fraction) -> int:
+    """One order for the curves of every bound: the best for users of TYPICAL items, and nearly for all others."""
+    return _best_order(epsilon, delta, TYPICAL, counts_share)[0]
+
+
+def _order(
+    epsilon: Fraction, delta: Fraction, most: int, counts_share: Fraction, given: int | None, spent: Fraction
+) -> tuple[int, float]:
+    """The order that is given or best, and where its curve passes 1/2."""
+    if given is None and not spent:
+        return _best_order(epsilon, delta, most, counts_share)
+    order = parameters.whole("at_order", given, least=2)
+    conditions = _conditions(order, epsilon, delta, ((most, 1),), counts_share=counts_share, spent=spent)
+    half = half_weight(conditions, LONGEST)
+    if math.isinf(half):
+        raise ParameterError("epsilon", f"be larger for {most} items per user at order {order}", str(epsilon))
+    return order, half
 
 
 @lru_cache(maxsize=64)

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from flint import ctx
 
+from dpselect._ground.privacy import BoundedRange
+from dpselect._ground.reals import enclose, lower
+from dpselect.accounting.prices import divergence
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.value_counts import UsersAt
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws
 from dpselect.mechanisms.quantile import Quantile
-from dpselect.mechanisms.set_union.renyi_shaped import has_curve
+from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, common_order, has_curve
 
+PRECISION = 64
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 # What max_items_per_user is chosen from. Few points and wide steps: of many far ones, some would often win by luck.
 BOUNDS = (
@@ -55,6 +61,33 @@ class BoundChoice:
     def stated(self, chosen: object) -> int:
         """The bound that an answer says was chosen."""
         return one_of(self.bounds, chosen)
+
+
+@dataclass(frozen=True)
+class SharedBudget:
+    """One Rényi budget for the choice of a bound, items and counts: docs/mechanisms/renyi-shaped.md.
+
+    The choice has `spent` some of it at the one `order` of all bounds. What answers a bound by another method has the
+    epsilon that the choice leaves, and only `delta_of_others`.
+    """
+
+    order: int
+    spent: Fraction
+    delta_of_others: Fraction
+
+
+@lru_cache(maxsize=64)
+def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, counts_share: Fraction) -> SharedBudget:
+    """The budget of a union whose bound is chosen: by its price alone.
+
+    delta_of_others = hidden + near e^(-(a - 1)(e + r)): r is what the choice of epsilon e spends at the order a.
+    """
+    order = common_order(epsilon, delta, counts_share)
+    spent = divergence(BoundedRange(for_bound), order)
+    with ctx.workprec(PRECISION):
+        least = (-enclose((order - 1) * (for_bound + spent))).exp()
+        others = lower(enclose(delta * (1 - COMPOSED)) + enclose(delta * COMPOSED) * least)
+    return SharedBudget(order, spent, others)
 
 
 def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction = Fraction(0)) -> tuple[int, ...]:

@@ -182,16 +182,22 @@ class BoundedUnion:
         name = chosen_method(terms, bound)
         own = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
         epsilon, delta = terms.for_union(bound)
+        shared = terms.shared is not None and terms.in_rounds(bound)
         parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **own}
-        parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
+        if not shared:
+            parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [
             union_sentences.describe_method(name, was_named=terms.named != AUTO),
             *union_sentences.describe_levels(terms.parts),
-            union_sentences.describe_bound(bound, share_of_bound=BOUND_SHARE if terms.chosen else None),
+            union_sentences.describe_bound(bound, share_of_bound=BOUND_SHARE if terms.chosen else None, shared=shared),
             union_sentences.NEVER,
         ]
         if terms.chosen:
             parameters["epsilon_of_bound"] = terms.for_bound
+            if shared:
+                parameters["bound_in_budget"] = True
+            elif terms.shared is not None:
+                parameters["order_of_other_bounds"] = terms.shared.order
             if terms.named == AUTO and terms.words is None and not terms.in_engine:
                 sentences += union_sentences.describe_few_items(bound)
         if len(terms.parts) > 1:

@@ -136,14 +136,27 @@ def union_price(terms: UnionTerms, most: int | None, order: int | None) -> Price
     """The price of an answer for users of at most `most` items; where that was to be chosen and is None, of any."""
     if order is None:
         return ceiling(terms.price, None)
-    renyi = divergence(BoundedRange(terms.for_bound), order) + _items_and_counts(terms, most, order)
-    return Price(terms.price.epsilon, renyi, terms.price.delta, added=terms.price.epsilon)
+    return Price(terms.price.epsilon, _renyi(terms, most, order), terms.price.delta, added=terms.price.epsilon)
+
+
+def _renyi(terms: UnionTerms, most: int | None, order: int) -> Fraction:
+    """The divergence of the choice of the bound and of what follows."""
+    choice, shared = divergence(BoundedRange(terms.for_bound), order), terms.shared
+    if shared is None:
+        return choice + (_of_any_bound(terms, order) if most is None else _items_and_counts(terms, most, order))
+    if order > shared.order:  # of all bounds or of none: docs/composing.md
+        return divergence(PureDP(terms.total), order)
+    left = terms.budget_of_rounds  # spent at the budget's own order, so not more at this one
+    if most is None:
+        return choice + max(left, _of_any_bound(terms, order))
+    if not terms.in_rounds(most):
+        return choice + _items_and_counts(terms, most, order)
+    items = _items(terms, most, order)
+    return choice + (left if items is None else min(left, items + divergence(ZCDP(terms.rho_of_counts(most)), order)))
 
 
 def _items_and_counts(terms: UnionTerms, most: int | None, order: int) -> Fraction:
     """The divergence of all levels and their counts: of (epsilon, delta) steps, or less where it is known."""
-    if terms.chosen and most is None:
-        return _of_any_bound(terms, order)
     stated, known = divergence(PureDP(terms.for_union(most)[0]), order), _items(terms, most, order)
     counts = divergence(ZCDP(terms.rho_of_counts(most)), order)
     if terms.counts_share(most):

@@ -18,11 +18,19 @@ from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.question import named
 from dpselect.mechanisms.port import set_fields
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon, whole_budget
 from dpselect.queries.plan import Plan
 from dpselect.queries.price import price_for
 from dpselect.queries.union.accuracy import looks_at_others, users_for
-from dpselect.queries.union.bound import BOUND_SHARE, BOUNDS, ENOUGH, BoundChoice, bounds_with_curve
+from dpselect.queries.union.bound import (
+    BOUND_SHARE,
+    BOUNDS,
+    ENOUGH,
+    BoundChoice,
+    SharedBudget,
+    bounds_with_curve,
+    shared_budget,
+)
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES
@@ -197,20 +205,44 @@ class UnionTerms(Plan):
         """Are the counts those that decided which items are released? They cost nothing more."""
         return self.counts and chosen_method(self, most) in WITH_COUNTS and not self.in_engine
 
+    def in_rounds(self, most: int | None) -> bool:
+        """Do rounds answer, for users of at most `most` items?"""
+        return methods.named("union", chosen_method(self, most)).weights is WeightRule.ROUNDS
+
     def counts_share(self, most: int | None) -> Fraction:
         """The part of the Renyi budget of rounds that is left for the counts of what they release."""
-        row = methods.named("union", chosen_method(self, most))
-        return COUNTS_OF_BUDGET if self.counts and row.weights is WeightRule.ROUNDS else Fraction(0)
+        return COUNTS_OF_BUDGET if self.counts and self.in_rounds(most) else Fraction(0)
+
+    @property
+    def shared(self) -> SharedBudget | None:
+        """The one budget of the choice of a bound and all that follows, where rounds may answer."""
+        if not self.chosen or self.by or self.named not in (AUTO, ROUNDS) or not self._with_curve():
+            return None
+        return shared_budget(self.total, self.delta, self.for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0))
+
+    @property
+    def budget_of_rounds(self) -> Fraction:
+        """What the choice of a bound leaves of the one budget; 0 where there is none."""
+        shared = self.shared
+        return Fraction(0) if shared is None else whole_budget(shared.order, self.total, self.delta, shared.spent)
+
+    @property
+    def _of_others(self) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) of what answers without a part in such a budget."""
+        epsilon, delta = self.after_bound
+        return epsilon, delta if self.shared is None else self.shared.delta_of_others
 
     def for_counts(self, most: int | None) -> tuple[Fraction, Fraction]:
         """The (epsilon, delta) for counts that are a step of their own."""
         if not self.counts or self.counts_decide(most) or self.counts_share(most):
             return Fraction(0), Fraction(0)
-        return self.total * COUNT_SHARE, self.delta * COUNT_SHARE
+        return self.total * COUNT_SHARE, self._of_others[1] * COUNT_SHARE
 
     def for_union(self, most: int | None) -> tuple[Fraction, Fraction]:
-        """The (epsilon, delta) for the items, all levels together, and for counts that share their noise or budget."""
-        (epsilon, delta), (of_counts, delta_of_counts) = self.after_bound, self.for_counts(most)
+        """The (epsilon, delta) for the items, all levels together, and for all that shares their noise or budget."""
+        if self.shared is not None and self.in_rounds(most):
+            return self.total, self.delta
+        (epsilon, delta), (of_counts, delta_of_counts) = self._of_others, self.for_counts(most)
         return epsilon - of_counts, delta - delta_of_counts
 
     @property
@@ -285,6 +317,8 @@ def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any,
         given["popular"] = plan.popular
     if row.weights is WeightRule.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
         given["counts_share"] = plan.counts_share(most)
+        if plan.shared is not None:
+            given |= {"at_order": plan.shared.order, "spent": plan.shared.spent}
         return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in plan.parts)
     return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in plan.parts)
 

@@ -38,14 +38,15 @@ def describe_levels(shares: Sequence[Fraction]) -> list[str]:
     ]
 
 
-def describe_bound(max_items_per_user: int | None, *, share_of_bound: Fraction | None) -> str:
+def describe_bound(max_items_per_user: int | None, *, share_of_bound: Fraction | None, shared: bool = False) -> str:
     """Say with how many items a user takes part; the bound was chosen privately if that took a share of epsilon."""
     if max_items_per_user is None:
         return "A user may have any number of items."
     sentence = f"Each user contributes at most {max_items_per_user} random item{'' if max_items_per_user == 1 else 's'}"
     if share_of_bound is None:
         return f"{sentence}."
-    return f"{sentence}; that number was chosen privately, with {share_of_bound} of epsilon."
+    where = ", in the same Rényi budget" if shared else ""
+    return f"{sentence}; that number was chosen privately, with {share_of_bound} of epsilon{where}."
 
 
 def describe_few_items(max_items_per_user: int | None) -> list[str]:
