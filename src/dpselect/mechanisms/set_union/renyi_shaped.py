@@ -31,6 +31,7 @@ FINEST, FINEST_OF_OTHERS = 16, 32  # parts of a full contribution, by the first 
 WEIGHTS, WEIGHTS_OF_OTHERS = 4000, 2500  # parts are coarser where a curve would be longer than this
 MOST_OF_OTHERS = 10_000  # weights of a curve; other shares that need more are left out
 COARSER = 4  # of the numbers of items that shares are made for, each this part of the one before
+LARGEST_ORDER = 2**20
 TYPICAL = 20  # items of a user, for whom an order is chosen that serves all bounds
 MOST_FOR_COUNTS = Fraction(9, 10)  # of the budget
 LONGEST = 20_000  # full contributions that an item may need; beyond, another mechanism must do
@@ -272,7 +273,7 @@ def _order(
     """The order that is given or best, and where its curve passes 1/2."""
     if given is None and not spent:
         return _best_order(epsilon, delta, most, counts_share)
-    order = parameters.whole("at_order", given, least=2)
+    order = parameters.whole("at_order", given, least=2, most=LARGEST_ORDER)
     conditions = _conditions(order, epsilon, delta, ((most, 1),), counts_share=counts_share, spent=spent)
     half = half_weight(conditions, LONGEST)
     if math.isinf(half):
