@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.checking.finding import Finding, fails, follows, stated
-from tests.judge import by_group, histograms, in_groups, sparse, tails
+from tests.judge import by_group, histograms, in_groups, sparse, tails, unions
 from tests.judge.balls import at_most, ball, precision, told
 from tests.judge.numbers import Parameters
 from tests.judge.picks import failure_of, steps_of, told_of
@@ -60,6 +60,8 @@ class Cost:
             return cls._by_steps(statement, tuple(histograms.shared_steps_of(said, whole)), Fraction(0))
         if name in (histograms.GAUSSIAN, histograms.SHARED_GAUSSIAN):
             return cls(whole, delta, whole, delta, (Step(Kind.PURE, whole, 1),), histograms.rho_of(name, said))
+        if name == unions.LAPLACE and not said.has("epsilon_of_counts"):
+            return cls(whole, delta, whole, delta, tuple(unions.laplace_steps_of(said)))
         if name not in PICKS:
             kind = Kind.PICK if name == "ExponentialMechanism" else Kind.PURE
             steps = None if name in OWN_CURVE else (Step(kind, whole, 1),)

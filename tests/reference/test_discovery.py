@@ -167,10 +167,10 @@ def test_a_plan_takes_what_auto_says_and_tells_why():
     assert plan(90, 10, method="auto").reason.endswith("It was chosen because k is large for epsilon.")
     assert not plan(50, 10).reason.endswith("It was chosen because k is large for epsilon.")
     helped = "With a max_items_per_user that few users exceed, a set union could find more."
-    few = {"k": 100, "epsilon": "0.1", "delta": "1e-6"}
+    few = {"k": 100, "epsilon": "0.019", "delta": "1e-6"}
     assert plan_of("top_k", **few).reason.endswith(f"It was chosen because k is large for epsilon. {helped}")
-    assert plan_of("top_k", **few, max_items_per_user=5).selection.method == "discover"
-    assert helped not in plan_of("top_k", **few | {"k": 20}).selection.reason
+    assert plan_of("top_k", **few, max_items_per_user=1).selection.method == "discover"
+    assert helped not in plan_of("top_k", **few | {"k": 20, "epsilon": "0.1"}).selection.reason
     assert helped not in plan_of("top_k", **few, by_weight="w", at_most=2).selection.reason
     looked = plan_of("top_k", k=50, epsilon=1, k_bar=500, max_items_per_user=10).selection
     assert type(looked.selector).__name__ == "LimitedDomain"

@@ -27,16 +27,7 @@ from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, noisy_counts
 from dpselect.queries.union.accuracy import found_by
-from dpselect.queries.union.bound import (
-    BOUND_SHARE,
-    BOUNDS,
-    MOST_ITEMS,
-    bound_at,
-    bound_chooser,
-    chosen_bound,
-    one_of,
-    placed,
-)
+from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, bounds_with_curve
 from dpselect.queries.union.terms import without_curve
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
 from dpselect.release.answers.method_reasons import DISCOVERED
@@ -79,6 +70,11 @@ class Discovery:
     def for_bound(self) -> Fraction:
         """The epsilon for choosing max_items_per_user."""
         return self.epsilon * BOUND_SHARE if self.most is None else Fraction(0)
+
+    @property
+    def choice(self) -> BoundChoice:
+        """What chooses max_items_per_user, among bounds that have a curve."""
+        return BoundChoice(self.for_bound, bounds_with_curve(self.epsilon - self.for_bound, self.delta))
 
     @property
     def privacy(self) -> Privacy:
@@ -142,7 +138,7 @@ class FoundTop(Selection):
     def draw(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Outcome:
         """Draw from the items of every user: a bound if none is known, the union, the ranking, and counts."""
         asked, sets = self.selector, aggregate
-        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
+        mechanism = self.ready or asked.mechanism(asked.choice.of_sets(sets, draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
         codes = best(asked.k, found, users_of(sets, found), self._price_of_pick(mechanism, len(found)), draws)
         return self._ranked(mechanism, len(found), sets.labels(codes), users_of(sets, codes), draws)
@@ -170,7 +166,9 @@ class FoundTop(Selection):
         )
 
     def _possible_bound(self, outcome: Outcome) -> int:
-        return one_of(BOUNDS, outcome.max_items_per_user) if self.ready is None else self.ready.max_items_per_user
+        if self.ready is not None:
+            return self.ready.max_items_per_user
+        return self.selector.choice.stated(outcome.max_items_per_user)
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; the bound, and how many items were discovered, are parts of the outcome."""
@@ -208,8 +206,7 @@ class FoundTop(Selection):
         """Draw for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
         asked, mechanism = self.selector, self.ready
         if mechanism is None:
-            users_at, chooser = placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), bound_chooser(asked.for_bound, BOUNDS)
-            mechanism = asked.mechanism(bound_at(users_at, chooser, draws, BOUNDS))
+            mechanism = asked.mechanism(asked.choice.of_pairs(pairs, draws))
         release_elsewhere(mechanism.union, pairs, draws=draws, progress=progress)
         names = pairs.names()
         users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
@@ -320,5 +317,7 @@ def made(k: int, found: int) -> int:
 
 
 def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:
-    """Is there a union for users of so many items, or of as many as may be chosen?"""
-    return most == 1 or has_curve(epsilon, delta, MOST_ITEMS if most is None else most)
+    """Is there a union for users of so many items, or are there bounds to choose from?"""
+    if most is None:
+        return bool(bounds_with_curve(epsilon, delta))
+    return most == 1 or has_curve(epsilon, delta, most)

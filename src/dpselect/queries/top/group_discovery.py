@@ -23,7 +23,6 @@ from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.discovery import FoundTop, discovered_at_least, made, plan_discovery
 from dpselect.queries.top.selection import noisy_counts
-from dpselect.queries.union.bound import BOUNDS, bound_chooser, chosen_bound
 from dpselect.questions.parts import AskedGroups
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
@@ -69,7 +68,7 @@ class FoundTopByGroup(FoundTop):
     def draw_by_group(self, sets: Sets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Outcome:
         """Draw from the pairs of every user; the label of a pair has the values of the group, then the item's."""
         asked = self.selector
-        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
+        mechanism = self.ready or asked.mechanism(asked.choice.of_sets(sets, draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
         found = self._by_group(codes, sets.labels(codes))
         users = numbers_of_users(sets)
