@@ -141,7 +141,7 @@ def test_the_law_of_bound_and_items_is_private(method):
         return law(run)
 
     worst_here = 0.0
-    for base in ((), ((0,),), ((0,), (0,)), ((0, 1),), ((0,), (0, 1))):
+    for base in ((), ((0,),), ((0,), (0, 1))):
         for added in ((0,), (1,), (0, 1)):
             pair = [law_of(tuple(sorted(one))) for one in (base, (*base, added))]
             for one, other in (pair, pair[::-1]):
