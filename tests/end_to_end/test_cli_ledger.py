@@ -421,6 +421,8 @@ def test_upgrade_continues_a_ledger_and_closes_it(dpselect, events, book, tmp_pa
         refused = dpselect(*words)
         assert (refused.status, refused.out) == (6, "")
         assert re.search("is closed: ledger [0-9a-f]{32} continues it\nhint: name that ledger instead", refused.err)
+    assert "nothing can be spent from it: ledger " in dpselect("ledger", "show", book).err
+    assert dpselect("ledger", "show", new).err == ""
     looked = {name: dpselect("doctor", "--budget", name) for name in (book, new)}
     assert [(one.status, "is closed: ledger" in one.out + one.err) for one in looked.values()] == [
         (6, True),

@@ -246,10 +246,12 @@ def show(args: argparse.Namespace) -> None:
         balances = [b for b in ledger.balances() if _meant(args, b.account)]
         of_data = [row for one in accounts for row in ledger_rows.data_rows(*one)]
         of_analysts = [ledger_rows.balance_row(b, ledger.standing(b.account, b.period)) for b in balances]
-        head, count = ledger.head, ledger.count
+        head, count, later = ledger.head, ledger.count, ledger.continued_in
         if args.plot:
             _plot(args, ledger)
     _known(args, [b.account for b in balances] or ([] if args.analyst else accounts))
+    if later is not None:
+        print(f"nothing can be spent from it: ledger {later.ledger} continues it", file=sys.stderr)
     if args.format == "json":
         found = {"data": of_data, "analysts": of_analysts, "entries": count, "head": head}
         print(json.dumps(found, indent=2, ensure_ascii=False))
