@@ -25,7 +25,7 @@ from dpselect.mechanisms.rank_noise import RankNoise, chernoff_bound, noise_boun
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
 
 OneOrSeveral = Quantile | RecursiveQuantiles
-SHARE = Fraction(1, 10)  # of epsilon, for the cells; docs/decisions/0041-certified-quantiles.md
+SHARE = Fraction(1, 10)  # of epsilon, for the cells; docs/decisions/0040-certified-quantiles.md
 ROOT_DIGITS = 10**6
 SMALL_PART = 20  # the part of beta for the bound that is of less use, and for what it assumes
 
