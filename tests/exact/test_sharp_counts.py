@@ -21,8 +21,8 @@ import dpselect as dps
 from dpselect.accounting.composition import basic
 from dpselect.accounting.prices import Price, divergences
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.mechanisms.histogram import HistogramDoubledLaplace, HistogramLaplace
-from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise, SharedGaussianNoise, zcdp
+from dpselect.mechanisms.histogram import HistogramLaplace, HistogramSharedLaplace
+from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise, zcdp
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import GaussianNoise, SharpCounts, sharpest_of_rho
 from dpselect.queries.top.picks import Picks
@@ -42,7 +42,7 @@ def reach_of(counter: CountNoise) -> int:
     if isinstance(counter, NoisyCounts):
         return 40
     assert isinstance(counter, SharpCounts)
-    if isinstance(counter.noise, DoubledLaplaceNoise):
+    if isinstance(counter.noise, SharedLaplaceNoise):
         return 36
     return 3 + 9 * math.isqrt(math.ceil(2 * counter.noise.variance * counter.noise.multiple**2) + 1)
 
@@ -58,7 +58,7 @@ def noise_of(counter: CountNoise, counts: int) -> Floats:
     noise = counter.noise
     if isinstance(noise, GaussianNoise):
         return joint(counts, gaussian(float(noise.own)), nothing, reach)
-    form = laplace if isinstance(noise, DoubledLaplaceNoise) else gaussian
+    form = laplace if isinstance(noise, SharedLaplaceNoise) else gaussian
     return joint(counts, form(float(noise.own)), form(float(noise.shared)), reach)
 
 
@@ -144,16 +144,16 @@ ONE = near_of((2, 2, 2), most=1)
 SHARED = {"k": 2, "k_bar": 2, "epsilon": 1, "delta": "0.3"}
 CASES = [
     ({"k": 1, "epsilon": 1, "delta": 0} | KNOWN, NoisyCounts, FULL),
-    ({"k": 3, "epsilon": 4, "delta": 0} | KNOWN, DoubledLaplaceNoise, FULL),
+    ({"k": 3, "epsilon": 4, "delta": 0} | KNOWN, SharedLaplaceNoise, FULL),
     ({"k": 1, "epsilon": 1, "delta": "0.3"} | KNOWN, GaussianNoise, FULL),
     ({"k": 2, "epsilon": 1, "delta": "0.1"} | KNOWN, SharedGaussianNoise, FULL),
     ({"k": 3, "epsilon": 2, "delta": "0.1"} | KNOWN, SharedGaussianNoise, [FULL[1], FULL[6]]),
     ({"k": 2, "epsilon": 2, "delta": "0.02", "max_items_per_user": 1} | KNOWN, GaussianNoise, ONE),
     ({"k": 1, "k_bar": 2, "epsilon": 1, "delta": "0.3"}, GaussianNoise, OPEN),
     (SHARED, SharedGaussianNoise, OPEN),
-    ({"k": 3, "k_bar": 3, "epsilon": 4, "delta": "1e-6"}, DoubledLaplaceNoise, near_of((9, 9, 1), (1, 1, 1))),
+    ({"k": 3, "k_bar": 3, "epsilon": 4, "delta": "1e-6"}, SharedLaplaceNoise, near_of((9, 9, 1), (1, 1, 1))),
     ({"k": 2, "epsilon": 2, "delta": "0.1"} | SPARSE, SharedGaussianNoise, OPEN),
-    ({"k": 3, "epsilon": 4, "delta": "1e-6", "k_bar": 3, "method": SPARSE["method"]}, DoubledLaplaceNoise, OPEN[:7]),
+    ({"k": 3, "epsilon": 4, "delta": "1e-6", "k_bar": 3, "method": SPARSE["method"]}, SharedLaplaceNoise, OPEN[:7]),
 ]  # fmt: skip
 
 
@@ -184,7 +184,7 @@ def test_wrong_prices_are_refused(order: int) -> None:
 
 def test_the_law_of_the_real_call() -> None:
     """Of one count and of two, against the law that the prices are judged by."""
-    doubled = DoubledLaplaceNoise(items=2, max_items_per_user=2, epsilon=Fraction(30))
+    doubled = SharedLaplaceNoise(items=2, max_items_per_user=2, epsilon=Fraction(30))
     alone = GaussianNoise(max_items_per_user=1, rho=Fraction(2))
     for counter, counts in ((SharpCounts(k=2, noise=doubled), (5, 3)), (SharpCounts(k=1, noise=alone), (5,))):
         m, reach, expected = counter.noise.multiple, reach_of(counter), noise_of(counter, counter.k)
@@ -205,7 +205,7 @@ def test_the_law_of_the_real_call() -> None:
 @pytest.mark.parametrize("counts", [1, 2, 3])
 def test_fewer_counts_cost_what_they_can_lose(counts: int) -> None:
     """Of noise for four: the largest loss, and divergences, over all that one user can move."""
-    pure = DoubledLaplaceNoise(items=4, max_items_per_user=4, epsilon=Fraction(4))
+    pure = SharedLaplaceNoise(items=4, max_items_per_user=4, epsilon=Fraction(4))
     steps, reach = pure.steps_of(counts), 24 if counts == 3 else 40
     assert sum((step.times for step in steps), 0) == [1, 3, 4][counts - 1]
     base = joint(counts, laplace(float(pure.own)), laplace(float(pure.shared)), reach)
@@ -243,7 +243,7 @@ def loss_of(base: Floats, multiple: int) -> float:
 def test_doubled_noise_is_pure_and_costs_no_account_more(items: int, most: int) -> None:
     """Than as many pure steps as a user has counts; its twin, with the best rates of pure noise, does."""
     moved, epsilon = min(items, most), Fraction(2)
-    noise = DoubledLaplaceNoise(items=items, max_items_per_user=most, epsilon=epsilon)
+    noise = SharedLaplaceNoise(items=items, max_items_per_user=most, epsilon=epsilon)
     plain = NoisyCounts(k=items, epsilon_per_count=epsilon / moved, max_items_per_user=most).steps_of(items)
     assert noise.shared + items * noise.own <= epsilon
     for order in (2, 9, 23):
@@ -257,7 +257,7 @@ def test_doubled_noise_loses_at_most_epsilon() -> None:
     """Its twin has whole counts in place of doubled ones at the same rates, so that noise moves by two."""
     epsilon = Fraction("1.2")
     for items, reach in ((2, 60), (3, 30)):
-        noise = DoubledLaplaceNoise(items=items, max_items_per_user=items, epsilon=epsilon)
+        noise = SharedLaplaceNoise(items=items, max_items_per_user=items, epsilon=epsilon)
         base = joint(items, laplace(float(noise.own)), laplace(float(noise.shared)), reach)
         assert 0.7 * 1.2 < loss_of(base, 2) <= 1.2
         assert loss_of(base, 4) > 1.4 * 1.2
@@ -273,7 +273,7 @@ def test_sums_cost_as_much_as_so_many_users(by: int) -> None:
     assert counter.steps_of(2)[0].value.rho == rho
     assert 0.95 < worst_at(base, noise.multiple, order, by) / float(rho * order) <= 1 + ROUNDING
     assert worst_at(base, noise.multiple, order, by) > 1.4 * float(twins.sums_by_one_factor(noise, by) * order)
-    pure = DoubledLaplaceNoise(items=2, max_items_per_user=2, epsilon=epsilon / by)
+    pure = SharedLaplaceNoise(items=2, max_items_per_user=2, epsilon=epsilon / by)
     counter = SharpCounts(k=2, sensitivity=by, noise=pure)
     base = joint(2, laplace(float(pure.own)), laplace(float(pure.shared)), 60)
     steps = counter.steps_of(2)
@@ -304,7 +304,7 @@ def test_noise_is_shared_within_a_group_only() -> None:
 
 
 def test_each_group_draws_shared_noise_of_its_own() -> None:
-    noise = DoubledLaplaceNoise(items=2, max_items_per_user=2, epsilon=Fraction(24))
+    noise = SharedLaplaceNoise(items=2, max_items_per_user=2, epsilon=Fraction(24))
     counter = SharpCounts(k=2, noise=noise)
 
     def found(*sizes: int) -> dict[Counts, float]:
@@ -335,10 +335,10 @@ def test_numbers_of_users_of_groups_take_the_narrower_noise() -> None:
     """No narrower noise costs an account that composes more."""
     twelve = [f"g{place}" for place in range(12)]
     for groups, most, kind_of, width in [
-        (twelve, None, HistogramDoubledLaplace, 40),
+        (twelve, None, HistogramSharedLaplace, 40),
         (twelve, 3, HistogramLaplace, 16),
         (twelve[:2], None, HistogramLaplace, 7),
-        (twelve[:5], None, HistogramDoubledLaplace, 16),
+        (twelve[:5], None, HistogramSharedLaplace, 16),
     ]:
         plan = dps.Users(by=dps.By("g", groups=groups, max_groups_per_user=most)).at(epsilon=1)
         assert isinstance(plan, UsersPlan)
@@ -350,8 +350,8 @@ def test_numbers_of_users_of_groups_take_the_narrower_noise() -> None:
 
 
 def test_the_law_of_a_histogram_with_doubled_counts() -> None:
-    mechanism = HistogramDoubledLaplace(epsilon=30, items=2, max_items_per_user=2)
-    counter = SharpCounts(k=2, noise=DoubledLaplaceNoise(items=2, max_items_per_user=2, epsilon=Fraction(30)))
+    mechanism = HistogramSharedLaplace(epsilon=30, items=2, max_items_per_user=2)
+    counter = SharpCounts(k=2, noise=SharedLaplaceNoise(items=2, max_items_per_user=2, epsilon=Fraction(30)))
     found, same = (law(lambda draws, m=m: tuple(m((4, 0), draws=draws))) for m in (mechanism, counter))
     assert {noisy: float(p) for noisy, p in found.items()} == {noisy: float(p) for noisy, p in same.items()}
     assert basic(mechanism.privacy.steps) <= mechanism.privacy.epsilon == 30

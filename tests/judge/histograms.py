@@ -18,21 +18,16 @@ from tests.judge.steps import Kind, Step
 
 LAPLACE, GAUSSIAN = "HistogramLaplace", "HistogramGaussian"
 SHARED_LAPLACE, SHARED_GAUSSIAN = "HistogramSharedLaplace", "HistogramSharedGaussian"
-DOUBLED_LAPLACE = "HistogramDoubledLaplace"
-NAMES = {LAPLACE, GAUSSIAN, SHARED_LAPLACE, SHARED_GAUSSIAN, DOUBLED_LAPLACE}
+NAMES = {LAPLACE, GAUSSIAN, SHARED_LAPLACE, SHARED_GAUSSIAN}
 
 
 def composed(name: str, said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -> Finding:
     """Does the noise hide as many counts as one user moves?"""
     if name == LAPLACE:
         return of_steps(steps_of(said), epsilon, delta, Fraction(0), bound)
-    if name == DOUBLED_LAPLACE:
-        return of_steps(doubled_steps_of(said), epsilon, delta, Fraction(0), bound)
-    moved = said.whole("max_items_per_user")
     if name == SHARED_LAPLACE:
-        needed = _pure_loss(said)
-        text = f"shared Laplace noise on {moved:,} counts costs epsilon {told(needed)}"
-        return follows(text) if needed <= epsilon else fails(f"{text}, and {told(epsilon)} is promised")
+        return of_steps(shared_steps_of(said), epsilon, delta, Fraction(0), bound)
+    moved = said.whole("max_items_per_user")
     with precision():
         needs = tails.zcdp_delta(rho_of(name, said), epsilon)
         text = f"{name} noise on {moved:,} counts needs delta {told(needs)}"
@@ -44,13 +39,7 @@ def steps_of(said: Parameters) -> list[Step]:
     return [Step(Kind.PURE, said.epsilon("epsilon_per_count"), said.whole("max_items_per_user"))]
 
 
-def shared_steps_of(said: Parameters, epsilon: Fraction) -> list[Step]:
-    """One step for the shared noise, and those of own noise that are left of epsilon."""
-    own, shared = said.epsilon("own_rate"), said.epsilon("shared_rate")
-    return [Step(Kind.PURE, shared, 1), Step(Kind.PURE, own, ((epsilon - shared) / own).__ceil__())]
-
-
-def doubled_steps_of(said: Parameters) -> list[Step]:
+def shared_steps_of(said: Parameters) -> list[Step]:
     """The shared noise and all own ones by half a user, or those of a user's counts by a whole one."""
     items, moved = said.whole("items"), said.whole("max_items_per_user")
     return shared_laplace(
@@ -65,10 +54,3 @@ def rho_of(name: str, said: Parameters) -> Fraction:
         return moved / (2 * said.number("variance"))
     own, shared = said.number("own_variance"), said.number("shared_variance")
     return shared_rho(said.whole("items"), moved, said.whole("multiple"), own, shared)
-
-
-def _pure_loss(said: Parameters) -> Fraction:
-    """The epsilon of a user of the worst number of items: their own noises move, or the shared one and all others."""
-    items, moved = said.whole("items"), said.whole("max_items_per_user")
-    own, shared = said.epsilon("own_rate"), said.epsilon("shared_rate")
-    return max(min(m * own, shared + (items - m) * own) for m in range(1, min(moved, items) + 1))

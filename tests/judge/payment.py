@@ -54,10 +54,8 @@ class Cost:
             return cls._by_steps(statement, told, said.delta("delta_threshold"), shown, sparse.steps_of(said))
         if name == histograms.LAPLACE:
             return cls._by_steps(statement, tuple(histograms.steps_of(said)), Fraction(0))
-        if name == histograms.DOUBLED_LAPLACE:
-            return cls._by_steps(statement, tuple(histograms.doubled_steps_of(said)), Fraction(0))
         if name == histograms.SHARED_LAPLACE:
-            return cls._by_steps(statement, tuple(histograms.shared_steps_of(said, whole)), Fraction(0))
+            return cls._by_steps(statement, tuple(histograms.shared_steps_of(said)), Fraction(0))
         if name in (histograms.GAUSSIAN, histograms.SHARED_GAUSSIAN):
             return cls(whole, delta, whole, delta, (Step(Kind.PURE, whole, 1),), histograms.rho_of(name, said))
         if name == unions.LAPLACE and not said.has("epsilon_of_counts"):

@@ -23,7 +23,6 @@ COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays 
     **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME, tops.DISCOVERED], counts.SAID),
     histograms.GAUSSIAN: ("variance",),
     histograms.SHARED_LAPLACE: ("own_rate",),
-    histograms.DOUBLED_LAPLACE: ("own_rate",),
     histograms.SHARED_GAUSSIAN: ("own_variance",),
     **dict.fromkeys(UNIONS, ("epsilon_of_counts", "deviation_of_counts")),
 }

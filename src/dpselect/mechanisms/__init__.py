@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dpselect.mechanisms.choose.exponential import ExponentialMechanism
     from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
     from dpselect.mechanisms.histogram import (
-        HistogramDoubledLaplace,
         HistogramGaussian,
         HistogramLaplace,
         HistogramSharedGaussian,
@@ -48,7 +47,6 @@ _HOMES = {
     "DiscoverThenPeel": "top_k.discover",
     "ExponentialMechanism": "choose.exponential",
     "GreedyGeometric": "set_union.greedy",
-    "HistogramDoubledLaplace": "histogram",
     "HistogramGaussian": "histogram",
     "HistogramLaplace": "histogram",
     "HistogramSharedGaussian": "histogram",
@@ -78,7 +76,6 @@ __all__ = [
     "DiscoverThenPeel",
     "ExponentialMechanism",
     "GreedyGeometric",
-    "HistogramDoubledLaplace",
     "HistogramGaussian",
     "HistogramLaplace",
     "HistogramSharedGaussian",

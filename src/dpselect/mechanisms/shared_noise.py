@@ -175,61 +175,6 @@ class SharedGaussianNoise(SharedNoise):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedLaplaceNoise(SharedNoise):
-    """Discrete Laplace noises of rates epsilon / m each and (2 m + 1 - items) epsilon / m shared, for the best m.
-
-    Guarantee: epsilon-DP for all counts together, add-remove neighbours, whatever items a user has.
-    Source: the proof page; m is a whole number from items / 2 to items.
-    """
-
-    epsilon: Fraction
-    half: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        items = parameters.whole("items", self.items, least=2)
-        most = min(items, parameters.whole("max_items_per_user", self.max_items_per_user, least=2))
-        epsilon = parameters.epsilon("epsilon", self.epsilon)
-        set_fields(self, items=items, max_items_per_user=most, epsilon=epsilon, half=half_of(items))
-
-    @property
-    def own(self) -> Fraction:
-        """The rate of each count's own noise: z has probability in proportion to e^(-rate |z|)."""
-        return self.epsilon / self.half
-
-    @property
-    def shared(self) -> Fraction:
-        """The rate of the shared noise."""
-        return (2 * self.half + 1 - self.items) * self.own
-
-    def own_noises(self, draws: Draws, n: int) -> list[int]:
-        """Draw the noise of each count by itself."""
-        return draws.laplaces(self.own, n)
-
-    def shared_noise(self, draws: Draws) -> int:
-        """Draw the noise that all counts share."""
-        return draws.laplace(self.shared)
-
-    def laws(self) -> tuple[Law, Law] | None:
-        """Return the laws of own and of shared noise; None where they are too wide to be added up."""
-        own, shared = laplace_law(self.own), laplace_law(self.shared)
-        return None if own is None or shared is None else (own, shared)
-
-    def bound(self, beta: float, times: int) -> int:
-        """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
-        return laplace_width(self.own, beta / 2, times) + laplace_width(self.shared, beta / 2)
-
-    @property
-    def variance(self) -> Fraction:
-        """A bound on the variance of one count's noise: of discrete Laplace noise it is below 2 / rate^2."""
-        return 2 / self.own**2 + 2 / self.shared**2
-
-    @property
-    def parameters(self) -> dict[str, object]:
-        """The parameters of both noises, as a statement has them."""
-        return {"own_rate": self.own, "shared_rate": self.shared}
-
-
-@dataclass(frozen=True, kw_only=True)
-class DoubledLaplaceNoise(SharedNoise):
     """Discrete Laplace noises on doubled counts: all own ones and the shared one move by 1, whatever items a user has.
 
     Guarantee: epsilon-DP for all counts together, add-remove neighbours; and no more zCDP than `max_items_per_user`
@@ -332,13 +277,6 @@ def _variance(items: int, most: int, multiple: int, ratio: Fraction) -> Fraction
 def _root(number: Fraction) -> Fraction:
     """Return a root, cut to so many digits: any number near it gives a price that holds."""
     return Fraction(isqrt((number * ROOT_DIGITS**2).__floor__()), ROOT_DIGITS)
-
-
-def half_of(items: int) -> int:
-    """Return the m with the least variance, m^2 (1 + 1 / (2 m + 1 - items)^2), near (items + items^(1/3)) / 2."""
-    first = -(-items // 2)
-    beyond = first + 2 * round(items ** (1 / 3)) + 3
-    return min(range(first, min(items, beyond) + 1), key=lambda m: m**2 * (1 + Fraction(1, (2 * m + 1 - items) ** 2)))
 
 
 # ---- laws -----------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from dpselect.release.statement import Kind, Statement
 
 FEWEST_SHARED = 3  # groups of a user from which on numbers can gain by noise that they share
 if TYPE_CHECKING:
-    from dpselect.mechanisms.histogram import HistogramDoubledLaplace
+    from dpselect.mechanisms.histogram import HistogramSharedLaplace
 
 ALL = "users"  # the label of the number of all users
 EVERYBODY = Span(0, 1)  # the domain of one item
@@ -57,7 +57,7 @@ class UsersPlan(Plan):
     accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
     question: Users
-    mechanism: HistogramLaplace | HistogramDoubledLaplace = field(init=False, repr=False, compare=False)
+    mechanism: HistogramLaplace | HistogramSharedLaplace = field(init=False, repr=False, compare=False)
     table: AskedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def settle(self) -> None:
@@ -72,15 +72,15 @@ class UsersPlan(Plan):
         epsilon = self.given_epsilon if within is None else self._near_enough(within)
         set_fields(self, mechanism=self._noise(epsilon))
 
-    def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramDoubledLaplace:
+    def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
         """The narrower noise for all numbers at once; both cost every account the same, or less."""
         most, numbers = 1 if self.table is None else self.table.each, most_items(self.domain)
         plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=most)
         if numbers is None or most < FEWEST_SHARED:
             return plain
-        from dpselect.mechanisms.histogram import HistogramDoubledLaplace
+        from dpselect.mechanisms.histogram import HistogramSharedLaplace
 
-        shared = HistogramDoubledLaplace(epsilon=epsilon, items=numbers, max_items_per_user=most)
+        shared = HistogramSharedLaplace(epsilon=epsilon, items=numbers, max_items_per_user=most)
         return plain if plain.width(BETA, numbers) <= shared.width(BETA, numbers) else shared
 
     def _near_enough(self, wanted: int) -> Fraction:

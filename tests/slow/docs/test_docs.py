@@ -91,7 +91,6 @@ EXAMPLES = {
     "Peeling": {"k": 3, "epsilon": 2, "delta": "1e-6"},
     "HistogramLaplace": {"epsilon": 2, "max_items_per_user": 3},
     "HistogramGaussian": {"epsilon": 2, "delta": "1e-6", "max_items_per_user": 3},
-    "HistogramDoubledLaplace": {"epsilon": 2, "items": 5, "max_items_per_user": 5},
     "HistogramSharedLaplace": {"epsilon": 2, "items": 5, "max_items_per_user": 5},
     "HistogramSharedGaussian": {"epsilon": 2, "delta": "1e-6", "items": 5, "max_items_per_user": 5},
     "LimitedDomainByGroup": {"k": 3, "max_groups_per_user": 2, "epsilon": 2, "delta": "1e-6"},

@@ -18,7 +18,7 @@ import pytest
 from dpselect._ground.methods import NeedsBound, named, names
 from dpselect.mechanisms import CertifiedQuantiles, LimitedDomain, Peeling, Quantile, RecursiveQuantiles
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
-from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise
+from dpselect.mechanisms.shared_noise import SharedLaplaceNoise
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.sharp_counts import SharpCounts
 from dpselect.queries.price import number_at, place
@@ -173,7 +173,7 @@ def test_all_counts_are_as_near_as_asked_for_at_once(k: int) -> None:
         if isinstance(counter, NoisyCounts):
             return float(density(counter.rate)[FAR - 20 : FAR + 21].sum()) ** k
         assert isinstance(counter, SharpCounts)
-        assert isinstance(counter.noise, DoubledLaplaceNoise)
+        assert isinstance(counter.noise, SharedLaplaceNoise)
         own, shared = density(counter.noise.own), density(counter.noise.shared)
         places = [
             (z, max(0, FAR - 41 - z), max(0, FAR + 41 - z)) for z in range(-FAR, FAR + 1)

@@ -13,7 +13,7 @@ from dpselect.accounting.calibration import largest_rho_beside
 from dpselect.accounting.composition import basic, zcdp_to_epsilon
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
-from dpselect.mechanisms.shared_noise import DoubledLaplaceNoise, SharedGaussianNoise
+from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 
 CHANCE = 0.05  # of an interval, where noises of the same zCDP are compared
@@ -77,7 +77,7 @@ class SharpCounts(CountNoise):
     Source: docs/mechanisms/shared-noise.md; Lebeda 2025 for noise that all counts share.
     """
 
-    noise: GaussianNoise | SharedGaussianNoise | DoubledLaplaceNoise
+    noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise
     apart: Fraction = Fraction(0)
 
     def noises(self, draws: Draws, *sizes: int) -> list[int]:
@@ -100,7 +100,7 @@ class SharpCounts(CountNoise):
         sizes, by = Counter(size for size in items if size), self.sensitivity
         if not sizes:
             return ()
-        if isinstance(self.noise, DoubledLaplaceNoise):
+        if isinstance(self.noise, SharedLaplaceNoise):
             every = [(one, times) for size, times in sizes.items() for one in self.noise.steps_of(size)]
             return tuple(Steps(PureDP(one.value.epsilon * by), one.times * times) for one, times in every)
         rho = sum((self.noise.rho_of(size) * times for size, times in sizes.items()), Fraction(0)) * by**2
@@ -109,7 +109,7 @@ class SharpCounts(CountNoise):
     @property
     def shape(self) -> str:
         """The name of the law."""
-        return "Laplace" if isinstance(self.noise, DoubledLaplaceNoise) else "Gaussian"
+        return "Laplace" if isinstance(self.noise, SharedLaplaceNoise) else "Gaussian"
 
     @property
     def is_shared(self) -> bool:
@@ -153,14 +153,14 @@ def sharpest(
     """
     k, moved, each = plain.k, plain.moved, Fraction(plain.epsilon_per_count)
 
-    def sharp(noise: GaussianNoise | SharedGaussianNoise | DoubledLaplaceNoise, apart: Fraction) -> SharpCounts:
+    def sharp(noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise, apart: Fraction) -> SharpCounts:
         bound, times = plain.max_items_per_user, plain.sensitivity
         return SharpCounts(k=k, max_items_per_user=bound, sensitivity=times, noise=noise, apart=apart)
 
     found: list[CountNoise] = [plain]
     left = min((epsilon - basic(before)) / groups, each * moved) / plain.sensitivity
     if moved > 1 and left > 0:
-        found.append(sharp(DoubledLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
+        found.append(sharp(SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
     apart = delta * APART
     most = PureDP(each).rho * moved * groups
     rho = largest_rho_beside(tuple(before), epsilon, delta - apart, most) if delta else Fraction(0)
