@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -69,6 +70,48 @@ def test_every_form_says_who_counts(name: str) -> None:
     assert ("Each user counts" in " ".join(found.privacy.sentences)) == bool(bounds)
     again = dps.Release.from_json(found.to_json())
     assert again.to_columns() == found.to_columns()
+
+
+MINUTES = {**ROWS, "minutes": [place % 7 for place in range(1200)]}
+# What is asked of two winners of which each user counts for one, and whom its ranking counts.
+OF_WINNERS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "counts": ({}, {}, "users"),
+    "a domain": ({}, {"domain": ["i0", "i1", "i2"]}, "users"),
+    "numbers of users and sums": ({}, {"measures": ["users", "sum(minutes, 0, 7)"], "counts": False}, "users"),
+    "sums alone": ({}, {"measures": ["sum(minutes, 0, 7)"], "counts": False}, "users"),
+    "weights": ({}, {"by_weight": "minutes", "at_most": 30}, "counted minutes"),
+    "months": (MONTHS, {}, "counted users"),
+    "pairs": ({"user": ["user", "group"]}, {}, "users"),
+    "no item": ({"where": "item = 'none'"}, {"epsilon": 1}, "users"),
+}
+
+
+@pytest.mark.parametrize("name", OF_WINNERS)
+def test_a_print_does_not_say_of_counted_users_what_the_ranking_of_all_says(name: str) -> None:
+    """Counts are of users who count for one winner each, so an item far below another in these may be ranked above."""
+    data, asked, unit = OF_WINNERS[name]
+    source = dataset_of(MINUTES, **{"user": "user", "item": "item", "max_items_per_user": 1, **data})
+    brief = " ".join(str(by_names(source).top_k(**{**ASKED, **asked})).split())
+    assert "for at most 1 item of those here (chosen at random)" in brief
+    if name == "no item":
+        assert re.search(r"no item has over [\d,]+ users more than the one at rank 1,001", brief)
+    elif "separate noise, so they may disagree" not in brief:
+        assert re.search(
+            rf"; by all items of every user, no lower or missing item has over [\d,]+ {unit} more", brief
+        ) or (
+            unit == "users" and "; by all items of every user, no lower or missing item has over 1 user more" in brief
+        )
+
+
+@pytest.mark.parametrize("data", [{"max_items_per_user": 1}, MONTHS, {"user": ["user", "group"], **MONTHS}], ids=str)
+def test_a_print_of_a_histogram_says_who_counts_beside_noise_that_counts_share(data: dict[str, Any]) -> None:
+    """A sentence about noise has an "Each" and a "so" too."""
+    source = dataset_of(ROWS, **{"user": "user", "item": "item", **data})
+    release = source.histogram(domain=["i0", "i1", "i2"], epsilon=1)
+    brief = str(release).replace("\n", " ")
+    who = next(one for one in release.privacy.sentences if ", so counted users may be " in one)
+    assert f"{who.partition(', so ')[0]}. spent: " in brief
+    assert "noise" not in brief.partition("95 %")[2]
 
 
 @pytest.mark.parametrize("name", ["nothing", "groups and items", "months"])
@@ -165,3 +208,11 @@ def test_a_union_by_group_counts_pairs_of_group_and_item(bound: int, pairs: str)
     assert "A pair of group and item that only one user has appears with probability at most delta." in said
     empty = dps.Dataset({"user": [1], "g": ["p"], "i": ["a"]}, user="user", item="i").union(by="g", epsilon=1)
     assert "a `top_k` in a public list of `groups`" in str(empty).replace("\n", " ")
+
+
+def test_only_groups_make_pairs_of_items() -> None:
+    """Where gains are compared a bound of the discovery is of items, in the periods that are asked about."""
+    data = dataset_of(ROWS, user="user", item="item", max_items_per_user=1, **{**MONTHS, "during": "2026-02"})
+    said = " ".join(data.top_k(2, score=dps.Gain("2026-01"), epsilon=9).accuracy.sentences)
+    assert " with more than 1 item contributes 1 of them, chosen at random." in said
+    assert "pair" not in said

@@ -22,6 +22,7 @@ GROUP_USERS = "group_users"
 CERTAIN_PLACE = "certain place"  # a column of tables for people
 COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_loss", "counted_group_users")
 ONCE_IN_EACH = " counts once in each "  # of a whole user, in several periods
+OF_HERE = " of those here"  # which items a bound is on that keeps nobody from counting where items are chosen
 WHO = ", so "  # between who counts and what counts are therefore
 LOST = "lost"  # the parameter of a statement that says that gains are losses
 COUNTED = "counted"
@@ -67,7 +68,7 @@ class Scale:
     @property
     def _who(self) -> str:
         """Who counts, and what an interval is not of, where bounds cut."""
-        of = " of each" if self.groups else " of those here" if self.here else ""
+        of = " of each" if self.groups else OF_HERE if self.here else ""
         said = [
             *([f"once in each {self.period}"] if self.period else []),
             *([self.rows.text] if self.rows else []),
