@@ -34,6 +34,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {},
     ),
     "groups": ({}, {**BY, "max_groups_per_user": 1}, {"max_groups_per_user": 1}),
+    "items of each listed group": (
+        {"max_items_per_user": 1},
+        {**BY, "k": 1},
+        {"max_items_per_user": 1},
+    ),
     "as many groups as are listed": ({}, {**BY, "max_groups_per_user": 2}, {}),
     "groups and items": (
         {"max_items_per_user": 2},
@@ -128,6 +133,8 @@ def test_the_line_names_every_bound() -> None:
         "Each user counts in at most 1 group, for at most 2 items of each (chosen at random), so counted users may be "
         "fewer than all users."
     ) in released("groups and items").privacy.sentences
+    each = "Each user counts for at most 1 item in each group (chosen at random), so "
+    assert each in " ".join(released("items of each listed group").privacy.sentences)
     months = "Each user counts once in each month, so counted users may be more than people."
     assert months in released("months").privacy.sentences
 
@@ -216,3 +223,18 @@ def test_only_groups_make_pairs_of_items() -> None:
     said = " ".join(data.top_k(2, score=dps.Gain("2026-01"), epsilon=9).accuracy.sentences)
     assert " with more than 1 item contributes 1 of them, chosen at random." in said
     assert "pair" not in said
+
+
+def test_users_of_groups_of_weights_are_those_who_give_something() -> None:
+    """Of 300 users in a group 150 give nothing there, and the true number of its users is another one."""
+    rows = {"user": range(300), "group": ["DE"] * 300, "item": ["i"] * 300, "minutes": [0, 5] * 150}
+    by = dps.By("group", groups=["DE"], sizes=True)
+    data = dps.Dataset(rows, user="user", item="item")
+    found = data.top_k(1, by=by, score=dps.Total("minutes", at_most=60), epsilon=50, counts=True)
+    assert found.groups is not None
+    assert found.groups.shown[0].users == pytest.approx(150, abs=3)
+    said = (
+        "The number of counted users of any one group, chosen beforehand, is between low and high: counted_group_users"
+    )
+    assert said in found.accuracy.sentences[-1]
+    assert "the counted users of a group are within " in str(found).replace("\n", " ")

@@ -285,7 +285,9 @@ def _counts(answer: Answer, *, apart: bool) -> str:
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
     if "width_of_group_users" in numbers:
-        said.append(f"the users of a group are within {counted(numbers['width_of_group_users'])}")
+        said.append(
+            f"the {'counted ' if cut else ''}users of a group are within {counted(numbers['width_of_group_users'])}"
+        )
     return f"{'; '.join(said)}."
 
 
