@@ -223,7 +223,7 @@ def _most(answer: Answer, name: str) -> str:
 
 
 def _ranked_unit(answer: Answer) -> str:
-    """What a ranking counts: in one list all items of a user, also where a bound cuts the numbers that are shown."""
+    """What a ranking counts: all items of a user, also where a bound cuts the numbers that are shown."""
     used = answer.privacy.parameters
     if _ranks_more_than_it_counts(answer) and _bounds(used) == {MOST_ITEMS}:
         used = {name: value for name, value in used.items() if name != COUNTED}
@@ -231,9 +231,8 @@ def _ranked_unit(answer: Answer) -> str:
 
 
 def _ranks_more_than_it_counts(answer: Answer) -> bool:
-    """Is one list ranked by all items of a user, who is counted for few of those that came back?"""
-    ranked = "k" in answer.privacy.parameters and answer.groups is None
-    return ranked and MOST_ITEMS in _bounds(answer.privacy.parameters)
+    """Is a list ranked by all items of a user, who is counted for few of those that came back?"""
+    return "k" in answer.privacy.parameters and MOST_ITEMS in _bounds(answer.privacy.parameters)
 
 
 def _order(answer: Answer) -> str:
