@@ -203,28 +203,72 @@ def test_a_user_keeps_so_many_groups_whole(hold, groups):
     assert other != found
 
 
-def test_items_are_bounded_in_each_group_that_is_kept(hold):
-    found, _ = top(hold(pa.table(many())), groups=2, max_items_per_user=3)
-    assert sum(count for rows in found.values() for _, count in rows) == 300 * 2 * 3
+def won(held: Held, pairs: list[tuple], groups: int = 2, listed: Listed | None = None, **more: object) -> dict:
+    """The scores of pairs of a group and an item, for users who keep so many groups."""
+    with held.engine(**({"by": ("group",)} | more)) as engine:
+        found = engine.scores_by([((group,), item) for group, item in pairs], groups, listed)
+    return dict(zip(pairs, found, strict=True))
 
 
-def test_no_user_changes_what_another_keeps(hold):
-    rows = many(users=40)
-    without, _ = top(hold(pa.table(rows)), groups=2, max_items_per_user=2)
-    for extra in ([0, 1, 2, 3, 4, 5], [77], [5, 5, 5]):
+def test_of_the_winners_of_a_group_a_user_keeps_some(hold):
+    """Those of a group by itself, in the groups in which users were ranked; the ranking is by all items."""
+    held = hold(pa.table(many()))
+    ranked, users = top(held, groups=2, max_items_per_user=1, users=True)
+    assert ranked == top(held, groups=2)[0]
+    some = [(group, item) for group in range(5, -1, -1) for item in range(group)]  # all of most groups, in an odd order
+    every = {(group, item): count for group, rows in ranked.items() for item, count in rows}
+    for most in (1, 3, 4, 5, None):
+        found = won(held, some, max_items_per_user=most)
+        kept = {group: sum(count for (one, _), count in found.items() if one == group) for group in range(6)}
+        assert kept == {group: users[group] * min(group, most or group) for group in range(6)}
+        assert all(count <= every[pair] for pair, count in found.items())
+    assert won(held, some, max_items_per_user=4) != {pair: every[pair] for pair in some}
+    assert won(held, [(3, 1), (9, 1), (3, 9)], max_items_per_user=1) == {(3, 1): every[3, 1], (9, 1): 0, (3, 9): 0}
+    assert won(held, []) == {}
+
+
+def test_winners_of_listed_groups(hold):
+    held = hold(pa.table(many(users=60)))
+    listed = Listed((4, 2, 9))
+    found = won(held, [(2, 0), (2, 1), (4, 3), (9, 0)], 1, listed, max_items_per_user=1)
+    users = dict(zip((2, 4, 9), top(held, groups=1, listed=listed, users=True)[1], strict=True))
+    assert found[2, 0] + found[2, 1] == users[2]
+    assert (found[4, 3], found[9, 0]) == (users[4], 0)
+    assert min(found[2, 0], found[2, 1]) > 0
+
+
+def test_winners_of_groups_and_items_of_several_columns(hold):
+    rows = {"user": [1, 1, 1, 2, 2], "item": ["a", "b", "a", "a", "b"], "kind": [0.5, 0.5, 2.0, 0.5, 0.5]}
+    rows |= {"day": [datetime.date(2026, 1, day) for day in (1, 1, 2, 1, 1)], "place": ["p", "p", "p", "p", "q"]}
+    first, second = (datetime.date(2026, 1, day) for day in (1, 2))
+    with hold(pa.table(rows)).engine(item=("item", "kind"), by=("day", "place"), max_items_per_user=1) as engine:
+        names = (((first, "p"), ("a", 0.5)), ((second, "p"), ("a", 2.0)), ((first, "q"), ("b", 0.5)))
+        assert engine.scores_by(names, 9) == [2, 1, 1]
+        assert sum(engine.scores_by([((first, "p"), ("a", 0.5)), ((first, "p"), ("b", 0.5))], 9)) == 2
+
+
+@pytest.mark.parametrize("most", [1, 2, None])
+def test_one_user_moves_few_counts_of_the_winners_of_few_groups(most):
+    """Each by one and upwards; numbers of all users, with noise for so few, would be refused."""
+    rows, groups = many(users=12), 2
+    pairs = [(group, item) for group in range(6) for item in range(4)]
+    without = won(Held("duckdb", pa.table(rows), None), pairs, groups, max_items_per_user=most)
+    largest = 0
+    for extra in ([0, 1, 2, 3, 4, 5], [77], [5, 5, 5], [0, 0, 1]):
+        every = [(group, item) for group in dict.fromkeys(extra) for item in range(extra.count(group) + 1)]
         more = {
-            "user": np.append(np.full(len(extra), 999), rows["user"]),
-            "group": np.append(extra, rows["group"]),
-            "item": np.append(np.full(len(extra), 3), rows["item"]),
+            "user": np.append(np.full(len(every), 999), rows["user"]),
+            "group": np.append([group for group, _ in every], rows["group"]),
+            "item": np.append([item for _, item in every], rows["item"]),
         }
-        found, _ = top(hold(pa.table(more)), groups=2, max_items_per_user=2)
-        moved = {
-            (group, item): count - dict(without.get(group, [])).get(item, 0)
-            for group, rows in found.items()
-            for item, count in rows
-        }
-        assert sorted(set(moved.values()) - {0}) == [1]
-        assert sum(moved.values()) == min(2, len(set(extra)))
+        found = won(Held("duckdb", pa.table(more), None), pairs, groups, max_items_per_user=most)
+        moved = [pair for pair in pairs if found[pair] != without[pair]]
+        assert all(found[pair] == without[pair] + 1 for pair in moved)
+        assert len({group for group, _ in moved}) <= groups
+        in_one = max((sum(one == group for one, _ in moved) for group in range(6)), default=0)
+        assert in_one <= (most or 4)
+        largest = max(largest, in_one)
+    assert largest == (most or 4)
 
 
 def test_every_group_of_a_user_is_as_likely_to_stay():
@@ -248,5 +292,6 @@ def test_which_items_a_user_keeps_is_not_told_by_which_group(hold):
     pairs = [(user, group, item) for user in range(200) for group in "AB" for item in "AB"]
     users, groups, items = zip(*pairs, strict=True)
     held = hold(pa.table({"user": users, "group": groups, "item": items}))
-    found = top(held, groups=1, max_items_per_user=1)[0]
-    assert all(len(kept) == 2 and min(number for _, number in kept) > 10 for kept in found.values())
+    found = won(held, [(group, item) for group in "AB" for item in "AB"], 1, max_items_per_user=1)
+    assert sum(found.values()) == 200
+    assert min(found.values()) > 10

@@ -82,9 +82,12 @@ def test_what_is_no_unit_uses_up_no_group_and_no_item(hold):
     assert sum(n for rows in one.values() for item, n in rows) == MORE * 4
     two, users = top(held, MINUTES, 2)
     assert (two, users) == plain(many(), MINUTES)
-    bounded, users = top(held, MINUTES, 2, max_items_per_user=1)
-    assert sum(users.values()) == MORE * 2
-    assert sum(n // 3 if item == "a" else n for rows in bounded.values() for item, n in rows) == MORE * 2
+    pairs = [((group,), item) for group in two for item in "abc"]
+    for listed in (None, Listed(tuple(two))):
+        with held.engine(by=("g",), totals=MINUTES, max_items_per_user=1) as engine:
+            bounded = dict(zip(pairs, engine.scores_by(pairs, 2, listed), strict=True))
+        assert sum(n // 3 if item == "a" else n for (_, item), n in bounded.items()) == MORE * 2
+        assert min(n for (_, item), n in bounded.items() if item != "c") > 0
     cut, _ = top(held, Totals.of("w", 2), 2)  # rows of 1.5, one by one, would come to 4
     assert {n for rows in cut.values() for item, n in rows if item == "a"} == {MORE * 2 * 2 // 4}
 
@@ -99,12 +102,16 @@ def test_listed_groups_come_before_the_bound(hold):
 def test_one_user_more_moves_few_sums_upwards_and_by_no_more_than_the_cap():
     rows = many()
     held = Held("duckdb", table(rows), None)
-    without, _ = top(held, HALVES, 1, max_items_per_user=1)
+    pairs = [((group,), item) for group in ("g0", "g1", "g2", "g3", "new") for item in "abc"]
+
+    def won(held: Held) -> list[int]:
+        with held.engine(by=("g",), totals=HALVES, max_items_per_user=1) as engine:
+            return list(engine.scores_by(pairs, 1))
+
+    without = won(held)
     for extra in ([("a", 9.0, "g1")] * 5, [("a", 0.1, "g0"), ("b", 0.5, "new")], [("c", 0.1, "g2")] * 2):
         more = [*rows, *(("someone", *one) for one in extra)]
-        found, _ = top(Held("duckdb", table(more), None), HALVES, 1, max_items_per_user=1)
-        old = {(group, item): n for group, of in without.items() for item, n in of}
-        moved = [n - old.get((group, item), 0) for group, of in found.items() for item, n in of]
+        moved = [n - old for n, old in zip(won(Held("duckdb", table(more), None)), without, strict=True)]
         assert sorted(set(moved))[0] == 0
         assert sum(map(bool, moved)) == (extra[0] != ("c", 0.1, "g2"))
         assert max(moved) <= HALVES.most

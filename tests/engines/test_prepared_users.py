@@ -54,6 +54,9 @@ def counted(path: Path) -> Found:
         groups = engine.top_by(100, 1, users=True)
         places = np.arange(len(groups.sizes))
         found["groups"] = Counter(dict(zip(groups.groups(places), groups.users(places).tolist(), strict=True)))
+    with DuckDBEngine(path, by=("g",), max_items_per_user=KEPT, **given) as engine:
+        won = [((group,), item) for item in ITEMS for group in found["groups"]]
+        found["won"] = Counter(dict(zip(won, engine.scores_by(won, 1), strict=True)))
     with DuckDBEngine(path, **given) as engine:
         pairs = engine.pairs()
         weights = pairs.weigh(np.ones(KEPT, dtype=np.int64), b"key")
@@ -85,7 +88,7 @@ def fixed() -> Drawn:
 
 def test_with_a_fixed_key_one_more_user_moves_nobody_else(tmp_path, monkeypatch):
     moved = one_more(tmp_path, monkeypatch, fixed())
-    own = {"items": KEPT, "values": 1, "groups": 1, "weights": KEPT}
+    own = {"items": KEPT, "values": 1, "groups": 1, "won": KEPT, "weights": KEPT}
     assert {one: [by for by in found if by] for one, found in moved.items()} == {one: [1] * n for one, n in own.items()}
 
 

@@ -59,7 +59,8 @@ class Truth:
             self.by, self.most_items = (), told["max_items_per_user"]
         if call.verb == "choose":  # by all items of every user
             self.most_items = MANY
-        self.of_winners = call.verb == "top_k" and not self.by  # what a bound is about, where one list is ranked
+        # What a bound is about, where all items of a user are ranked; by group discover bounds what is found.
+        self.of_winners = call.verb == "top_k" and (not self.by or "k_bar" in told)
         self.most_groups = told.get("max_groups_per_user", MANY) if call.verb != "union" else MANY
 
     # ---- rows ------------------------------------------------------------------------------------------------
@@ -127,9 +128,9 @@ class Truth:
     def _shares(self) -> dict[tuple[Unit, Group | None], set[tuple[Group, Label]]]:
         """What of a user one bound on items is about: all that a union takes, what came back, or all of one group."""
         found = defaultdict(set)
-        came_back = set(self.release.labels)
+        came_back = {(item.group, item.item) for item in self.release}
         for unit, group, item in self.given:
-            if self.of_winners and item not in came_back:
+            if self.of_winners and (group, item) not in came_back:
                 continue
             found[unit, self._in(group)].add((group, item))
         return found
@@ -147,7 +148,7 @@ class Truth:
     def sure(self, unit: Unit, group: Group) -> bool:
         """Does a user count surely in a group with all that they have there? No bound cuts them."""
         few = len(self._shares.get((unit, self._in(group)), ())) <= self.most_items
-        return few and len(self._groups_of[unit]) <= self.most_groups
+        return few and self._in_all(unit)
 
     @cached_property
     def scores(self) -> dict[tuple[Group, Label], Score]:
@@ -156,8 +157,12 @@ class Truth:
 
     @cached_property
     def ranked(self) -> dict[tuple[Group, Label], Score]:
-        """The same as it is ranked: one list by all items of every user."""
-        return self._scores(lambda *_: True) if self.of_winners else self.scores
+        """The same as it is ranked: by all items of every user, in the groups that they keep."""
+        return self._scores(lambda unit, _: self._in_all(unit)) if self.of_winners else self.scores
+
+    def _in_all(self, unit: Unit) -> bool:
+        """Does a user count surely in all of their groups?"""
+        return len(self._groups_of[unit]) <= self.most_groups
 
     def _scores(self, sure: Callable[[Unit, Group], bool]) -> dict[tuple[Group, Label], Score]:
         found: dict[tuple[Group, Label], Score] = defaultdict(Score)
@@ -172,7 +177,7 @@ class Truth:
         """How many users count in each group."""
         found: dict[Group, Score] = defaultdict(Score)
         for unit, group in {(unit, group) for unit, group, _ in self.given}:
-            found[group].add(Fraction(1), sure=len(self._groups_of[unit]) <= self.most_groups)
+            found[group].add(Fraction(1), sure=self._in_all(unit))
         return found
 
     # ---- values ----------------------------------------------------------------------------------------------

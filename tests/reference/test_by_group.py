@@ -176,6 +176,15 @@ def test_what_an_outcome_costs(groups, asked, most):
         assert (cost.epsilon, cost.failure) == (spent(*found), query.price.delta)
 
 
+def test_a_bound_on_items_is_about_counts_below_k_alone():
+    asked = {"k": 4, "epsilon": 2, "delta": "1e-6", "by": "g", "max_groups_per_user": 2}
+    for more, most in (({}, 1), ({"counts": True}, 4)):
+        bounded, free = (plan_of("top_k", **asked, **more, max_items_per_user=one).selection for one in (most, None))
+        assert bounded == free
+    bounded, free = (plan_of("top_k", **asked, counts=True, max_items_per_user=one).selection for one in (1, None))
+    assert bounded.selector.epsilon_per_pick > free.selector.epsilon_per_pick
+
+
 def test_listed_groups_tell_a_number_of_users_each():
     asked = {"k": 4, "epsilon": 2, "delta": "1e-6", "by": "g", "users": True}
     plan = plan_of("top_k", **asked, groups=["a", "b"], max_groups_per_user=5).selection

@@ -127,9 +127,24 @@ class Engine(Protocol):
         Opened with `Totals`, what users give, in each group by itself; in a group where they give no unit they are not.
         A group is a value, or a combination of values, of the columns `by` with which the engine was opened; a row that
         has a null (or NaN) there does not count. Every user keeps at most so many of their groups, those with the
-        smallest keyed hash of (key, user, group), and then, with a contribution bound D, at most D items in each of
-        them. Where groups are listed only they count, and each of them is there, with no rows if it has none. `users`
-        says whether numbers of users will be asked for.
+        smallest keyed hash of (key, user, group), with all of their items there. Where groups are listed only they
+        count, and each of them is there, with no rows if it has none. `users` says whether numbers of users will be
+        asked for.
+        """
+        ...
+
+    def scores_by(
+        self,
+        pairs: Sequence[tuple[tuple[object, ...], object]],
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Sequence[int]:
+        """The score of each of some items that came back, each with the values of its group. Nothing else leaves.
+
+        Users count in the groups that they keep in `top_by`, asked with the same bound and list. With a contribution
+        bound D every user keeps in each of these groups at most D of its items here.
         """
         ...
 

@@ -85,7 +85,7 @@ def by_group_rows(
     said: list[str],
 ) -> Iterator[ForecastRow]:
     """A row for each number of groups and epsilon; where "auto" would discover instead is `said`."""
-    shares = np.sort(expected_counts(replace(crowd, users=1), terms.max_items_per_user))[::-1]
+    shares = np.sort(expected_counts(replace(crowd, users=1), None))[::-1]
     there = np.array(terms.groups, dtype=np.float64)
     total = len(terms.max_groups_per_user) * len(epsilons)
     for place, groups in enumerate(terms.max_groups_per_user):

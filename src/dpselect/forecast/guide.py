@@ -135,7 +135,7 @@ def _top_by_group(terms: ByGroupForecast, crowd: Zipf, trial: Trial) -> Forecast
     said: list[str] = []
     epsilons = [one for one in trial.epsilons if one]
     rows = tuple(by_group.by_group_rows(terms, crowd, epsilons, trial.draws, trial.tell, said))
-    sentences = [*said, *terms.sentences(crowd), *_bound(terms.max_items_per_user), *by_group.HOW_TO_READ]
+    sentences = [*said, *terms.sentences(crowd), *by_group.HOW_TO_READ]
     sentences += [by_group.WIDTH] if terms.counts else []
     assumed = _assumed(terms.assumed, crowd)
     del assumed["users"]

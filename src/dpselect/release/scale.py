@@ -34,9 +34,9 @@ USERS_BY = "users_by"  # the columns of groups of which users are counted
 class Scale:
     """How whole scores become numbers for a reader. Of weights these are in the weight's own unit.
 
-    A user counts in at most so many `groups`, for at most so many `items` (of those that came back, if `here`; in each
-    group, if `each`), once in each `period`, and by the `rows` that were prepared; None where a user counts wherever
-    they are.
+    A user counts in at most so many `groups`, for at most so many `items` (of those that came back if `here`, and of
+    each group by itself if `each`), once in each `period`, and by the `rows` that were prepared; None where a user
+    counts wherever they are.
     """
 
     totals: Totals | None = None
@@ -70,7 +70,7 @@ class Scale:
     @property
     def _who(self) -> str:
         """Who counts, and what an interval is not of, where bounds cut."""
-        of = " of each" if self.groups else " in each group" if self.each else OF_HERE if self.here else ""
+        of = (OF_HERE if self.here else "") + (" in each group" if self.each else "")
         said = [
             *([f"once in each {self.period}"] if self.period else []),
             *([self.rows.text] if self.rows else []),
@@ -151,7 +151,7 @@ class Scale:
     def kept(
         self, groups: int | None = None, items: int | None = None, *, here: bool = False, each: bool = False
     ) -> Scale:
-        """The same where a user counts in so many groups, for so many items: of those `here`, or in `each` group."""
+        """The same where a user counts in so many groups, for so many items: of those that came back, of each group."""
         return replace(self, groups=groups, items=items, here=here, each=each)
 
     @property

@@ -75,7 +75,11 @@ QUESTIONS: dict[str, Callable[[Engine], object]] = {
 def _by(engine: Engine) -> object:
     found = engine.top_by(1000, 1000)  # nobody is in so many groups, so nothing is drawn
     at = np.arange(len(found.sizes))
-    return found.sizes.tolist(), found.counts.tolist(), found.groups(at), found.items(np.arange(len(found.counts)))
+    groups, items = found.groups(at), found.items(np.arange(len(found.counts)))
+    names = [one if isinstance(one, tuple) else (one,) for one in groups]
+    whose = [names[place] for place in np.repeat(at, found.sizes)]
+    assert engine.scores_by(list(zip(whose, items, strict=True)), 1000) == found.counts.tolist()
+    return found.sizes.tolist(), found.counts.tolist(), groups, items
 
 
 def _measures(engine: Engine) -> object:

@@ -7,13 +7,14 @@ import pytest
 from tests.engines.test_by_group import (  # noqa: F401 - tests run here too
     test_counts_are_those_of_plain_python,
     test_in_how_many_groups_users_give_a_unit,
-    test_items_are_bounded_in_each_group_that_is_kept,
     test_listed_groups_are_there_and_no_others,
     test_listed_groups_have_the_labels_of_those_of_rows,
     test_no_rows_are_no_groups,
-    test_no_user_changes_what_another_keeps,
+    test_of_the_winners_of_a_group_a_user_keeps_some,
     test_pairs_of_group_and_item_in_the_groups_that_are_kept,
     test_parts_of_a_text_are_items_of_a_group,
+    test_winners_of_groups_and_items_of_several_columns,
+    test_winners_of_listed_groups,
 )
 from tests.engines.test_by_group_weights import (  # noqa: F401
     test_listed_groups_come_before_the_bound,

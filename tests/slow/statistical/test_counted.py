@@ -104,6 +104,12 @@ ANY_ITEMS: dict[str, Any] = {"max_items_per_user": len(ITEMS)}
 COUNTS = {"counts": True}
 ASKED = {
     "groups": Asked("counted_users", said={**K, **BY, **COUNTS}, uncut=ALL_GROUPS),
+    "items of groups": Asked(
+        "counted_users",
+        data={"max_items_per_user": 1},
+        said={**K, **BY, **COUNTS},
+        uncut={**ALL_GROUPS, "max_items_per_user": None},
+    ),
     "users of groups": Asked("counted_group_users", said={**K, **BY, "users": True}, uncut=ALL_GROUPS, each="group"),
     "items": Asked("counted_users", data=FEW, said={**K, **COUNTS}, uncut={"max_items_per_user": None}),
     "items of a domain": Asked(

@@ -74,7 +74,7 @@ class PostgresDatabase(DatabaseElsewhere):
         forms = [f'x{at} COLLATE "C"' if one.counted == "text" else f"x{at}" for at, one in enumerate(types)]
         picked = ", ".join(f"{form} AS k{at}" for at, form in enumerate(forms))
         names = ", ".join(f"x{at}" for at in range(len(types)))
-        sql = f"(SELECT {picked}, place FROM unnest({arrays}) WITH ORDINALITY AS x ({names}, place))"
+        sql = f"(SELECT {picked}, place - 1 AS place FROM unnest({arrays}) WITH ORDINALITY AS x ({names}, place))"
         try:
             fits = bool(self._workspace.attempt(f"SELECT count(*) FROM {sql} AS d", given))
         except DataError:

@@ -19,17 +19,15 @@ if TYPE_CHECKING:
     from dpselect.engines.sql.database import Database
 
 
+COUNT, SUM = "count(*)", "CAST(sum(s) AS BIGINT)"
+
+
 @dataclass(frozen=True, kw_only=True)
 class GroupBounds:
-    """Every user keeps at most `groups` groups, and in each at most `items` items: the first by a hash with a key.
-
-    Items have a key of their own: with one for both, a user who keeps the group A would keep an item A of it.
-    """
+    """Every user keeps at most `groups` groups: the first by a hash with a key."""
 
     groups: int
-    items: int | None
     key: str
-    item_key: str
     dialect: Dialect
 
     def kept(self, had: str, columns: str, pairs: str = "") -> str:
@@ -42,18 +40,40 @@ class GroupBounds:
         if had.startswith("("):
             place = f"dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place"
             placed = f"SELECT {columns}, {place} FROM {had} AS d"
-            kept = f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
-        else:
-            place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
-            placed = f"SELECT u, g, {place} FROM {pairs} AS d"
-            dropped = f"SELECT 1 FROM ({placed}) AS e WHERE place > {self.groups} AND e.u = h.u AND e.g = h.g"
-            kept = f"(SELECT {columns} FROM {had} AS h WHERE NOT EXISTS ({dropped}))"
-        if self.items is None:
-            return kept
-        order = f"{self.dialect.keyed(self.item_key, 'u', 'i')}, i"
-        place = f"row_number() OVER (PARTITION BY u, g ORDER BY {order}) AS place"
-        placed = f"SELECT {columns}, {place} FROM {kept} AS k"
-        return f"(SELECT {columns} FROM ({placed}) AS m WHERE place <= {self.items})"
+            return f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
+        place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+        placed = f"SELECT u, g, {place} FROM {pairs} AS d"
+        dropped = f"SELECT 1 FROM ({placed}) AS e WHERE place > {self.groups} AND e.u = h.u AND e.g = h.g"
+        return f"(SELECT {columns} FROM {had} AS h WHERE NOT EXISTS ({dropped}))"
+
+
+def scores_of_winners(
+    kept: str,
+    groups: str,
+    items: str,
+    pairs: str,
+    width: int,
+    bound: tuple[int, str] | None,
+    score: str,
+    dialect: Dialect,
+) -> str:
+    """x and n: the scores of pairs of a listed group and a listed item, x = place of the group * `width` + the item's.
+
+    Of the listed pairs of each of their groups a user keeps so many, the first by a hash with a key. That key is not
+    the one of groups: with one for both, a user who keeps the group A would keep an item A of it.
+    """
+    units = "" if score == COUNT else ", k.s AS s"
+    placed = (
+        f"SELECT k.u AS u, k.i AS i, a.place * {width} + b.place AS x, a.place AS p{units} FROM {kept} AS k "
+        f"JOIN {groups} AS a ON a.i = k.g JOIN {items} AS b ON b.i = k.i"
+    )
+    columns = "u, i, x, p" + ("" if score == COUNT else ", s")
+    won = f"(SELECT {columns} FROM ({placed}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
+    if bound is not None:
+        most, key = bound
+        place = f"row_number() OVER (PARTITION BY u, p ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
+        won = f"(SELECT {columns} FROM (SELECT {columns}, {place} FROM {won} AS d) AS e WHERE place <= {most})"
+    return f"SELECT x, {score} AS n FROM {won} AS f GROUP BY x"
 
 
 def had_of(rows: str, given: Callable[[str], str] | None) -> str:
@@ -80,7 +100,7 @@ def question(
     item: SqlType,
     *,
     users: bool,
-    score: str = "count(*)",
+    score: str = COUNT,
 ) -> str:
     """n, place, users, name and item: scores of the `most` best items of every group, and their places there, from 1.
 

@@ -178,7 +178,7 @@ class SqlEngine(QuestionsByGroup):
         columns = "u, i" + (", g" if self._by else "") + self._numbers
         self._rows = questions.without(self._rows, listed, columns)
         self._rows_of_values = questions.without(self._rows_of_values, listed, columns)
-        self._every = False
+        self._every, self._had = False, {}
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
         """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""

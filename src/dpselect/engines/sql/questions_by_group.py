@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpselect._ground.domain import MOST_COUNTED, Column, Domain, Known, Listed, Span, refuse_width
+from dpselect._ground.keys import apart
 from dpselect._ground.parameters import Progress
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
@@ -38,6 +39,7 @@ class QuestionsByGroup(ABC):
     _by: tuple[SqlType, ...]
     _group: SqlType | None
     _item: SqlType
+    _types: Sequence[SqlType]
     _names: tuple[str, ...]
     _by_names: tuple[str, ...]
     _parts: bool
@@ -84,21 +86,55 @@ class QuestionsByGroup(ABC):
         progress: Progress | None = None,
     ) -> GroupedCounts:
         """The `rows` items with the most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import grouped_counts, question
+        from dpselect.engines.sql.by_group import COUNT, SUM, grouped_counts, question
 
         assert self._group is not None
         listed = None if groups is None else self._listed(groups)
-        kept = self._kept(max_groups_per_user, listed, self._most, progress)
-        score = "count(*)" if self._totals is None else "CAST(sum(s) AS BIGINT)"
+        kept = self._kept(max_groups_per_user, listed, progress)
+        score = COUNT if self._totals is None else SUM
         sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
         return grouped_counts(self._database, sql, self._group, self._item, progress)
+
+    def scores_by(
+        self,
+        pairs: Sequence[tuple[tuple[object, ...], object]],
+        max_groups_per_user: int,
+        groups: Domain | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Sequence[int]:
+        """The scores of some items that came back, each of a group; a bound keeps of every user some of each group."""
+        from dpselect.engines.sql.by_group import COUNT, SUM, scores_of_winners
+
+        if not pairs:
+            return []
+        listed = None if groups is None else self._listed(groups)
+        kept = self._kept(max_groups_per_user, listed, progress)
+        of_groups = [group if len(self._by) > 1 else group[0] for group, _ in pairs]
+        group_places, some_groups = _places(of_groups)
+        item_places, some_items = _places([item for _, item in pairs])
+        width, put = len(some_items), self._database.put_items
+        places = [group * width + item for group, item in zip(group_places, item_places, strict=True)]
+        bound = None if self._most is None else (self._most, self._database.secret(value_key(self._key)))
+        sql = scores_of_winners(
+            kept,
+            put(some_groups, self._by),
+            put(some_items, self._types),
+            self._database.put({"x": int64(places)}),
+            width,
+            bound,
+            COUNT if self._totals is None else SUM,
+            self._dialect,
+        )
+        found = {int(x): int(n) for x, n in self._database.rows(sql, progress=progress)}
+        return [found.pop(place, 0) for place in places]  # each is told once, whatever is asked
 
     def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
         """Numbers of groups, and how many users have so many; the next question is of the same rows."""
         from dpselect.engines.sql.by_group import groups_of_users
 
         listed = None if groups is None else self._listed(groups)
-        _, pairs = self._had[listed] = self._had_in(listed, progress)
+        _, pairs = self._had_of(listed, progress)
         found = self._database.columns(groups_of_users(pairs), ("n", "users"), progress=progress)
         return int64(found["n"]), int64(found["users"])
 
@@ -107,7 +143,7 @@ class QuestionsByGroup(ABC):
     ) -> Sets:
         """The distinct pairs of group and item of every user, in the groups that they keep."""
         listed = None if groups is None else self._listed(groups)
-        rows, kind = self._with_groups(self._kept(max_groups_per_user, listed, None, progress))
+        rows, kind = self._with_groups(self._kept(max_groups_per_user, listed, progress))
         return self._database.sets(rows, kind, every=False, progress=progress)
 
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
@@ -168,7 +204,7 @@ class QuestionsByGroup(ABC):
             rows = questions.in_span(self._rows, domain, self._item, ", g")
         else:
             rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
-        kept = self._bounds(max_groups_per_user, None).kept(had_of(of_groups(rows, listed), None), "u, g, i")
+        kept = self._bounds(max_groups_per_user).kept(had_of(of_groups(rows, listed), None), "u, g, i")
         sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
         return grouped_counts(self._database, sql, self._group, item, progress)
 
@@ -202,16 +238,21 @@ class QuestionsByGroup(ABC):
         self.check_groups(groups)
         return self._group_lists[groups]
 
-    def _bounds(self, groups: int, items: int | None) -> GroupBounds:
+    def _bounds(self, groups: int) -> GroupBounds:
         from dpselect.engines.sql.by_group import GroupBounds
 
-        key, item_key = map(self._database.secret, (self._key, value_key(self._key)))
-        return GroupBounds(groups=groups, items=items, key=key, item_key=item_key, dialect=self._dialect)
+        return GroupBounds(groups=groups, key=self._database.secret(self._key), dialect=self._dialect)
 
-    def _kept(self, most: int, listed: str | None, items: int | None, progress: Progress | None) -> str:
+    def _kept(self, most: int, listed: str | None, progress: Progress | None) -> str:
         """u, g and i, and the units s where there are weights, in the groups that users keep."""
-        had, pairs = self._had.get(listed) or self._had_in(listed, progress)
-        return self._bounds(most, items).kept(had, "u, g, i" if self._totals is None else "u, g, i, s", pairs)
+        had, pairs = self._had_of(listed, progress)
+        return self._bounds(most).kept(had, "u, g, i" if self._totals is None else "u, g, i, s", pairs)
+
+    def _had_of(self, listed: str | None, progress: Progress | None) -> tuple[str, str]:
+        """The same for every question: what it says of users is then of the same rows."""
+        if listed not in self._had:
+            self._had[listed] = self._had_in(listed, progress)
+        return self._had[listed]
 
     def _had_in(self, listed: str | None, progress: Progress | None) -> tuple[str, str]:
         """What users have in groups, or in those that are listed, and the units that they give where they have weights.
@@ -228,6 +269,14 @@ class QuestionsByGroup(ABC):
         rows = self._rows if listed is None else of_groups(self._rows, listed, self._numbers)
         had = self._database.once(had_of(rows, given), progress=progress)
         return had, self._database.once(f"(SELECT DISTINCT u, g FROM {had} AS d)", progress=progress)
+
+
+def _places(labels: Sequence[object]) -> tuple[list[int], list[object]]:
+    """Of each label its place among the distinct ones, and these."""
+    known: dict[object, int] = {}
+    places = [known.setdefault(apart(label), len(known)) for label in labels]
+    distinct = dict(zip(places, labels, strict=True))
+    return places, [distinct[place] for place in range(len(known))]
 
 
 def value_key(key: bytes) -> bytes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -28,10 +29,12 @@ from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.ranking_sentences import describe_limited_domain_by_group, describe_ranking_by_group
 from dpselect.release.groups import Group
 from dpselect.release.release import Release
-from dpselect.release.scale import USERS, Scale
+from dpselect.release.scale import USERS
 from dpselect.release.statement import Ended
 
 METHOD = "limited-domain"
+ScoresBy = Callable[[Sequence[tuple[tuple[object, ...], object]]], Sequence[int]]
+"""The scores of some items, each of a group, where each user counts for a bounded number of these in few groups."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,21 +61,39 @@ class TopByGroup(Selection):
             engine.check_groups(listed)
         rows = self.k_bar + 1  # no more of a group leave the engine
         users = self.of_groups is not None
-        return lambda draws, progress: self.draw(
-            engine.top_by(rows, most, listed, users=users, progress=progress), draws
-        )
+
+        def draw(draws: Draws, progress: Progress | None) -> Outcome:
+            aggregate = engine.top_by(rows, most, listed, users=users, progress=progress)
+            if not self.counts_again:
+                return self.draw(aggregate, draws)
+            again = partial(engine.scores_by, max_groups_per_user=most, groups=listed, progress=progress)
+            return self.draw_by_group(aggregate, again, draws)
+
+        return draw
 
     def draw(self, aggregate: GroupedCounts, draws: Draws, progress: Progress | None = None) -> Outcome:  # noqa: ARG002 - quick
-        """Draw the picks of every group, their noisy counts, and the noisy numbers of users of the groups."""
+        """Draw where the ranking gives all counts that are shown."""
+        return self.draw_by_group(aggregate, None, draws)
+
+    def draw_by_group(self, aggregate: GroupedCounts, again: ScoresBy | None, draws: Draws) -> Outcome:
+        """Draw the picks of every group, their noisy counts, and the noisy numbers of users of the groups.
+
+        Where a user counts for few of the winners, `again` says the counts; the noise is that of each group by itself.
+        """
         picked = self.selector.picks(aggregate, draws)
         places = np.concatenate([one.rows for one in picked]) if picked else np.zeros(0, dtype=np.int64)
-        sizes = [len(one.rows) for one in picked]
-        noisy = noisy_counts(self.counter, aggregate.counts[places].tolist(), draws, sizes)
         groups = self._draw_groups(aggregate, picked, draws)
         of_items = [groups[one.group].values for one in picked for _ in one.rows]
+        labels = aggregate.items(places)
+        if not self.counts_again:
+            scores: Sequence[int] = aggregate.counts[places].tolist()
+        else:
+            assert again is not None
+            scores = again(list(zip(of_items, labels, strict=True)))
+        noisy = noisy_counts(self.counter, scores, draws, [len(one.rows) for one in picked])
         shown = tuple(groups.values())
         return Outcome(
-            items=tuple(map(DrawnItem, aggregate.items(places), noisy, of_items)),
+            items=tuple(map(DrawnItem, labels, noisy, of_items)),
             secure=draws.secure,
             ended=Ended.FULL if shown and all(group.complete for group in shown) else Ended.BOTTOM,
             groups=shown,
@@ -99,25 +120,19 @@ class TopByGroup(Selection):
 
     def terms(self) -> Terms:
         """Describe the selection."""
-        s, bound = self.selector, self.selector.max_items_per_user
+        s = self.selector
         parameters: dict[str, object] = {
             "k": s.k,
             "max_groups_per_user": s.max_groups_per_user,
             "epsilon_per_pick": s.epsilon_per_pick,
             "k_bar": self.k_bar,
             "delta_threshold": s.delta_threshold,
-            "max_items_per_user": bound,
             **({"groups_listed": True} if self.asked.listed is not None else {}),
         }
         if self.of_groups is not None:
             parameters["epsilon_per_group"] = self.of_groups.epsilon_per_count
-        described = describe_limited_domain_by_group(bound, s.each.height, self.k_bar, self.scale)
+        described = describe_limited_domain_by_group(s.each.height, self.k_bar, self.scale)
         return parameters, [self.reason, *described]
-
-    @property
-    def counted_scale(self) -> Scale:
-        """What counts are counted in: ranking and counts are of the same users."""
-        return self.scale
 
     @property
     def _group_width(self) -> int | None:
@@ -174,14 +189,15 @@ def plan_by_group(
 ) -> TopByGroup:
     """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
     k, groups, k_bar, most = parsed(k, asked.each, k_bar, max_items_per_user)
-    counted = groups * (moved(k, most) * counts + asked.sizes)
+    cut = None if most is None or most >= k else most
+    counted = groups * ((cut or k) * counts + asked.sizes)
     plan = plan_of(groups * k, counted)
-    split = split_by_group(plan, epsilon, delta, groups, k_bar if most is None else min(most, k_bar))
+    split = split_by_group(plan, epsilon, delta, groups, k_bar)
     pick, failure = split.epsilon_per_pick, groups * split.threshold
     each = pick * COUNT_SHARE
     of_groups = NoisyCounts(k=1, epsilon_per_count=each) if asked.sizes else None
     before: list[Taken] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
-    plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=most, sensitivity=moves)
+    plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=cut, sensitivity=moves)
     counter = sharpest(plain, before, epsilon, split.composition, BETA, groups) if counts else None
     apart = Fraction(0) if counter is None else counter.failure
     steps = before if counter is None else [*before, *counter.steps_of(*[k] * groups)]
@@ -194,7 +210,6 @@ def plan_by_group(
         epsilon_per_pick=pick,
         delta=delta,
         delta_threshold=split.threshold,
-        max_items_per_user=most,
         sensitivity=moves,
     )
     return TopByGroup(
@@ -205,10 +220,5 @@ def plan_by_group(
         privacy=privacy,
         reason=method_reasons.limited_by_group(listed=asked.listed is not None),
         asked=asked,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed), items=most, each=True),
+        scale=USERS.kept(groups=cut_by(groups, asked.listed)),
     )
-
-
-def moved(k: int, most: int | None) -> int:
-    """How many of the k winners' counts of a group one user can move."""
-    return k if most is None else min(k, most)

@@ -194,7 +194,9 @@ class Selection(ABC):
     def counted_scale(self) -> Scale:
         """What numbers of the winners are counted in: users may count for few of these."""
         bounds = [one.max_items_per_user for one in (self.counter, self.measurer) if one is not None]
-        return self.scale.kept(items=bounds[0], here=True) if bounds and bounds[0] is not None else self.scale
+        if not bounds or bounds[0] is None:
+            return self.scale
+        return self.scale.kept(groups=self.scale.groups, items=bounds[0], here=True, each=self.in_groups)
 
     @property
     def counts_again(self) -> bool:

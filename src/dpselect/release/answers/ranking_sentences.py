@@ -8,7 +8,7 @@ from typing import Protocol
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy
 from dpselect.release.answers.group_sentences import in_each_group
-from dpselect.release.scale import Scale, said_items
+from dpselect.release.scale import Scale
 
 ANY_NUMBER = "One user counts for any number of items in the ranking."
 A_SET = "The items are a set: their order says nothing, unless noisy counts give one."
@@ -48,18 +48,14 @@ def describe_limited_domain(height: float, k_bar: int, scale: Scale) -> list[str
     return [ANY_NUMBER, f"{_describe_bottom(height, k_bar, scale)}."]
 
 
-def describe_limited_domain_by_group(
-    max_items_per_user: int | None, height: float, k_bar: int, scale: Scale
-) -> list[str]:
+def describe_limited_domain_by_group(height: float, k_bar: int, scale: Scale) -> list[str]:
     """Describe limited domain in every group."""
     sentences = []
     if scale.totals is not None:
         sentences.append(
             "A user has only the groups in which they give an item a unit; what they give is added up in each."
         )
-    if max_items_per_user is not None:
-        sentences.append(f"In each of them a user counts for at most {said_items(max_items_per_user)}.")
-    return [*sentences, f"{_describe_bottom(height, k_bar, scale)} of its group."]
+    return [*sentences, ANY_NUMBER, f"{_describe_bottom(height, k_bar, scale)} of its group."]
 
 
 def _describe_bottom(height: float, k_bar: int, scale: Scale) -> str:
