@@ -23,7 +23,7 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import LimitedDomain
 from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
-from dpselect.queries.union.bound import BOUND_SHARE, bound_chooser, chosen_bound
+from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, bounds_with_curve
 from dpselect.testing import SeededDraws
 
 FILES: dict[str, str | dps.Split] = {
@@ -84,7 +84,8 @@ def discovered(data: Data, epsilon: str, share: str, bound: str, ks: list[int], 
     for _ in range(runs):
         spent = Fraction(epsilon)
         if bound == CHOSEN:
-            most = chosen_bound(data.sets, bound_chooser(spent * BOUND_SHARE), draws)
+            left = spent * (1 - BOUND_SHARE)
+            most = BoundChoice(spent - left, bounds_with_curve(left, Fraction(DELTA))).of_sets(data.sets, draws)
             spent -= spent * BOUND_SHARE
         else:
             most = int(bound)

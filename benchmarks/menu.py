@@ -62,7 +62,11 @@ def unions(everything: list[Data], epsilon: str, runs: int, *, counts: bool) -> 
                 row.append("")
                 continue
             told, taken = union(data, method, epsilon, most, runs, counts=counts)
-            row.append(f"**{told}**" if method == best_method(Fraction(epsilon), Fraction(DELTA), most) else told)
+            row.append(
+                f"**{told}**"
+                if method == best_method(Fraction(epsilon), Fraction(DELTA), most, counted=counts)
+                else told
+            )
             seconds.append(taken)
         rows.append([*row, f"{statistics.mean(seconds):.2f} s"])
     print(f"\nUnions{' with counts' if counts else ''}, epsilon = {epsilon}\n")

@@ -19,20 +19,18 @@ import duckdb
 import numpy as np
 from inputs import DATA
 from measure import single_threaded, table
-from union_sizes import DELTA, KNOWN, SETTINGS, Union, data, errors_away, halves
+from union_sizes import DELTA, KNOWN, SETTINGS, Union, continuous, data, errors_away, halves
 
 import dpselect as dps
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import (
     CountGaussian,
-    CountLaplace,
     GreedyGeometric,
     RenyiShaped,
     TruncatedGeometric,
     WeightedGaussian,
 )
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
-from dpselect.queries.union.bound import chosen_bound
 from dpselect.testing import SeededDraws
 
 ITEMS = {"commits": "unnest(split(text, ' '))", "lastfm": "item", "msweb": "item"}
@@ -43,7 +41,7 @@ EPSILONS = ("0.5", "1", "3")
 
 Build = Callable[..., Union]
 PAPER: Mapping[str, Build] = {
-    "count-laplace": CountLaplace,
+    "count-laplace": continuous,
     "count-gaussian, halves": halves,
     "weighted-laplace": WeightedLaplace,
     "weighted-gaussian": WeightedGaussian,
@@ -175,8 +173,8 @@ def expected_table(runs: int) -> None:
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
     """With a bound that is chosen privately, for its part of epsilon: the bounds, the sizes."""
     terms: Any = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA)  # what is left is the same for all
-    bounds = [chosen_bound(users(name, run), terms.chooser, SeededDraws(seed=run)) for run in range(runs)]
-    left = str(terms.for_union[0])
+    bounds = [terms.choice.of_sets(users(name, run), SeededDraws(seed=run)) for run in range(runs)]
+    left = str(terms.after_bound[0])
     return bounds, [size(at(method, left, most), name, run) for run, most in enumerate(bounds)]
 
 

@@ -24,8 +24,8 @@ from dpselect.mechanisms import (
     TruncatedGeometric,
     WeightedGaussian,
 )
-from dpselect.mechanisms.port import settle
-from dpselect.mechanisms.set_union.release_laws import gaussian_tail, root_up, smallest_deviation
+from dpselect.mechanisms.port import set_fields
+from dpselect.mechanisms.set_union.release_laws import gaussian_tail, laplace_tail, root_up, smallest_deviation
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
 
 DELTA = Fraction(exp(-10))
@@ -39,18 +39,26 @@ def of(kind: Callable[..., Union], **more: object) -> Build:
     return lambda epsilon, most: kind(epsilon=epsilon, delta=DELTA, max_items_per_user=most, **more)
 
 
+def continuous(*, max_items_per_user: int, **terms: Any) -> CountLaplace:
+    """Noise that is no whole number, as published."""
+    made, most = CountLaplace(max_items_per_user=max_items_per_user, **terms), max_items_per_user
+    law = laplace_tail(Fraction(made.epsilon) / most, Fraction(made.delta), most, lambda _: Fraction(1))
+    set_fields(made, law=law)
+    return made
+
+
 def halves(*, max_items_per_user: int, **terms: Any) -> CountGaussian:
     """Noise and threshold get half of delta each, as published."""
     made, most = CountGaussian(max_items_per_user=max_items_per_user, **terms), max_items_per_user
     epsilon, delta = Fraction(made.epsilon), Fraction(made.delta) / 2
     deviation = smallest_deviation(epsilon, delta) * root_up(Fraction(most))
-    settle(made, law=gaussian_tail(deviation, delta, most, lambda _: Fraction(1)))
+    set_fields(made, law=gaussian_tail(deviation, delta, most, lambda _: Fraction(1)))
     return made
 
 
 # The sizes that others' formulas gave on the same inputs, means of five seeds, one a setting.
 KNOWN: dict[str, tuple[Build, list[int | None]]] = {
-    "count-laplace": (of(CountLaplace), [285, 545, 55, 1542]),
+    "count-laplace": (of(continuous), [285, 545, 55, 1542]),
     "count-gaussian, halves": (of(halves), [673, 1213, 411, 3050]),
     "weighted-laplace": (of(WeightedLaplace), [329, 629, 527, 1728]),
     "weighted-gaussian": (of(WeightedGaussian), [720, 1310, 1238, 3251]),
@@ -59,6 +67,7 @@ KNOWN: dict[str, tuple[Build, list[int | None]]] = {
     "greedy-geometric (a whole cutoff)": (of(GreedyGeometric), [862, 1651, None, 4862]),
 }
 MORE: dict[str, Build] = {
+    "count-laplace, whole noise": of(CountLaplace),
     "count-gaussian": of(CountGaussian),
     "policy-gaussian": of(PolicyGaussian),
     "truncated-geometric": lambda epsilon, _: TruncatedGeometric(epsilon=epsilon, delta=DELTA),

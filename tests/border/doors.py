@@ -81,7 +81,7 @@ class Door:
 
 # ---- the doors ----------------------------------------------------------------------------------------------
 
-NOT_NUMBERS = {"neighbors", "monotonic", "loss", "noise", "popular"}
+NOT_NUMBERS = {"neighbors", "monotonic", "loss", "noise", "popular", "kind"}
 USUAL: dict[str, Any] = {
     "epsilon": 1, "delta": Fraction(1, 10**6), "k": 2, "k_bar": 5, "max_items_per_user": 3, "epsilon_per_count": 1,
     "max_groups_per_user": 2, "q": ("0.2", "0.5", "0.7"),

@@ -389,3 +389,57 @@ def test_a_stated_price_that_is_refused_costs_nothing_and_runs_nothing(dpselect,
     assert found.status == status
     assert message in found.err
     assert of_ann(dpselect, book)["spent_epsilon"] == 0
+
+
+def test_upgrade_continues_a_ledger_and_closes_it(dpselect, events, book, tmp_path):
+    new = tmp_path / "new.sqlite"
+    first = dpselect(*paid(events, book))
+    held(book, started=True)
+    before, head = of_ann(dpselect, book), shown(dpselect, book)["head"]
+    done = dpselect("ledger", "upgrade", book, new)
+    assert (done.status, done.err) == (0, "")
+    of_old = rf"ledger [0-9a-f]{{32}} of {shown(dpselect, book)['entries'] - 1} entries"
+    said = (
+        rf"continued from {of_old}; head [0-9a-f]{{64}}\nthe old ledger is closed: it can still be read and verified; "
+    )
+    said += r"let all programs use the new one\n1 reservation was open, and stays reserved: `dpselect ledger pending` "
+    assert re.match(said, done.out), done.out
+    assert of_ann(dpselect, new) == before
+    for digest in (head, shown(dpselect, book)["head"]):
+        verified = dpselect("ledger", "verify", new, "--head", digest)
+        assert (verified.status, verified.err) == (0, "")
+        assert re.fullmatch(
+            rf"clean: \d+ entries, head [0-9a-f]{{64}}\ncontinued from {of_old}, head {head}\n", verified.out
+        )
+    wrong = dpselect("ledger", "verify", new, "--head", "0" * 64)
+    assert (wrong.status, "no entry has the digest that was noted" in wrong.out) == (6, True)
+    assert dpselect(*paid(events, new)).out.splitlines()[:4] == first.out.splitlines()[:4]
+    assert of_ann(dpselect, new) == before
+    old = dpselect("ledger", "verify", book, "--head", head)
+    assert (old.status, "\nclosed: continued in ledger " in old.out) == (0, True)
+    for words in (paid(events, book), ["ledger", "grant", book, "--analyst", "bob", "--epsilon", "1", "--delta", "0"]):
+        refused = dpselect(*words)
+        assert (refused.status, refused.out) == (6, "")
+        assert re.search("is closed: ledger [0-9a-f]{32} continues it\nhint: name that ledger instead", refused.err)
+    assert "nothing can be spent from it: ledger " in dpselect("ledger", "show", book).err
+    assert dpselect("ledger", "show", new).err == ""
+    looked = {name: dpselect("doctor", "--budget", name) for name in (book, new)}
+    assert [(one.status, "is closed: ledger" in one.out + one.err) for one in looked.values()] == [
+        (6, True),
+        (0, False),
+    ]
+    told = dpselect("ledger", "history", new).out.splitlines()
+    assert "continues" in told[1]
+    assert re.search(of_old, told[1])
+    assert json.loads(dpselect("ledger", "history", book, "--format", "json").out)["entries"][-1]["what"] == "closed"
+    assert "may have been read" in dpselect("ledger", "pending", new).out
+    again = dpselect("ledger", "upgrade", book, new)
+    assert (again.status, again.out[:15]) == (0, "continued from ")
+    elsewhere = dpselect("ledger", "upgrade", book, tmp_path / "another")
+    assert (elsewhere.status, "continues it, and is not at that place" in elsewhere.err) == (6, True)
+    assert len(dpselect("ledger", "upgrade", "--help").out.splitlines()) < 20
+    page, record = tmp_path / "r.html", tmp_path / "r.json"
+    for name in (page, record):
+        assert dpselect("ledger", "report", new, "-o", name).status == 0
+    assert "continued from ledger " in page.read_text()
+    assert json.loads(record.read_text())["verification"]["problems"] == []

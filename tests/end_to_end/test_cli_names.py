@@ -46,6 +46,7 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "ledger pay": (dps.Budget.open, dps.Budget.spend),
     "ledger pending": (dps.Account, dps.Ledger.pending, dps.Ledger.give_back),
     "ledger verify": (dps.Ledger.verify,),
+    "ledger upgrade": (dps.Ledger.upgrade,),
     "ledger export": (dps.Ledger.entries,),
     "ledger report": (report,),
 }

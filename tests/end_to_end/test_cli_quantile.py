@@ -66,16 +66,17 @@ def test_the_real_command(people: Path) -> None:
     brief = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"), COLUMNS="100").stdout.splitlines()
     assert re.fullmatch(r"The median is (49|50)\d\.", brief[0])
     assert re.fullmatch(
-        r"With 95 % confidence, at most \d users? lies? between it and the counted median, at any distance in value\.",
+        r"With 95 % confidence, of about \d{3} users (none|at most \d) too many lie below it, and (none|at most \d) "
+        r"above, at any distance in value\.",
         " ".join(brief[1:-2]),
     )
     assert brief[-2:] == [ONE_VALUE, "spent: epsilon 20 per user"]
     said, table, _ = ended.stdout.split("\n\n", 2)
-    assert table.splitlines()[0].split() == ["q", "value"]
-    q, value = table.splitlines()[1].split()
+    assert table.splitlines()[0].split() == ["q", "value", "too_many_below", "too_many_above"]
+    q, value, *_ = table.splitlines()[1].split()
     who = "by counted values (one of each user's distinct values, chosen at random, moved into the bounds, in steps)"
     said = " ".join(said.split())  # lines are broken at the width of the terminal
-    assert said.startswith(f"The median is {value}. With 95 % confidence, {who}, no more than ")
+    assert said.startswith(f"The median is {value}. With 95 % confidence, {who}, of about ")
     assert q == "0.5"
     assert abs(int(value) - 500) < 5
     assert "spent: (20, 0)-DP per user, add-remove neighbours" in ended.stdout
@@ -122,7 +123,7 @@ def test_bounds_below_zero_and_numbers_in_a_table(tmp_path: Path, dpselect: Comm
 def test_csv_and_parquet(people: Path, tmp_path: Path, dpselect: Command) -> None:
     for name in ("out.csv", "out.parquet"):
         assert dpselect(*ask(people, "--q", "0.25,0.75", "-o", tmp_path / name)).status == 0
-    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "q,value"
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "q,value,too_many_below,too_many_above"
     assert polars.read_parquet(tmp_path / "out.parquet")["q"].to_list() == [0.25, 0.75]
 
 

@@ -14,7 +14,7 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
-from dpselect.queries.union.bound import BOUNDS, bound_at, chosen_bound, placed
+from dpselect.queries.union.bound import BOUNDS, placed
 from dpselect.release.answers.union_sentences import ADDED_IN_ENGINE
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
@@ -74,8 +74,8 @@ def test_the_bound_is_chosen_as_in_memory():
     rows = [(v, i) for v, t in enumerate(lengths) for i in range(t)]
     terms = plan_of("union", epsilon="9999", delta="1e-9", method="weighted-gaussian")
     with DuckDBEngine(dict(zip(("user", "item"), zip(*rows, strict=True), strict=True)), **COLUMNS) as engine:
-        found = bound_at(placed(*engine.pairs().lengths(BOUNDS[-1]), BOUNDS), terms.chooser, SeededDraws(1), BOUNDS)
-    assert found == chosen_bound(sets, terms.chooser, SeededDraws(2)) == 200
+        found = terms.choice.of_pairs(engine.pairs(), SeededDraws(1))
+    assert found == terms.choice.of_sets(sets, SeededDraws(2)) == 200
 
 
 @pytest.mark.parametrize("method", sorted(set(names("union")) - set(ABLE)))

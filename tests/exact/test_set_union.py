@@ -54,7 +54,6 @@ def test_truncated_geometric_is_private_and_uses_all_of_delta(epsilon, delta):
     "mechanism",
     [
         GreedyGeometric(epsilon=1, delta="0.1"),
-        CountLaplace(epsilon=1, delta="0.1", max_items_per_user=3),
         WeightedLaplace(epsilon=1, delta="0.1", max_items_per_user=3),
         PolicyLaplace(epsilon=1, delta="0.1", max_items_per_user=3),
     ],

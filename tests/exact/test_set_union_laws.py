@@ -79,7 +79,9 @@ def test_golden_weights_of_an_even_chance(epsilon, expected):
 def test_count_thresholds_are_the_formulas(most):
     terms = {"epsilon": "1/2", "delta": DELTA, "max_items_per_user": most}
     q = -math.expm1(math.log1p(-float(DELTA)) / most)
-    assert float(CountLaplace(**terms).threshold) == pytest.approx(1 + 2 * most * math.log(1 / (2 * q)), rel=1e-10)
+    one_step = math.exp(-1 / (2 * most))
+    last_hidden = math.log(q * (1 + one_step)) / math.log(one_step)
+    assert CountLaplace(**terms).threshold == 1 + math.ceil(last_hidden)
     gaussian = CountGaussian(**terms)
     noise = gaussian_delta(gaussian.deviation / Fraction(math.sqrt(most)), Fraction(1, 2))
     assert float(noise.mid()) == pytest.approx(float(DELTA), rel=1e-9)

@@ -19,6 +19,7 @@ from dpselect.queries.choose import ChoosePlan, chosen_by_group
 from dpselect.queries.groups import SHARE
 from dpselect.testing import law
 from tests.by_names import plan_of
+from tests.exact.cells import WithoutNoise, both_ways, values_and_cells, with_noise
 from tests.exact.grids import tables
 from tests.exact.laws import (
     BITS,
@@ -52,9 +53,26 @@ def real_law(mechanism, table: Table):
     of = dict(enumerate(table))
     if isinstance(mechanism, ChoiceByGroup):
         of = {g: dict(zip(DOMAIN, counts, strict=False)) for g, counts in of.items()}
-    else:
-        of = {g: list(values) for g, values in of.items()}
-    return law(lambda draws: tuple(str(answer) for answer in mechanism(of, draws=draws).values()))
+        return law(lambda draws: tuple(str(answer) for answer in mechanism(of, draws=draws).values()))
+    of = {g: list(values) for g, values in of.items()}
+    return law(lambda draws: tuple(map(values_and_cells, mechanism(of, draws=draws).values())), WithoutNoise)
+
+
+def noisy_laws_of(mechanism):
+    """The laws of two tables that are compared, cells of quantiles with their noise."""
+    laws = laws_of(mechanism)
+    if isinstance(mechanism, ChoiceByGroup):
+        return lambda both: laws(both[0])
+    of_all = cache(lambda table: flat(laws(table)))
+    return lambda both: with_noise(of_all(both[0]), of_all(both[1]), mechanism.each.rate)
+
+
+def flat(of_groups):
+    """The values of all groups, and their cells."""
+    return {
+        (tuple(v for v, _ in found), tuple(cell for _, cells in found for cell in cells)): p
+        for found, p in of_groups.items()
+    }
 
 
 def laws_of(mechanism):
@@ -111,7 +129,7 @@ CASES = {
 def test_the_price_is_kept_over_all_neighbours(case):
     mechanism, neighbours = CASES[case]
     assert mechanism.privacy.epsilon == 2
-    assert private(laws_of(mechanism), neighbours(), Fraction(2), mechanism.privacy.delta)
+    assert private(noisy_laws_of(mechanism), both_ways(neighbours()), Fraction(2), mechanism.privacy.delta)
 
 
 def test_the_law_is_the_product_of_those_of_the_groups():
@@ -126,8 +144,9 @@ def test_the_law_is_the_product_of_those_of_the_groups():
 
 def test_what_it_is_made_of():
     of_two = quantiles(q=(Fraction(1, 4), Fraction(3, 4)), max_groups_per_user=3)
-    assert of_two.privacy.steps == (Steps(BoundedRange(Fraction(2, 6)), 6),)
-    assert of_two.each.epsilon_per_pick == Fraction(2, 6)
+    assert of_two.privacy.steps == (Steps(BoundedRange(Fraction(3, 10)), 6), Steps(PureDP(Fraction(1, 15)), 3))
+    assert of_two.each.epsilon_per_pick == Fraction(3, 10)
+    assert of_two.each.rate == Fraction(1, 15)
     assert choices(max_groups_per_user=4).privacy.steps == (Steps(BoundedRange(Fraction(1, 2)), 4),)
     flips = choices(max_groups_per_user=4, method="permute-and-flip")
     assert flips.privacy.steps == (Steps(PureDP(Fraction(1, 2)), 4),)
@@ -136,10 +155,13 @@ def test_what_it_is_made_of():
 
 
 def test_the_price_is_reached():
-    """The range of the loss is that of all picks of a user's groups: no smaller number would be true of it."""
-    laws = laws_of(quantiles(max_groups_per_user=2))
+    """The range of the loss is that of all steps of a user's groups: no smaller number would be true of it.
+
+    Picks have a range of their price, and cells, whose loss goes either way, one of twice theirs.
+    """
+    laws = noisy_laws_of(quantiles(max_groups_per_user=2))
     crowd = ((1,) * 8, (1,) * 8), ((*(1,) * 8, 0), (*(1,) * 8, 0))
-    assert equals(log_range(laws(crowd[0]), laws(crowd[1])), Fraction(2))
+    assert equals(log_range(*map(laws, next(both_ways([crowd])))), 2 + Fraction(2, 10))
     laws = laws_of(choices(max_groups_per_user=2, epsilon=20))
     assert max_log_ratio(laws(((0, 0), (0, 0))), laws(((1, 0), (1, 0)))) > 18
 
@@ -154,8 +176,8 @@ def test_the_price_of_one_group_for_a_user_in_two_is_refused(kind):
         "median": (quantiles(), list(of_values(2, 1, 2))),
         "choice": (choices(), list(tables(2, 2, 1, 2))),
     }[kind]
-    assert not private(laws_of(made), pairs, Fraction(2), Fraction(0))
-    assert private(laws_of(made), pairs, Fraction(4), Fraction(0))
+    assert not private(noisy_laws_of(made), both_ways(pairs), Fraction(2), Fraction(0))
+    assert private(noisy_laws_of(made), both_ways(pairs), Fraction(4), Fraction(0))
 
 
 @pytest.mark.parametrize(("kind", "exists"), [("median", bool), ("choice", lambda of: any(of.values()))])

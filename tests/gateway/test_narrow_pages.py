@@ -69,7 +69,7 @@ def test_a_median_has_the_accuracy_that_its_price_has(roomy: Served) -> None:
     assert plan["sentences"] == price["accuracy"]
     text = re.sub(r"\s+", " ", page(roomy, "ann", "/ask?data=plays&verb=quantile&q=1/2"))
     assert NO_FORECAST not in text
-    assert "users lie between the answer and the value of that rank" in text
+    assert "users too many will lie below the value, or above" in text
 
 
 @pytest.mark.parametrize("more", [{"by": ["country"]}, {"by_weight": "minutes"}])

@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from dpselect.errors import LedgerError
+from dpselect.gateway.books import Books
+from dpselect.gateway.gateway import Gateway
 from dpselect.gateway.problems import PUT_BACK_DETAIL
 from dpselect.gateway.settings.reading import read
+from dpselect.ledger import Account, Ledger
 from tests.gateway.served import Served, running, settings_in
+from tests.ledger.amounts import charge, grant, started
 
 COUNT = {"verb": "histogram", "data": "plays", "item": "country", "epsilon": "1/2", "max_items_per_user": 1}
 OTHER = {"verb": "top_k", "data": "plays", "k": 2, "epsilon": "1/4"}
@@ -91,3 +96,44 @@ def test_another_answer_with_the_same_number_in_the_ledger_is_not_shown_in_its_p
         assert again["answer"] != first["answer"]
         assert served.ann.get(f"/v1/questions/{first['id']}").json()["state"] == "lost"
         assert served.bob.get(again["answer"]).status_code == 200
+
+
+def test_a_gateway_follows_to_the_ledger_that_continues_its_own_and_uses_no_other(tmp_path: Path) -> None:
+    """Answers keep their addresses, and are free; what runs on the old ledger gives no more."""
+    old, new = tmp_path / "ledger.sqlite", tmp_path / "new.sqlite"
+    with running(read(settings_in(tmp_path)), tmp_path) as served:
+        jobs = [served.ann.ask(OTHER), served.ann.ask(COUNT)]
+        before = left(served)
+        Ledger.upgrade(old, new).close()
+        assert served.http.get("/readyz").status_code == 503
+        other = served.ann.ask({**COUNT, "epsilon": "1/8"})
+        assert (other["state"], other["answer"]) == ("failed", None)
+    with running(read(settings_in(tmp_path, ledger="new.sqlite")), tmp_path) as served:
+        for job in jobs:
+            assert served.ann.get(f"/v1/questions/{job['id']}").json()["state"] == "answered"
+            assert served.ann.get(job["answer"]).status_code == 200
+        assert left(served) == before
+        free = served.bob.ask(COUNT)
+        assert (free["answer"], free["cost"]["share"]) == (jobs[1]["answer"], 0)
+        assert served.ann.ask({**COUNT, "epsilon": "1/8"})["state"] == "answered"
+        found = served.olga.get("/v1/record/plays").json()
+        assert found["verification"]["problems"] == []
+        assert found["changes"][0]["what"].startswith("continued from ledger ")
+    with pytest.raises(LedgerError, match=r"is closed: ledger [0-9a-f]{32} continues it"):
+        Gateway(read(settings_in(tmp_path)))
+
+
+def test_a_reservation_is_found_in_the_ledger_that_continues_its_own(tmp_path: Path) -> None:
+    """By its number there, and only if it is that question's: here the number is that of another."""
+    account = Account("plays", "ann")
+    with Ledger.create(tmp_path / "old") as old:
+        grant(old, account, 1, 0)
+        first, second = (started(old, account, charge("0.125"), question) for question in ("one", "two"))
+        Ledger.upgrade(tmp_path / "old", tmp_path / "new").close()
+    books = Books(str(tmp_path / "new"))
+    for hold, question in ((first, "one"), (second, "two")):
+        outcome = books.outcome(hold.number, lambda entry, asked=question: entry.question == asked)  # type: ignore[misc]
+        assert outcome is not None
+        assert (outcome.held.entry.number, outcome.held.may_have_read) == (hold.number + 1, True)
+    assert books.outcome(first.number, lambda entry: entry.question == "two") is None
+    books.close()

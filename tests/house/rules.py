@@ -33,6 +33,7 @@ ALONE = {"papers"}
 # Methods that hand their work to a later room, which reads the value: by file and method the module that does it.
 DOORS = {
     "ledger/ledger.py": {"plot": "dpselect.audit.spending", "verify": "dpselect.audit.verification"},
+    "ledger/upgrade.py": {"_problems": "dpselect.audit.verification"},
     "questions/questions.py": {"at": "dpselect.queries.plan", "forecast": "dpselect.forecast.guide"},
 }
 # The types of what these methods take and return, which are imported for type checkers alone.

@@ -15,7 +15,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.release import formatting
-from dpselect.release.accuracy import ranks
+from dpselect.release.accuracy import TOO_MANY, up_to
 from dpselect.release.release import Item, Kind, Release
 from dpselect.release.statement import Receipt
 from tests.by_names import by_names
@@ -110,18 +110,20 @@ SAYS = {
     "test draws": "NOT SECURE",
     "histogram": "Each with 95 % confidence, all rows at once: the counted users are from low to high; a count ",
     "union": "Each with 95 % confidence: a row's counted users are from low to high; there may be others. Each user ",
-    "quantile": "With 95 % confidence, no answer is over {gap} users from the counted quantile, at any distance "
-    "in value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 10, in steps of 0.5. ",
+    "quantile": "With 95 % confidence, of about {users} users {too_many_below} too many lie below any of them, "
+    "and {too_many_above} above, at any distance in value. Counted: one of each user's distinct "
+    "values, chosen at random, moved into 0 to 10, in steps of 0.5. ",
     "empty": "0 of at most 3 items: none could be released, though there may be some. ",
     "paid": "no lower or missing item has over {gap} users more. charged: ",
     "by group": " in each group alone, no lower or missing item has over {gap} counted users more. Each user ",
     "counts by group": "; in a group, no lower or missing item has over {gap} more; the users of a group are within ",
     "discover by group": "With 95 % confidence in each group alone, no lower item has over {gap} ",
     "no groups": "No groups: none could be released. A group that is not shown may still have users. ",
-    "quantile by group": "With 95 % confidence in each group alone, no answer is over {gap} counted users from the "
-    "counted median, at any distance in value. Each user counts in one land (chosen at random). Counted: one of each ",
-    "median": "With 95 % confidence, at most {gap} users lie between it and the counted median, at any distance in "
-    "value. Counted: one of each user's distinct values, chosen at random, moved into 0 to 60. spent: epsilon 5 ",
+    "quantile by group": "With 95 % confidence in each group alone, at most too_many_below counted users too many lie "
+    "below a value, and too_many_above above. Each user counts in one land (chosen at random). Counted: one of each ",
+    "median": "With 95 % confidence, of about {users} users {too_many_below} too many lie below it, and "
+    "{too_many_above} above, at any distance in value. Counted: one of each user's distinct values, chosen at "
+    "random, moved into 0 to 60. spent: epsilon 5 ",
     "median without bounds": "Counted: one of each user's distinct values, chosen at random, moved to six digits. ",
     "choose by group": "in each group alone, a choice has at most {gap} counted users fewer than the best. "
     "Each user counts in one land (chosen at random). spent: ",
@@ -135,9 +137,11 @@ SAYS = {
 @pytest.mark.parametrize(("name", "said"), SAYS.items(), ids=list(SAYS))
 def test_the_words_of_a_print(name: str, said: str) -> None:
     found = more_kinds()[name]
-    gap = found.accuracy.numbers.get("gap")
+    numbers = found.accuracy.numbers
+    shown = {name: f"{number:,}" if isinstance(number, int) else number for name, number in numbers.items()}
+    shown |= {name: up_to(number) for name in TOO_MANY if isinstance(number := numbers.get(name), int)}
     words = " ".join(str(found).split()) + " "
-    assert said.format(gap=f"{gap:,}" if isinstance(gap, int) else gap) in words
+    assert said.format(**shown) in words
 
 
 def test_an_order_is_said_as_a_mistake_and_not_as_a_lead() -> None:
@@ -170,16 +174,6 @@ def test_every_item_is_shown_in_a_sentence_or_a_table() -> None:
     gained = replace(release(["Ærø"]), privacy=replace(STATEMENT, parameters=periods))
     assert str(gained).count("Ærø") == 1
     assert str(release(["Ærø"])).splitlines()[0] == "1 item: Ærø."
-
-
-def test_what_many_users_at_one_value_change_is_said() -> None:
-    asked = replace(STATEMENT, parameters={"q": (Fraction(1, 4), Fraction(1, 2))})
-    items = tuple(Item(value, rank, None) for rank, value in enumerate((2.0, 4.0), 1))
-    near = ranks(Fraction(9), several=True, values="those given", shared=16 * 10**6)
-    found = replace(release([]), items=items, kind=Kind.VALUES, privacy=asked, accuracy=near)
-    assert "no answer is over 9 users from the counted quantile (more, where over 16 million users share a value)," in (
-        " ".join(str(found).split())
-    )
 
 
 # ---- numbers ----------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN
 from dpselect.errors import DataError, OutputError, ParameterError
-from dpselect.release.accuracy import Accuracy
+from dpselect.release.accuracy import TOO_MANY, Accuracy
 from dpselect.release.archive import archived, restored
 from dpselect.release.files import csv_text
 from dpselect.release.release import Item, Receipt, Release
@@ -230,9 +230,10 @@ def test_numbers_of_a_csv_stay_numbers() -> None:
 
 def test_quantiles_have_columns_of_their_own() -> None:
     found = kinds()["quantile"]
-    assert found.to_columns() == {"q": [0.25, 0.5], "value": found.labels}
-    assert str(found).split("\n\n")[1].splitlines()[0].split() == ["q", "value"]
-    assert found.to_csv().splitlines()[0] == "q,value"
+    most = {name: [getattr(item.ranked, name) for item in found] for name in TOO_MANY}
+    assert found.to_columns() == {"q": [0.25, 0.5], "value": found.labels, **most}
+    assert str(found).split("\n\n")[1].splitlines()[0].split() == ["q", "value", *TOO_MANY]
+    assert found.to_csv().splitlines()[0] == "q,value,too_many_below,too_many_above"
     assert [row["q"] for row in json.loads(found.to_json())["items"]] == [0.25, 0.5]
 
 

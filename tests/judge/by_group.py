@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
 from dpselect.checking.finding import Finding, fails
+from tests.judge.counts import counts_of
 from tests.judge.numbers import Parameters
 from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
@@ -22,7 +24,7 @@ def composed(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -
     left = epsilon - for_bound(said)
     if left <= 0:
         return fails("choosing max_groups_per_user takes all of epsilon")
-    steps = _steps(said, groups * k, groups * _moved(said), groups)
+    steps = _steps(said, groups * k, [k] * groups, groups)
     return of_steps(steps, left, delta, failure(said), bound)
 
 
@@ -41,21 +43,19 @@ def taken(said: Parameters, found: Sequence[int]) -> list[Step]:
     k, groups = said.whole("k"), said.whole("max_groups_per_user")
     largest = sorted(found, reverse=True)[:groups]
     picks = sum(min(k, items + 1) for items in largest) + groups - len(largest)
-    counts = sum(min(items, _moved(said)) for items in largest)
-    taken = _steps(said, picks, counts, groups if said.of.get("groups_listed") is True else len(largest))
+    taken = _steps(said, picks, largest, groups if said.of.get("groups_listed") is True else len(largest))
     return [Step(Kind.PICK, for_bound(said), 1), *taken] if said.has(FOR_BOUND) else taken
 
 
-def _steps(said: Parameters, picks: int, counts: int, groups: int) -> list[Step]:
-    """Picks, counts of items and numbers of users of groups, where these were asked for."""
+def _steps(said: Parameters, picks: int, items: Sequence[int], groups: int) -> list[Step]:
+    """Picks, counts of items in each group by itself, and numbers of users of groups, where these were asked for."""
     steps = [Step(Kind.PICK, said.epsilon("epsilon_per_pick"), picks)]
-    for name, times in (("epsilon_per_count", counts), ("epsilon_per_group", groups)):
-        if said.has(name):
-            steps.append(Step(Kind.PURE, said.epsilon(name), times))
-    return steps
-
-
-def _moved(said: Parameters) -> int:
-    """How many counts of a group one user moves."""
-    k = said.whole("k")
-    return min(k, said.whole("max_items_per_user")) if said.has("max_items_per_user") else k
+    if said.has("epsilon_per_group"):
+        steps.append(Step(Kind.PURE, said.epsilon("epsilon_per_group"), groups))
+    found: dict[tuple[Kind, Fraction], int] = {}
+    for size, times in Counter(items).items():
+        for one in counts_of(said, size):
+            found[one.kind, one.epsilon] = found.get((one.kind, one.epsilon), 0) + one.times * times
+    rho = sum((one * times for (kind, one), times in found.items() if kind is Kind.NOISE), Fraction(0))
+    steps += [Step(Kind.NOISE, rho, 1)] if rho else []
+    return [*steps, *(Step(kind, one, times) for (kind, one), times in found.items() if kind is not Kind.NOISE)]

@@ -11,6 +11,7 @@ from fractions import Fraction
 from dpselect.checking.finding import Finding, fails, follows
 from tests.judge import tails
 from tests.judge.balls import at_most, precision, told
+from tests.judge.counts import shared_laplace, shared_rho
 from tests.judge.numbers import Parameters
 from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
@@ -24,11 +25,9 @@ def composed(name: str, said: Parameters, epsilon: Fraction, delta: Fraction, bo
     """Does the noise hide as many counts as one user moves?"""
     if name == LAPLACE:
         return of_steps(steps_of(said), epsilon, delta, Fraction(0), bound)
-    moved = said.whole("max_items_per_user")
     if name == SHARED_LAPLACE:
-        needed = _pure_loss(said)
-        text = f"shared Laplace noise on {moved:,} counts costs epsilon {told(needed)}"
-        return follows(text) if needed <= epsilon else fails(f"{text}, and {told(epsilon)} is promised")
+        return of_steps(shared_steps_of(said), epsilon, delta, Fraction(0), bound)
+    moved = said.whole("max_items_per_user")
     with precision():
         needs = tails.zcdp_delta(rho_of(name, said), epsilon)
         text = f"{name} noise on {moved:,} counts needs delta {told(needs)}"
@@ -40,10 +39,12 @@ def steps_of(said: Parameters) -> list[Step]:
     return [Step(Kind.PURE, said.epsilon("epsilon_per_count"), said.whole("max_items_per_user"))]
 
 
-def shared_steps_of(said: Parameters, epsilon: Fraction) -> list[Step]:
-    """One step for the shared noise, and those of own noise that are left of epsilon."""
-    own, shared = said.epsilon("own_rate"), said.epsilon("shared_rate")
-    return [Step(Kind.PURE, shared, 1), Step(Kind.PURE, own, ((epsilon - shared) / own).__ceil__())]
+def shared_steps_of(said: Parameters) -> list[Step]:
+    """The shared noise and all own ones by half a user, or those of a user's counts by a whole one."""
+    items, moved = said.whole("items"), said.whole("max_items_per_user")
+    return shared_laplace(
+        items, min(items, moved), said.whole("multiple"), said.epsilon("own_rate"), said.epsilon("shared_rate")
+    )
 
 
 def rho_of(name: str, said: Parameters) -> Fraction:
@@ -51,18 +52,5 @@ def rho_of(name: str, said: Parameters) -> Fraction:
     moved = said.whole("max_items_per_user")
     if name == GAUSSIAN:
         return moved / (2 * said.number("variance"))
-    items, multiple = said.whole("items"), said.whole("multiple")
     own, shared = said.number("own_variance"), said.number("shared_variance")
-
-    def bracket(m: int, shift: int) -> Fraction:
-        return shift**2 / shared + (m * (multiple - shift) ** 2 + (items - m) * shift**2) / own
-
-    every = (min(bracket(m, shift) for shift in range(multiple + 1)) for m in range(1, min(moved, items) + 1))
-    return max(every) / 2
-
-
-def _pure_loss(said: Parameters) -> Fraction:
-    """The epsilon of a user of the worst number of items: their own noises move, or the shared one and all others."""
-    items, moved = said.whole("items"), said.whole("max_items_per_user")
-    own, shared = said.epsilon("own_rate"), said.epsilon("shared_rate")
-    return max(min(m * own, shared + (items - m) * own) for m in range(1, min(moved, items) + 1))
+    return shared_rho(said.whole("items"), moved, said.whole("multiple"), own, shared)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from dpselect.checking.finding import Finding, fails
 from tests.judge import unions
 from tests.judge.numbers import Parameters, UnfitError
-from tests.judge.picks import levels_of, of_steps
+from tests.judge.picks import cells_of, levels_of, of_steps
 from tests.judge.steps import Kind, Step
 
 QUANTILES, CHOICE = "QuantileByGroup", "ChoiceByGroup"
@@ -26,13 +26,13 @@ def findings(name: str, said: Parameters, epsilon: Fraction, delta: Fraction, bo
         return
     if found is not None:
         yield from _union(said, *found)
-    yield of_steps([_asked(name, said)], left, rest, Fraction(0), bound)
+    yield of_steps(_asked(name, said), left, rest, Fraction(0), bound)
 
 
 def steps_of(name: str, said: Parameters) -> list[Step]:
     """All steps of an answer: it costs the same whatever was found."""
     found = _found(said)
-    return [*([] if found is None else [Step(Kind.PURE, found[0], 1)]), _asked(name, said)]
+    return [*([] if found is None else [Step(Kind.PURE, found[0], 1)]), *_asked(name, said)]
 
 
 def failure(said: Parameters) -> Fraction:
@@ -41,16 +41,16 @@ def failure(said: Parameters) -> Fraction:
     return Fraction(0) if found is None else found[1]
 
 
-def _asked(name: str, said: Parameters) -> Step:
+def _asked(name: str, said: Parameters) -> list[Step]:
     """The steps of as many groups as one user may count in."""
     groups, each = said.whole("max_groups_per_user"), said.epsilon("epsilon_per_pick")
     if name == QUANTILES:
         times = levels_of(said) if said.has("levels") else len(said.several("q"))
-        return Step(Kind.PICK, each, groups * times)
+        return [Step(Kind.PICK, each, groups * times), *cells_of(name, said, groups)]
     choice = said.of.get("choice")
     if not isinstance(choice, str) or choice not in KINDS:
         raise UnfitError("choice is no mechanism that chooses one")
-    return Step(KINDS[choice], each, groups)
+    return [Step(KINDS[choice], each, groups)]
 
 
 def _found(said: Parameters) -> tuple[Fraction, Fraction] | None:

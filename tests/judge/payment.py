@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.checking.finding import Finding, fails, follows, stated
-from tests.judge import by_group, histograms, in_groups, sparse
-from tests.judge.balls import ball, precision, told
+from tests.judge import by_group, histograms, in_groups, sparse, tails, unions
+from tests.judge.balls import at_most, ball, precision, told
 from tests.judge.numbers import Parameters
 from tests.judge.picks import failure_of, steps_of, told_of
 from tests.judge.promise import ONE_DRAW, PICKS
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
     from dpselect.release.statement import Statement
 
+NEAR = Fraction(1, 2**20)
 BY_PICK = {"LimitedDomain", "Peeling"}  # an answer that ends early took fewer picks
 OWN_CURVE = {"RenyiShaped", "DiscoverThenPeel", "HittingSet"}  # whose divergence is not in the release
 
@@ -37,6 +38,7 @@ class Cost:
     failure: Fraction
     steps: tuple[Step, ...] | None
     rho: Fraction | None = None  # of noise whose zCDP is known, and may be charged in place of the steps
+    beside: Fraction | None = None  # the rho of Gaussian noise after the steps whose epsilons are added
 
     @classmethod
     def of(cls, release: Release) -> Cost:
@@ -48,14 +50,16 @@ class Cost:
         if name in in_groups.NAMES:
             return cls._by_steps(statement, tuple(in_groups.steps_of(name, said)), in_groups.failure(said))
         if name == sparse.NAME:
-            shown = sparse.shown(said, len(release))
-            return cls(min(whole, shown), delta, shown, said.delta("delta_threshold"), tuple(sparse.steps_of(said)))
+            shown, told = sparse.shown(said, len(release)), told_of(said, len(release))
+            return cls._by_steps(statement, told, said.delta("delta_threshold"), shown, sparse.steps_of(said))
         if name == histograms.LAPLACE:
             return cls._by_steps(statement, tuple(histograms.steps_of(said)), Fraction(0))
         if name == histograms.SHARED_LAPLACE:
-            return cls._by_steps(statement, tuple(histograms.shared_steps_of(said, whole)), Fraction(0))
+            return cls._by_steps(statement, tuple(histograms.shared_steps_of(said)), Fraction(0))
         if name in (histograms.GAUSSIAN, histograms.SHARED_GAUSSIAN):
             return cls(whole, delta, whole, delta, (Step(Kind.PURE, whole, 1),), histograms.rho_of(name, said))
+        if name == unions.LAPLACE and not said.has("epsilon_of_counts"):
+            return cls(whole, delta, whole, delta, tuple(unions.laplace_steps_of(said)))
         if name not in PICKS:
             kind = Kind.PICK if name == "ExponentialMechanism" else Kind.PURE
             steps = None if name in OWN_CURVE else (Step(kind, whole, 1),)
@@ -63,17 +67,35 @@ class Cost:
         first, *counts = steps_of(name, said)
         if name in BY_PICK:
             first = Step(first.kind, first.epsilon, min(first.times, len(release) + 1))
-            counts = [Step(one.kind, one.epsilon, min(one.times, len(release) * each)) for one, each in told_of(said)]
+            counts = told_of(said, len(release))
         return cls._by_steps(statement, (first, *counts), failure_of(name, said))
 
     @classmethod
-    def _by_steps(cls, statement: Statement, taken: tuple[Step, ...], failure: Fraction) -> Cost:
-        return cls(min(statement.epsilon, added(taken)), statement.delta, added(taken), failure, taken)
+    def _by_steps(
+        cls,
+        statement: Statement,
+        taken: Sequence[Step],
+        failure: Fraction,
+        more: Fraction = Fraction(0),
+        every: Sequence[Step] = (),
+    ) -> Cost:
+        """By the epsilons of what was taken, and `more`, and the divergences of it, or of `every` step."""
+        sums = more + added([one for one in taken if one.kind is not Kind.NOISE])
+        rhos = [one.epsilon for one in taken if one.kind is Kind.NOISE]
+        whole = statement.epsilon if rhos else min(statement.epsilon, sums)
+        return cls(whole, statement.delta, sums, failure, tuple(every or taken), beside=sum(rhos) if rhos else None)
 
     def covered(self, charge: Charge) -> bool:
         """Is it paid by one of its two prices?"""
-        by_whole = charge.epsilon >= self.epsilon and charge.delta >= self.delta
-        return by_whole or (charge.epsilon >= self.added and charge.delta >= self.failure)
+        if charge.epsilon >= self.epsilon and charge.delta >= self.delta:
+            return True
+        if self.beside is None:
+            return charge.epsilon >= self.added and charge.delta >= self.failure
+        left, fails_by = charge.epsilon - self.added, charge.delta - self.failure
+        if left <= 0 or fails_by <= 0:
+            return False
+        with precision():  # the order that is best in floats may be another
+            return at_most(tails.zcdp_delta(self.beside, left), fails_by * (1 + NEAR))
 
     def diverges_more(self, charge: Charge, order: int | None) -> bool:
         """Is its divergence certainly above what was charged?"""

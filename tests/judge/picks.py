@@ -9,6 +9,7 @@ from flint import arb
 from dpselect.checking.finding import Finding, fails, follows
 from tests.judge import adaptive, measures
 from tests.judge.balls import at_most, ball, precision, told
+from tests.judge.counts import counts_of
 from tests.judge.numbers import Parameters, UnfitError
 from tests.judge.steps import Kind, Step, Steps, added, pure_delta, renyi_delta
 
@@ -16,6 +17,7 @@ RENYI, PURE, ADAPTIVE = "Renyi", "optimal pure", "adaptive optimum"
 NAMES = {RENYI: "Rényi bound", PURE: "optimum of pure steps", ADAPTIVE: "adaptive optimum"}
 RECURSIVE = "RecursiveQuantiles"
 OF_SETS = "CanonicalSet"
+OF_VALUES = {"Quantile", RECURSIVE, "QuantileByGroup"}
 
 
 def steps_of(mechanism: str, said: Parameters) -> list[Step]:
@@ -27,7 +29,12 @@ def steps_of(mechanism: str, said: Parameters) -> list[Step]:
     else:
         times = len(said.several("q")) if mechanism == "Quantile" else said.whole("k")
         first = Step(Kind.PICK, said.epsilon("epsilon_per_pick"), times)
-    return [first, *(step for step, _ in told_of(said))]
+    return [first, *cells_of(mechanism, said), *told_of(said, said.whole("k") if said.has("k") else 1)]
+
+
+def cells_of(mechanism: str, said: Parameters, groups: int = 1) -> list[Step]:
+    """What the noisy cells between quantiles take: a user is in one of them in each of so many groups."""
+    return [Step(Kind.PURE, said.epsilon("epsilon_of_cells"), groups)] if mechanism in OF_VALUES else []
 
 
 def levels_of(said: Parameters) -> int:
@@ -40,14 +47,12 @@ def levels_of(said: Parameters) -> int:
     return levels
 
 
-def told_of(said: Parameters) -> list[tuple[Step, int]]:
-    """What noisy numbers of items take at most, and how many of them an item has."""
+def told_of(said: Parameters, items: int) -> list[Step]:
+    """What noisy numbers of so many items take."""
     steps = []
-    if said.has("epsilon_per_count"):
-        steps.append((Step(Kind.PURE, said.epsilon("epsilon_per_count"), measures.moved(said)), 1))
     if times := measures.noises(said):
-        steps.append((Step(Kind.PURE, measures.price(said), measures.moved(said) * times), times))
-    return steps
+        steps.append(Step(Kind.PURE, measures.price(said), min(items, measures.moved(said)) * times))
+    return [one for one in (*steps, *counts_of(said, items)) if one.times]
 
 
 def failure_of(mechanism: str, said: Parameters) -> Fraction:
@@ -69,7 +74,7 @@ def of_steps(steps: Steps, epsilon: Fraction, delta: Fraction, threshold: Fracti
     made = " and ".join(_told(step) for step in steps if step.times) or "no steps"
     if left < 0:
         return fails(f"the threshold alone has a delta of {told(threshold)}, and {told(delta)} is promised")
-    if added(steps) <= epsilon:
+    if not is_noisy(steps) and added(steps) <= epsilon:
         sums = f"{made}: their epsilons add up to {told(added(steps))}"
         return follows(sums + (f"; the threshold has a delta of {told(threshold)}" if threshold else ""))
     return _by_bounds(steps, epsilon, left, threshold, made, bound)
@@ -78,9 +83,12 @@ def of_steps(steps: Steps, epsilon: Fraction, delta: Fraction, threshold: Fracti
 def _by_bounds(steps: Steps, epsilon: Fraction, left: Fraction, threshold: Fraction, made: str, bound: str) -> Finding:
     """By the bound that the release names, or by another that is enough."""
     if left == 0:
-        return fails(f"{made}: their epsilons add up to {told(added(steps))}, and no delta is left for composing them")
+        sums = "Gaussian noise needs a delta" if is_noisy(steps) else f"their epsilons add up to {told(added(steps))}"
+        return fails(f"{made}: {sums}, and no delta is left for composing them")
     needs: arb | None = renyi_delta(steps, epsilon)
     name = RENYI
+    if needs is not None and is_noisy(steps) and not at_most(needs, left):
+        return fails(f"{made} by the Rényi bound need delta {told(needs)}; {_left(left, threshold)}")
     if needs is not None and not at_most(needs, left):
         by_renyi = needs
         name, needs = _optimum(steps, epsilon, left, bound)
@@ -107,7 +115,14 @@ def _optimum(steps: Steps, epsilon: Fraction, left: Fraction, bound: str) -> tup
     return ADAPTIVE, None
 
 
+def is_noisy(steps: Steps) -> bool:
+    """Is there a step without an epsilon?"""
+    return any(step.kind is Kind.NOISE for step in steps)
+
+
 def _told(step: Step) -> str:
+    if step.kind is Kind.NOISE:
+        return f"Gaussian noise of rho {told(step.epsilon)}"
     what = "pick" if step.kind is Kind.PICK else "pure step"
     return f"{step.times:,} {what}{'' if step.times == 1 else 's'} of {told(step.epsilon)}"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpselect.checking.finding import Finding, fails, stated
-from tests.judge import by_group, histograms, in_groups, picks, sparse, tops, unions
+from tests.judge import by_group, counts, histograms, in_groups, picks, sparse, tops, unions
 from tests.judge.balls import told
 from tests.judge.measures import measured
 from tests.judge.numbers import Parameters, UnfitError
@@ -19,13 +19,14 @@ ONE_DRAW = {"ExponentialMechanism", "PermuteAndFlip"}
 PICKS = {"LimitedDomain", "Peeling", "Quantile", picks.RECURSIVE, picks.OF_SETS}
 UNIONS = {"RenyiShaped", *unions.THRESHOLDS}
 COUNTED_BY = {  # what says how counts got their noise; no other mechanism pays for any
-    **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME, tops.DISCOVERED, histograms.LAPLACE], ("epsilon_per_count",)),
+    histograms.LAPLACE: ("epsilon_per_count",),
+    **dict.fromkeys([*PICKS, sparse.NAME, by_group.NAME, tops.DISCOVERED], counts.SAID),
     histograms.GAUSSIAN: ("variance",),
     histograms.SHARED_LAPLACE: ("own_rate",),
     histograms.SHARED_GAUSSIAN: ("own_variance",),
     **dict.fromkeys(UNIONS, ("epsilon_of_counts", "deviation_of_counts")),
 }
-ANYHOW = ("epsilon_per_count", "epsilon_of_counts", "height", "variance")  # of a mechanism that is not known here
+ANYHOW = (*counts.SAID, "epsilon_of_counts", "height")  # of a mechanism that is not known here
 
 
 def promised(release: Release) -> tuple[Finding, ...]:
@@ -77,7 +78,8 @@ def _form(release: Release, said: Parameters) -> Iterator[Finding]:
         yield fails(f"{name} promises nothing about groups")
     if release.groups is None and name in {by_group.NAME, *in_groups.NAMES}:
         yield fails(f"{name} answers in groups, and there are none")
-    if _has_users(release) and not (name == by_group.NAME and said.has("epsilon_per_group")):
+    of_users = {by_group.NAME: "epsilon_per_group", in_groups.QUANTILES: "epsilon_of_cells"}
+    if _has_users(release) and not (name in of_users and said.has(of_users[name])):
         yield fails("the groups have numbers of users, and nothing says how noisy these are")
     decided = name in UNIONS and said.of.get("counts_decided") is True
     named = COUNTED_BY.get(name, () if name in {*ONE_DRAW, *in_groups.NAMES} else ANYHOW)

@@ -7,8 +7,9 @@ from fractions import Fraction
 from dpselect.checking.finding import Finding, fails, follows
 from tests.judge import tails
 from tests.judge.balls import at_most, precision, told
-from tests.judge.numbers import Parameters, UnfitError
-from tests.judge.picks import of_steps, told_of
+from tests.judge.counts import by_units
+from tests.judge.numbers import Parameters
+from tests.judge.picks import is_noisy, of_steps, told_of
 from tests.judge.steps import Kind, Step, added
 
 NAME = "LimitedDomainSparse"
@@ -21,7 +22,7 @@ def composed(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -
     """
     threshold, test = said.epsilon("epsilon_of_threshold"), said.epsilon("epsilon_of_test")
     failure, k, pick = said.delta("delta_threshold"), said.whole("k"), said.epsilon("epsilon_per_pick")
-    most, gap = _moved(said), said.whole("height") - _moved(said)
+    most, gap = by_units(said), said.whole("height") - by_units(said)
     if gap < 0 or failure == 0:
         return fails("the threshold is not above the counts that it is to hide")
     with precision():
@@ -29,11 +30,11 @@ def composed(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -
         passes = f"an item that only one data set has passes the threshold with probability {told(needs)}"
         if not at_most(needs, failure):
             return fails(f"{passes}, and {told(failure)} is paid for it")
-    steps = [Step(Kind.PICK, pick, k), *(step for step, _ in told_of(said))]
+    steps = [Step(Kind.PICK, pick, k), *told_of(said, k)]
     sums = threshold + added(steps) - pick + max(pick, test)
     if failure > delta:
         return fails(f"the threshold alone has a delta of {told(failure)}, and {told(delta)} is promised")
-    if sums <= epsilon:
+    if not is_noisy(steps) and sums <= epsilon:
         return follows(f"{passes}; threshold, picks and the larger of pick and test add up to {told(sums)}")
     left = epsilon - threshold - test
     if left <= 0:
@@ -43,25 +44,14 @@ def composed(said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -
 
 
 def shown(said: Parameters, items: int) -> Fraction:
-    """What an answer of so many items costs by adding up: the pick that ended it is hidden with its test."""
+    """What threshold and picks of so many items cost by adding up: the one that ended it is hidden with its test."""
     pick, test = said.epsilon("epsilon_per_pick"), said.epsilon("epsilon_of_test")
     last = max(pick, test) if items < said.whole("k") else Fraction(0)
-    counts = [Step(one.kind, one.epsilon, min(one.times, items * each)) for one, each in told_of(said)]
-    return said.epsilon("epsilon_of_threshold") + items * pick + last + added(counts)
+    return said.epsilon("epsilon_of_threshold") + items * pick + last
 
 
 def steps_of(said: Parameters) -> list[Step]:
     """All steps, those of the hidden picks too: threshold and tests are one bounded-range step."""
     tests = said.epsilon("epsilon_of_threshold") + 2 * said.epsilon("epsilon_of_test")
     picks = Step(Kind.PICK, said.epsilon("epsilon_per_pick"), said.whole("k"))
-    return [Step(Kind.PICK, tests, 1), picks, *(step for step, _ in told_of(said))]
-
-
-def _moved(said: Parameters) -> int:
-    """By how many whole units one user moves a score at most."""
-    if not said.has("by_weight"):
-        return 1
-    units = said.number("at_most") / said.number("weight_unit")
-    if units.denominator != 1:
-        raise UnfitError("at_most is no whole number of units")
-    return int(units)
+    return [Step(Kind.PICK, tests, 1), picks, *told_of(said, said.whole("k"))]

@@ -26,6 +26,7 @@ class Kind(Enum):
 
     PICK = "pick"  # the losses of all outcomes lie in some interval of length epsilon
     PURE = "pure step"  # every loss lies in [-epsilon, epsilon]
+    NOISE = "Gaussian noise"  # rho-zCDP: a step has rho in the place of epsilon, and none that adds up
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ def added(steps: Steps) -> Fraction:
 def log_moment(step: Step, b: arb) -> arb:
     """ln of the largest E'[r^(1 + b)], r = P / P', of one step."""
     a, e = 1 + b, ball(step.epsilon)
+    if step.kind is Kind.NOISE:
+        return a * b * e
     if step.kind is Kind.PURE:  # r is e^e with P'-probability 1 / (1 + e^e), and else e^-e
         return ((a * e).exp() + ((1 - a) * e).exp()).log() - (1 + e.exp()).log()
     # r lies in [x s, x], s = e^-e, and has mean 1: at its worst it is x with probability (1 - x s) / (x (1 - s)) and
@@ -80,7 +83,8 @@ def renyi_delta(steps: Steps, total: Fraction) -> arb:
 def renyi_divergence(step: Step, order: int) -> arb:
     """The largest divergence of one order of one step."""
     with ctx.workprec(BITS + 2 * order.bit_length()):
-        return (log_moment(step, arb(order - 1)) / (order - 1)).min(ball(step.epsilon))
+        found = log_moment(step, arb(order - 1)) / (order - 1)
+        return found if step.kind is Kind.NOISE else found.min(ball(step.epsilon))
 
 
 def _lowest(function: Callable[[float], float], low: float, high: float) -> float:

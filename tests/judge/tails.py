@@ -31,6 +31,16 @@ def laplace(rate: Fraction) -> Tail:
     return tail
 
 
+def whole_laplace(rate: Fraction) -> Tail:
+    """Whole noise, z with probability in proportion to e^(-rate |z|), which must reach the threshold."""
+
+    def tail(gap: arb) -> arb:
+        beyond = (-ball(rate) * (gap if gap >= 1 else 1 - gap)).exp() / (1 + (-ball(rate)).exp())
+        return beyond if gap >= 1 else 1 - beyond
+
+    return tail
+
+
 def gaussian(deviation: arb) -> Tail:
     """Gaussian noise."""
     return lambda gap: (gap / (deviation * arb(2).sqrt())).erfc() / 2

@@ -10,6 +10,7 @@ from flint import arb
 from dpselect.checking.finding import Finding, fails, follows, stated
 from tests.judge import by_group, measures
 from tests.judge.balls import ball, precision, told
+from tests.judge.counts import shared_rho
 from tests.judge.numbers import Parameters, UnfitError
 from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
@@ -29,9 +30,7 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bo
     sizes = _sizes(said, found)
     steps = [
         Step(Kind.PICK, said.epsilon("epsilon_per_pick"), sum(max(0, min(k, size - 1)) for size in sizes)),
-        Step(Kind.PURE, said.epsilon("epsilon_per_count"), sum(min(k, size) for size in sizes))
-        if counted
-        else Step(Kind.PURE, Fraction(1), 0),
+        _counts(said, [min(k, size) for size in sizes]) if counted else Step(Kind.PURE, Fraction(1), 0),
     ]
     if times := measures.noises(said):
         steps.append(Step(Kind.PURE, measures.price(said), times * sum(min(k, size) for size in sizes)))
@@ -46,6 +45,19 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bo
     else:
         yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
     yield stated("how the union found its items cannot be recomputed: its release curve is not in the release")
+
+
+def _counts(said: Parameters, sizes: list[int]) -> Step:
+    """Of Laplace noise a step for each count of these groups; Gaussian noise is of one list, and told by its rho."""
+    if said.has("epsilon_per_count"):
+        return Step(Kind.PURE, said.epsilon("epsilon_per_count"), sum(sizes))
+    if len(sizes) != 1:
+        raise UnfitError("noise for all counts together is that of one list")
+    items = sizes[0]
+    if said.has("variance"):
+        return Step(Kind.NOISE, items / (2 * said.number("variance")), 1)
+    own, shared = said.number("own_variance"), said.number("shared_variance")
+    return Step(Kind.NOISE, shared_rho(items, items, said.whole("multiple"), own, shared), 1)
 
 
 def _sizes(said: Parameters, found: int) -> tuple[int, ...]:
@@ -66,15 +78,20 @@ def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fract
     order = _order(said, delta)
     with precision():
         left = _left(order, epsilon, delta, share)
-        rho = sum((one.epsilon**2 / (8 if one.kind is Kind.PICK else 2) * one.times for one in steps), Fraction(0))
+        rho = sum(map(_rho, steps), Fraction(0))
         taken = ball(order * rho)
         counts = "counts and measures" if said.has(measures.MEASURES) else "counts"
-        told_of = sum(one.times for one in steps[1:])
         text = (
-            f"{steps[0].times:,} picks and {told_of:,} {counts} have a divergence of {told(taken)} of order "
+            f"{steps[0].times:,} picks and their {counts} have a divergence of {told(taken)} of order "
             f"{order:,}, of which the union leaves them {told(left)}"
         )
         return follows(text) if taken <= left * (1 + ball(Fraction(1, 2**50))) else fails(text)
+
+
+def _rho(step: Step) -> Fraction:
+    if step.kind is Kind.NOISE:
+        return step.epsilon
+    return step.epsilon**2 / (8 if step.kind is Kind.PICK else 2) * step.times
 
 
 def _order(said: Parameters, delta: Fraction) -> int:

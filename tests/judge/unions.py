@@ -12,24 +12,32 @@ from dpselect.checking.finding import Finding, fails, follows, stated
 from tests.judge import tails
 from tests.judge.balls import at_most, ball, precision, told
 from tests.judge.numbers import Parameters, UnfitError
+from tests.judge.steps import Kind, Step, renyi_divergence
 
+LAPLACE = "CountLaplace"
+NEAR = Fraction(3, 4)  # of delta for what is in the Renyi budget
+NO_LENGTH = "no length of n-grams was counted, so the noise of counts cannot be recomputed"
 PARTS = 2**30  # weights are whole multiples of 1 / PARTS
 MOST_USERS, ULP = 2**27, Fraction(1, 2**53)  # of l2-descent, in floats
 
 
 def findings(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Finding]:
     """All that can be recomputed of a set union."""
+    if said.of.get("bound_in_budget") is True:
+        yield from _bound_in_budget(mechanism, said, epsilon, delta)
+        return
     items = said.epsilon("epsilon_of_items"), said.delta("delta_of_items")
     yield _sum(said, items, epsilon, delta)
+    if said.has("order_of_other_bounds"):
+        yield _other_bound(said, items[1], delta)
     if said.of.get("counts_decided") is True:
         yield _counts_that_decided(mechanism, said)
+    elif said.has("share_of_counts"):
+        yield _counts_of_budget(said, _budget(said, *items))
     elif said.has("epsilon_of_counts") or said.has("deviation_of_counts"):
         yield _counts(said)
     if mechanism == "RenyiShaped":
-        yield stated(
-            f"the release curve of the union, which makes its items ({told(items[0])}, {told(items[1])})-DP, is not in "
-            "the release"
-        )
+        yield _curve(*items)
         return
     if mechanism not in THRESHOLDS:
         yield stated(f"this version knows no union called {mechanism}")
@@ -55,14 +63,105 @@ def _sum(said: Parameters, items: tuple[Fraction, Fraction], epsilon: Fraction, 
     return follows(text)
 
 
+def laplace_steps_of(said: Parameters) -> Iterator[Step]:
+    """Count Laplace is as many pure steps as counts that a user moves, on each level; before them a choice."""
+    if said.has("epsilon_of_bound"):
+        yield Step(Kind.PICK, said.epsilon("epsilon_of_bound"), 1)
+    epsilon, most = said.epsilon("epsilon_of_items"), said.whole("max_items_per_user")
+    for part in _levels(said):
+        yield Step(Kind.PURE, epsilon * part / most, most)
+
+
 def _levels(said: Parameters) -> list[Fraction]:
     """How the lengths of n-grams share the price."""
     return said.shares("shares") if said.has("shares") else [Fraction(1)]
 
 
 def _counts(said: Parameters) -> Finding:
-    """Gaussian noise on the counts of what was released; the deviation is the largest of all levels."""
-    epsilon, delta = said.epsilon("epsilon_of_counts"), said.delta("delta_of_counts")
+    """Gaussian noise on the counts of what was released, with a price of its own."""
+    epsilon, delta, rho = said.epsilon("epsilon_of_counts"), said.delta("delta_of_counts"), _rho_of_counts(said)
+    if rho is None:
+        return stated(NO_LENGTH)
+    needs, text = tails.zcdp_delta(rho, epsilon), _noise_of_counts(said)
+    text += f" need delta {told(needs)}"
+    return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
+
+
+def _counts_of_budget(said: Parameters, budget: arb) -> Finding:
+    """Gaussian noise on the counts for a share of the Renyi budget of the items, at the order of their curves."""
+    share, order, rho = said.number("share_of_counts"), said.whole("order"), _rho_of_counts(said)
+    if share >= 1:
+        return fails(f"counts take {told(share)} of a Renyi budget, and the items need some of it")
+    if rho is None:
+        return stated(NO_LENGTH)
+    with precision():
+        spent = order * ball(rho)
+        text = f"{_noise_of_counts(said)} spend {told(spent)} of a budget of {told(budget)} of order {order}"
+        return follows(text) if spent <= budget * ball(share) else fails(f"{text}, more than their {told(share)}")
+
+
+def _budget(said: Parameters, epsilon: Fraction, delta: Fraction) -> arb:
+    """The Renyi divergence that gives this epsilon, for the part of delta that is left beside hidden items."""
+    order = said.whole("order")
+    if order < 2:
+        raise UnfitError("the order of a Renyi budget is at least 2")
+    with precision():
+        a, near = arb(order), ball(delta * NEAR)
+        return ball(epsilon) - (1 - 1 / a).log() + (near.log() + a.log()) / (a - 1)
+
+
+def _curve(epsilon: Fraction, delta: Fraction) -> Finding:
+    return stated(
+        f"the release curve of the union, which makes its items ({told(epsilon)}, {told(delta)})-DP, is not in the "
+        "release"
+    )
+
+
+def _choice(said: Parameters, order: int) -> tuple[Fraction, arb]:
+    """The epsilon of the choice of max_items_per_user, and what it spends of a budget of this order."""
+    of_bound = said.epsilon("epsilon_of_bound")
+    return of_bound, renyi_divergence(Step(Kind.PICK, of_bound, 1), order)
+
+
+def _bound_in_budget(mechanism: str, said: Parameters, epsilon: Fraction, delta: Fraction) -> Iterator[Finding]:
+    """The choice of max_items_per_user, counts and items are in one Renyi budget of the whole price."""
+    if mechanism != "RenyiShaped":
+        yield fails(f"{mechanism} has no Renyi budget in which a bound could be chosen")
+        return
+    with precision():
+        of_bound, spent = _choice(said, said.whole("order"))
+        budget = _budget(said, epsilon, delta) - spent
+        text = f"choosing max_items_per_user with epsilon {told(of_bound)} leaves {told(budget)} of the Renyi budget"
+        yield follows(text) if budget > 0 else fails(f"{text}, which is nothing")
+        if said.has("share_of_counts"):
+            yield _counts_of_budget(said, budget)
+        elif said.has("deviation_of_counts"):
+            yield fails("counts have noise, and nothing says what pays for it")
+    yield _curve(epsilon, delta)
+
+
+def _other_bound(said: Parameters, parts: Fraction, delta: Fraction) -> Finding:
+    """What answers without a part in the budget of most bounds has less of delta: docs/mechanisms/renyi-shaped.md."""
+    order = said.whole("order_of_other_bounds")
+    if said.has("delta_of_counts"):
+        parts += said.delta("delta_of_counts")
+    if order < 2:
+        return fails("the order of a Renyi budget is at least 2")
+    with precision():
+        of_bound, spent = _choice(said, order)
+        least = (-(order - 1) * (ball(of_bound) + spent)).exp()
+        allowed = ball(delta * (1 - NEAR)) + ball(delta * NEAR) * least
+        text = f"a bound that rounds do not answer has a delta of {told(parts)}"
+        return follows(text) if ball(parts) <= allowed else fails(f"{text}, and {told(allowed)} is left to it")
+
+
+def _noise_of_counts(said: Parameters) -> str:
+    deviation, most = said.number("deviation_of_counts"), said.whole("max_items_per_user")
+    return f"counts with noise of deviation {told(deviation)}, {most:,} moved by one user,"
+
+
+def _rho_of_counts(said: Parameters) -> Fraction | None:
+    """The zCDP of all counts; the deviation is the largest of all levels. None if no level was counted."""
     deviation, most = said.number("deviation_of_counts"), said.whole("max_items_per_user")
     parts = _levels(said)
     lengths = said.of.get("items_by_length")
@@ -70,24 +169,26 @@ def _counts(said: Parameters) -> Finding:
         known = [str(length) for length in range(1, len(parts) + 1)]
         names = [known.index(name) for name in lengths if name in known] if isinstance(lengths, dict) else []
         if not names:
-            return stated("no length of n-grams was counted, so the noise of counts cannot be recomputed")
+            return None
         parts = parts[min(names) :]
     part = min(parts) / sum(parts)
-    rho = most / (2 * deviation**2 * part) * (1 - Fraction(1, 2**50))  # a float's deviation is rounded
-    needs = tails.zcdp_delta(rho, epsilon)
-    text = f"counts with noise of deviation {told(deviation)}, {most:,} moved by one user, need delta {told(needs)}"
-    return follows(text) if at_most(needs, delta) else fails(f"{text}, and have {told(delta)}")
+    return most / (2 * deviation**2 * part) * (1 - Fraction(1, 2**50))  # a float's deviation is rounded
 
 
 def _counts_that_decided(mechanism: str, said: Parameters) -> Finding:
     """Counts that are shown as they decided have the noise that decided, and no other mechanism shows them."""
     text = f"counts carry the noise that decided, of deviation {told(said.number('deviation_of_counts'))}"
-    if mechanism != "CountGaussian":
+    if mechanism not in ("CountGaussian", LAPLACE):
         return fails(f"{text}, but nothing that {mechanism} decides by may be shown")
     if said.of.get("in_engine"):
         return fails(f"{text}, but what decided in an engine is nowhere known")
-    if said.number("deviation_of_counts") < said.number("deviation") * (1 - Fraction(1, 2**50)):
-        return fails(f"{text}, which is less than the {told(said.number('deviation'))} of the union")
+    if mechanism == LAPLACE:
+        rate = float(said.number("rate"))
+        deviation = Fraction(math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate))
+    else:
+        deviation = said.number("deviation")
+    if said.number("deviation_of_counts") < deviation * (1 - Fraction(1, 2**40)):
+        return fails(f"{text}, which is less than the {told(deviation)} of the union")
     return follows(text)
 
 
@@ -116,8 +217,12 @@ def _tail(tail: tails.Tail, threshold: Fraction, delta: Fraction, most: int, sha
 
 
 def _count_laplace(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
-    most = said.whole("max_items_per_user")
-    return _tail(tails.laplace(epsilon / most), threshold, delta, most, lambda _: Fraction(1))
+    most, rate = said.whole("max_items_per_user"), said.number("rate")
+    if rate * most > epsilon:
+        return "is of too little noise"
+    if threshold.denominator != 1:
+        return "is no whole number"
+    return _tail(tails.whole_laplace(rate), threshold, delta, most, lambda _: Fraction(1))
 
 
 def _count_gaussian(said: Parameters, threshold: Fraction, epsilon: Fraction, delta: Fraction) -> str:
@@ -159,7 +264,7 @@ def rooted(t: int) -> Fraction:
 
 
 THRESHOLDS: dict[str, Threshold] = {
-    "CountLaplace": _count_laplace,
+    LAPLACE: _count_laplace,
     "CountGaussian": _count_gaussian,
     "WeightedGaussian": _weighted_gaussian,
     "TruncatedGeometric": _geometric,

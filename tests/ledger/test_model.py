@@ -73,6 +73,9 @@ def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
         spent, reserved = (sum((parts[i] for parts in model.values()), start=ZERO) for i in (1, 2))
         assert used.get("", Used()) == Used(spent, reserved)
         assert ledger.verify(ledger.head) == []
+        with Ledger.upgrade(Path(folder) / "x", Path(folder) / "y") as after:
+            assert (after.balances(), after.data_accounts()) == (ledger.balances(), ledger.data_accounts())
+            assert after.verify(ledger.head) == []
 
 
 def promised(ledger: Ledger, total: Charge) -> Fraction:

@@ -12,7 +12,7 @@ from dpselect.errors import ParameterError
 from dpselect.ledger import Account, EntryKind, Ledger
 from dpselect.ledger.account import EVERYBODY, _is_unseen, clean_name
 from dpselect.ledger.charge import ZERO
-from dpselect.ledger.entry import Draft
+from dpselect.ledger.entry import OF_THE_LEDGER, Draft
 from tests.ledger.amounts import charge, grant
 
 COMPOSED, DECOMPOSED = "Ren\u00e9", "Rene\u0301"
@@ -96,4 +96,7 @@ def test_an_entry_of_nobody_is_damage(ledger: Ledger, kind: EntryKind) -> None:
     ledger.data("plays", 1, 0)
     with ledger._writing() as (journal, end):
         journal.append(end, Draft(kind, Account.everybody("plays"), ZERO, "{}", refers_to=1))
-    assert "entry 2 is damaged: its terms are none" in ledger.verify()
+    why = (
+        "it is about the ledger, and names a data set or an analyst" if kind in OF_THE_LEDGER else "its terms are none"
+    )
+    assert f"entry 2 is damaged: {why}" in ledger.verify()

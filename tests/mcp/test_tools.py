@@ -73,7 +73,7 @@ def test_an_answer_is_short_and_whole(served: Served, tools: AgentTools) -> None
     ("tool", "given", "columns"),
     [
         ("union", {"by": "country"}, ["country", "item"]),
-        ("quantile", {"item": "minutes", "q": [0.25, 0.5]}, ["q", "value"]),
+        ("quantile", {"item": "minutes", "q": [0.25, 0.5]}, ["q", "value", "too_many_below", "too_many_above"]),
         ("choose", {"item": "country"}, ["item"]),
         ("histogram", {"item": "country"}, ["item", "count", "low", "high"]),
         ("users", {"by": "country", "groups": ["Brazil"]}, ["country", "count", "low", "high"]),

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
+from dpselect._ground.privacy import PureDP, Steps
+from dpselect.accounting.composition import basic
 from dpselect.errors import ParameterError
 from dpselect.queries.plan import Plan
-from dpselect.queries.top.groups import moved
 from dpselect.release.archive import archived, restored
 from tests.by_names import by_names, plan_of
 
@@ -156,17 +157,19 @@ def test_what_an_outcome_costs(groups, asked, most):
     )
     picks, *counts = query.price.steps
     assert picks.times == 4 * groups
-    each, told = moved(4, most) * asked.get("counts", False), asked.get("users", False)
-    assert sum(one.times for one in counts) == groups * (each + told)
+    told, counter = asked.get("users", False), query.selection.counter
     pick = picks.value.epsilon
-    assert all(one.value.epsilon == pick / 2 for one in counts)
+    if told:
+        assert counts[0] == Steps(PureDP(pick / 2), groups)
+    if counter is not None:
+        assert tuple(counts[told:]) == counter.steps_of(*[4] * groups)
 
     def spent(*found: int) -> Fraction:
         largest = sorted(found, reverse=True)[:groups]
         unseen = groups - len(largest)
         taken = sum(min(4, n + 1) for n in largest) + unseen
-        noisy = sum(min(n, each) for n in largest) + (len(largest) if told else 0)
-        return min(Fraction(2), pick * taken + pick / 2 * noisy)
+        noisy = Fraction(0) if counter is None else basic(counter.steps_of(*largest))
+        return min(Fraction(2), pick * taken + pick / 2 * told * len(largest) + noisy)
 
     for found in [(), (1,), (4, 4, 4, 4), (1, 2, 1), (3,), (4, 1)]:
         cost = query.selection.cost_at(SimpleNamespace(found=found), None).whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -69,6 +70,18 @@ def test_every_form_says_who_counts(name: str) -> None:
     assert ("Each user counts" in " ".join(found.privacy.sentences)) == bool(bounds)
     again = dps.Release.from_json(found.to_json())
     assert again.to_columns() == found.to_columns()
+
+
+def test_a_bound_on_counts_is_none_on_the_ranking() -> None:
+    """A user of both items that came back counts for one of them, and is ranked with both."""
+    rows = {"user": [*range(300), *range(200)], "item": ["most"] * 300 + ["fewer"] * 200}
+    found = dps.Dataset(rows, user="user", item="item", max_items_per_user=1).top_k(2, epsilon=50, counts=True)
+    said, printed = " ".join(found.accuracy.sentences), " ".join(str(found).split())
+    assert re.search(r"An item that is left out or ranked below another has at most \d+ users? more than that", said)
+    assert re.search(r"no lower or missing item has over \d+ users? more\.", printed)
+    assert "for at most 1 item of those here (chosen at random), and for all in the ranking." in printed
+    assert "One user counts for any number of items in the ranking." in found.privacy.sentences
+    assert sum(item.count or 0 for item in found.items) < 1.2 * 300  # each of 300 users counts once
 
 
 @pytest.mark.parametrize("name", ["nothing", "groups and items", "months"])
@@ -159,7 +172,8 @@ def test_a_union_by_group_counts_pairs_of_group_and_item(bound: int, pairs: str)
         f"4 items of 2 groups that enough users share, unranked; each user counts for at most {pairs} of group "
         "and item, chosen at random."
     )
-    assert f"Each user counts for at most {pairs} of group and item of those here (chosen at random)." in others[0]
+    here = " of those here" if bound > 1 else ""  # the counts of a bound of 1 are those that decided
+    assert f"Each user counts for at most {pairs} of group and item{here} (chosen at random)." in others[0]
     said = " ".join(release.privacy.sentences)
     assert f"Each user contributes at most {bound} random {pairs.split()[1]} of group and item." in said
     assert "A pair of group and item that only one user has appears with probability at most delta." in said

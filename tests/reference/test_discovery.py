@@ -9,6 +9,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
+from dpselect.mechanisms.shared_noise import zcdp
 from dpselect.mechanisms.top_k.discover import root_down
 from dpselect.queries.top.method import best_unknown_method
 from tests.by_names import by_names, plan_of
@@ -37,11 +38,16 @@ def test_the_best_of_what_was_discovered(settings, counts):
     assert (release.privacy.epsilon, release.privacy.delta) == (8, Fraction(1, 10**9))
     assert release.privacy.mechanism == "DiscoverThenPeel"
     assert release.counted is counts
-    assert ("epsilon_per_count" in release.privacy.parameters) is counts
+    apart = settings.get("max_items_per_user") == 1  # picks and counts have epsilons there, and else zCDP
+    assert ("epsilon_per_count" if apart else "own_variance") in release.privacy.parameters or not counts
     if counts:  # of all users, whatever the bound is
         assert all(abs(item.count - HELD[item.item]) < 60 for item in release)
         used = release.privacy.parameters
-        assert used["epsilon_per_count"] == used["epsilon_per_pick"] / 2
+        if apart:
+            assert used["epsilon_per_count"] == used["epsilon_per_pick"] / 2
+        else:
+            rho = zcdp(3, 3, used["multiple"], own=used["own_variance"], shared=used["shared_variance"])
+            assert rho == 3 * used["epsilon_per_pick"] ** 2 / 8
 
 
 def test_all_are_ranked_where_fewer_than_k_were_discovered():
@@ -161,10 +167,10 @@ def test_a_plan_takes_what_auto_says_and_tells_why():
     assert plan(90, 10, method="auto").reason.endswith("It was chosen because k is large for epsilon.")
     assert not plan(50, 10).reason.endswith("It was chosen because k is large for epsilon.")
     helped = "With a max_items_per_user that few users exceed, a set union could find more."
-    few = {"k": 100, "epsilon": "0.1", "delta": "1e-6"}
+    few = {"k": 100, "epsilon": "0.019", "delta": "1e-6"}
     assert plan_of("top_k", **few).reason.endswith(f"It was chosen because k is large for epsilon. {helped}")
-    assert plan_of("top_k", **few, max_items_per_user=5).selection.method == "discover"
-    assert helped not in plan_of("top_k", **few | {"k": 20}).selection.reason
+    assert plan_of("top_k", **few, max_items_per_user=1).selection.method == "discover"
+    assert helped not in plan_of("top_k", **few | {"k": 20, "epsilon": "0.1"}).selection.reason
     assert helped not in plan_of("top_k", **few, by_weight="w", at_most=2).selection.reason
     looked = plan_of("top_k", k=50, epsilon=1, k_bar=500, max_items_per_user=10).selection
     assert type(looked.selector).__name__ == "LimitedDomain"

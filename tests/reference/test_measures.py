@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import dpselect as dps
+from dpselect.accounting.composition import basic
 from dpselect.aggregates.measures import Mean, Sum, measures_of
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.testing import SeededDraws
@@ -107,13 +108,14 @@ def test_every_noisy_number_has_the_price_of_a_count() -> None:
     """A sum is one number and a mean two: four of each item with its users; a user moves those of at most two items."""
     for bound, times in ((None, 3 * 4), (2, 2 * 4)):
         plan = plan_of("top_k", k=3, epsilon=1, domain=DOMAIN, measures=ALL, max_items_per_user=bound).selection
-        picks, numbers = plan.privacy.steps
-        assert (picks.times, numbers.times) == (3, times)
-        assert plan.measurer.epsilon_per_noise == plan.counter.epsilon_per_count == numbers.value.epsilon
-        assert picks.value.epsilon * 3 + numbers.value.epsilon * times == plan.privacy.epsilon == 1
+        picks, numbers, *counts = plan.privacy.steps
+        moved = times // 4
+        assert (picks.times, numbers.times) == (3, 3 * moved)
+        assert plan.measurer.epsilon_per_noise == numbers.value.epsilon
         assert numbers.value.epsilon * 2 == picks.value.epsilon
-        one = plan.steps([1])
-        assert one[-1].times == 4
+        assert basic(counts) == numbers.value.epsilon * moved  # all counts together
+        assert basic(plan.privacy.steps) == plan.privacy.epsilon == 1
+        assert plan.steps([1])[1].times == 3
     assert NoisyMeasures(measures=[Sum("w", -7, 5)], k=1, epsilon_per_noise=2).rate(Sum("w", -7, 5)) == Fraction(2, 7)
 
 

@@ -47,16 +47,18 @@ def of_counts(has, most, method):
 # ---- unions from counts: formulas written down a second time -----------------------------------------------
 
 
-def laplace_tail(gap):
-    return math.exp(-gap) / 2 if gap >= 0 else 1 - math.exp(gap) / 2
+def laplace_tail(gap, q):
+    """P(Z >= gap) of whole noise with probability in proportion to q^|z|."""
+    return q**gap / (1 + q) if gap >= 1 else 1 - q ** (1 - gap) / (1 + q)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 3])
 def test_a_union_of_counts_is_a_sum_of_tails(epsilon):
     [row] = rows(dps.Union(), COUNTS, max_items_per_user=1, epsilon=epsilon, methods="count-laplace")
-    threshold = 1 + math.log(1 / (2 * DELTA)) / epsilon
-    tails = [laplace_tail(epsilon * (threshold - count)) for count in COUNTS]
-    assert row.threshold == pytest.approx(threshold, rel=1e-9)
+    q = math.exp(-epsilon)
+    threshold = 1 + math.ceil(math.log(1 / ((1 + q) * DELTA)) / epsilon)
+    tails = [laplace_tail(threshold - count, q) for count in COUNTS]
+    assert row.threshold == threshold
     assert row.items == pytest.approx(sum(tails), rel=1e-9)
     assert row.items_spread == pytest.approx(math.sqrt(sum(p * (1 - p) for p in tails)), rel=1e-9)
     missing = 1 - sum(p * c for p, c in zip(tails, COUNTS, strict=True)) / sum(COUNTS)
@@ -303,6 +305,20 @@ def test_a_known_domain_has_items_that_nobody_has():
     assert many.error > 0.3
 
 
+@pytest.mark.parametrize("most", [1, 5])
+def test_counts_of_a_union_have_a_width_and_take_their_part(most):
+    """As the plan of the same question says, without data."""
+    found = dps.Union(counts=True).forecast(dps.Population(3000, items=400), epsilon=1, max_items_per_user=most)
+    assert {row.method for row in found} >= {"count-laplace", "weighted-gaussian", "renyi-shaped"}
+    for row in found:
+        asked = dps.Union(counts=True, method=row.method).at(
+            epsilon=1, delta="1e-6", max_items_per_user=None if row.method == "truncated-geometric" else most
+        )
+        assert row.width == asked.accuracy.numbers["width_of_counts"]
+    with pytest.raises(dps.ParameterError, match="max_items_per_user must be given for a forecast of counts"):
+        dps.Union(counts=True).forecast(dps.Population(3000, items=400), epsilon=1)
+
+
 # ---- counts that were released before -------------------------------------------------------------------------
 
 
@@ -454,7 +470,6 @@ def test_mistakes_are_explained(question, like, given, message):
         (dps.Union(method=dps.Method(in_engine=True)), "in_engine"),
         (dps.Union(method=dps.Method(popular=["a"])), "popular"),
         (dps.Union(by="country"), "by"),
-        (dps.Union(counts=True), "counts"),
     ],
     ids=str,
 )

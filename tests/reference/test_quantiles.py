@@ -18,6 +18,7 @@ import dpselect as dps
 from dpselect.aggregates.value_counts import Grid
 from dpselect.flat import dataset_of
 from dpselect.mechanisms import Quantile, RecursiveQuantiles
+from dpselect.release.accuracy import TOO_MANY, up_to
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn, plan_of
 from tests.judge.both import check
@@ -197,9 +198,15 @@ def test_the_rank_is_as_near_as_the_release_says(step, kind):
     assert far <= 8  # more would come by chance less than once in 1,000 times, were 5 % the truth
     if kind is Quantile:
         return  # the question takes the other
+    before = plan_of("quantile", q=list(q), bounds=(0, 120), step=step, epsilon=1, per_user=None)
+    certain = before.mechanism.gap(0.05).__ceil__()
+    assert f"at most {certain:,} users too many will lie below any of the values" in str(before)
     told = dps.quantile(VALUES, q, bounds=(0, 120), step=step, epsilon=1)
-    assert f"more than {bound.__ceil__():,} users lie" in " ".join(told.explain().split())  # at any width of a terminal
-    assert f"no answer is over {bound.__ceil__():,} users from the counted quantile" in " ".join(str(told).split())
+    most = [max(getattr(one.ranked, side) for one in told) for side in TOO_MANY]
+    assert max(most) <= certain
+    said = f"{up_to(most[0])} too many lie below any of"
+    for text in (told.explain(), str(told)):
+        assert said in " ".join(text.split())  # at any width of a terminal
 
 
 def test_the_forms_of_an_array_agree():
@@ -248,16 +255,18 @@ def test_the_release_says_it_all(people):
     names = ["items", "kind", "counted", "complete", "ended", "accuracy", "privacy", "secure", "question", "exact"]
     assert list(found) == names
     assert (found["kind"], found["counted"], found["ended"]) == ("values", False, "full")
-    assert [list(item) for item in found["items"]] == [["item", "rank", "q"]] * 2
+    names = ["item", "rank", "too_many_below", "too_many_above", "users_below", "users_above", "q"]
+    assert [list(item) for item in found["items"]] == [names] * 2
+    assert found["accuracy"]["width_of_users"] > 0
     used = found["privacy"]["parameters"]
     assert used["q"] == [0.25, 0.5]
     assert used["bounds"] == [-5, 99.5]
     assert used["step"] == 0.5
-    assert 1 < used["epsilon_per_pick"] < 2
+    assert 0.9 < used["epsilon_per_pick"] < 1.8
     said = " ".join(release.privacy.sentences)
     assert "the largest counts" in said
     assert "Values below -5 count as -5 and values above 99.5 as 99.5" in said
-    assert release.to_pandas().shape == (2, 2)
+    assert release.to_pandas().shape == (2, 4)
 
 
 # ---- without bounds ---------------------------------------------------------------------------------------
@@ -274,7 +283,9 @@ def test_without_bounds_the_release_says_so(people):
         "No bounds were given. Every value is rounded to the nearest number of 6 digits that is a multiple of 1e-12"
         in said
     )
-    assert "Where over 16 million users share one value, more may lie between." in release.accuracy.sentences[0]
+    plan = plan_of("quantile", q=[0.25, 0.5, 0.75], epsilon=50)
+    assert "Where over 16 million users share one value, it may be more." in plan.accuracy.sentences[0]
+    assert "million" not in release.accuracy.sentences[0]
     assert "million" not in people.median(epsilon=1).accuracy.sentences[0]
     assert dps.Release.from_json(release.to_json()) == release
     between = people.quantile([0.25, 0.5, 0.75], bounds=(0, 120), epsilon=50)
@@ -363,7 +374,7 @@ def test_several_are_found_by_levels_and_the_release_is_checked(tmp_path):
     said = release.privacy
     assert said.mechanism == "RecursiveQuantiles"
     assert said.parameters["levels"] == 3
-    assert "3 levels" in said.sentences[-2]
+    assert "3 levels" in said.sentences[-3]
     text = release.to_json()
     assert verdict(tmp_path, text) == "follows"
     for mine, other in (('"levels": 3', '"levels": 2'), ('"q": 0.9', '"q": 0.8')):
@@ -376,7 +387,8 @@ def test_several_in_each_group_are_found_by_levels(tmp_path):
     usual = {"by": "half", "groups": [0, 1], "max_groups_per_user": 1, "bounds": (0, 120), "step": 1, "epsilon": 3}
     release = by_names(people).quantile([0.1, 0.25, 0.5, 0.75, 0.9], **usual)
     assert release.privacy.parameters["levels"] == 3
-    assert release.privacy.parameters["epsilon_per_pick"] == 1
+    assert release.privacy.parameters["epsilon_per_pick"] == Fraction(9, 10)
+    assert release.privacy.parameters["epsilon_of_cells"] == Fraction(3, 10)
     assert verdict(tmp_path, release.to_json()) == "follows"
     assert verdict(tmp_path, release.to_json().replace('"levels": 3', '"levels": 1')) != "follows"
 
@@ -385,7 +397,7 @@ def test_within_takes_what_promises_it_for_less():
     """Where many points share the promise levels have the better one, where there are few points single draws."""
     usual = {"bounds": (0, 120), "within": 400, "per_user": None}
     percents = [Fraction(i, 100) for i in range(1, 100)]
-    assert isinstance(plan_of("quantile", q=percents, **usual).mechanism, RecursiveQuantiles)
+    assert isinstance(plan_of("quantile", q=percents, **usual).mechanism.quantiles, RecursiveQuantiles)
     quarters = plan_of("quantile", q=[Fraction(i, 4) for i in range(1, 4)], step=1, **usual)
-    assert isinstance(quarters.mechanism, Quantile)
+    assert isinstance(quarters.mechanism.quantiles, Quantile)
     assert quarters.mechanism.gap(0.05) <= 400

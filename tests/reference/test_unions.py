@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,14 +18,15 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.flat import dataset_of
 from dpselect.queries.union import bounded_union
 from dpselect.queries.union.accuracy import users_for
-from dpselect.queries.union.bound import chosen_bound
+from dpselect.queries.union.bound import BOUNDS, BoundChoice, bounds_with_curve
 from dpselect.queries.union.bounded_union import plainly
-from dpselect.queries.union.terms import best_method
+from dpselect.queries.union.terms import best_method, chosen_method
 from dpselect.release.archive import archived, restored
-from dpselect.testing import SeededDraws
+from dpselect.testing import SeededDraws, hockey_stick, law
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import by_names, plan_of
+from tests.twins import unions as broken
 
 METHODS = {one.name: one.mechanism for one in methods("union")}
 PRICE = {"epsilon": 50, "delta": "1e-9"}
@@ -143,14 +146,14 @@ def test_a_bound_chosen_for_a_twentieth_of_a_small_price_is_rarely_far_off():
     """With a thousand points, of which most are far too large, one of those wins more often than not."""
     terms = plan_of("union", epsilon=1, method="weighted-gaussian")
     sets = same_users(2000, 50)
-    found = [chosen_bound(sets, terms.chooser, SeededDraws(seed)) for seed in range(40)]
+    found = [terms.choice.of_sets(sets, SeededDraws(seed)) for seed in range(40)]
     assert found.count(50) >= 32
 
 
 @pytest.mark.parametrize(("items", "bound"), [(1, 1), (7, 8), (11, 13), (1000, 1000), (5000, 1000)])
 def test_a_bound_leaves_most_users_all_that_they_have(items, bound):
     terms = plan_of("union", epsilon=100, method="weighted-gaussian")
-    assert chosen_bound(same_users(100, items), terms.chooser, SeededDraws(0)) == bound
+    assert terms.choice.of_sets(same_users(100, items), SeededDraws(0)) == bound
 
 
 def test_no_rows_are_an_answer():
@@ -236,7 +239,7 @@ def test_the_parts_add_up_to_the_price(counts, most, words):
     terms = plan_of(
         "union", epsilon="0.5", max_items_per_user=most, method="weighted-gaussian", counts=counts, words=words
     )
-    (union_epsilon, union_delta), (count_epsilon, count_delta) = terms.for_union, terms.for_counts
+    (union_epsilon, union_delta), (count_epsilon, count_delta) = terms.for_union(5), terms.for_counts(5)
     assert union_epsilon + count_epsilon + terms.for_bound == terms.epsilon == Fraction(1, 2)
     assert union_delta + count_delta == terms.delta == Fraction(1, 10**6)
     assert (terms.for_bound > 0) == (most != 5)
@@ -244,8 +247,8 @@ def test_the_parts_add_up_to_the_price(counts, most, words):
     assert sum(terms.parts) <= 1
     assert terms.ceiling == ApproxDP(terms.epsilon, terms.delta)
     if terms.chosen:
-        assert terms.chooser.privacy.epsilon <= terms.for_bound
-        assert terms.chooser.privacy.delta == 0
+        assert terms.choice.chooser.privacy.epsilon <= terms.for_bound
+        assert terms.choice.chooser.privacy.delta == 0
 
 
 @pytest.mark.parametrize("method", [*METHODS])
@@ -257,9 +260,9 @@ def test_no_level_takes_more_than_its_part(method):
     made = terms.mechanisms(terms.most)
     if named("union", method).weights is WeightRule.ROUNDS:
         assert [one.part for one in made] == list(shares)
-        assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union}
+        assert {(one.privacy.epsilon, one.privacy.delta) for one in made} == {terms.for_union(most)}
     else:
-        epsilon, delta = terms.for_union
+        epsilon, delta = terms.for_union(most)
         assert sum(one.privacy.epsilon for one in made) <= epsilon
         assert sum(one.privacy.delta for one in made) <= delta
 
@@ -354,11 +357,83 @@ def test_nothing_is_promised_of_users_of_several_items_under_a_policy():
 
 
 def test_the_method_is_taken_by_public_facts():
-    assert best_method(Fraction(1), Fraction(1, 10**6), 1) == "truncated-geometric"
-    assert best_method(Fraction(1), Fraction(1, 10**6), 100) == "renyi-shaped"
-    assert (
-        best_method(Fraction(1, 1000), Fraction(1, 10**6), 100) == "weighted-gaussian"
-    )  # its curve would take minutes
+    sure, small = (Fraction(1), Fraction(1, 10**6)), (Fraction(1, 1000), Fraction(1, 10**6))
+    assert best_method(*sure, 1) == "truncated-geometric"
+    assert best_method(*sure, 1, counted=True) == "count-laplace"  # the GROUP BY of one key a user
+    assert best_method(*sure, 1, counted=True, in_engine=True) == "truncated-geometric"
+    assert best_method(*sure, 100) == best_method(*sure, 2, counted=True) == "renyi-shaped"
+    assert best_method(*small, 100) == "weighted-gaussian"  # its curve would take minutes
+
+
+# ---- the bounds to choose from ----------------------------------------------------------------------------
+
+LAST = {"0.105": 1000, "0.1": 800, "0.07": 400, "0.05": 160, "0.03": 50, "0.02": 20}
+
+
+@pytest.mark.parametrize("epsilon", LAST)
+def test_bounds_are_those_that_have_a_curve(epsilon):
+    """One list for all: rounds answer, and a top k is discovered, whichever is chosen."""
+    terms = plan_of("union", epsilon=epsilon)
+    bounds = terms.choice.bounds
+    assert bounds == BOUNDS[: len(bounds)]
+    assert bounds[-1] == LAST[epsilon]
+    assert terms.method == "renyi-shaped"
+    assert {chosen_method(terms, most) for most in bounds[1:]} == {"renyi-shaped"}
+    assert plan_of("union", epsilon=epsilon, method="renyi-shaped").choice.bounds == bounds
+    assert plan_of("union", epsilon=epsilon, method="weighted-gaussian").choice.bounds == BOUNDS
+    top = plan_of("top_k", k=100, epsilon=epsilon)
+    assert top.method == "discover"
+    assert top.selection.selector.choice.bounds == bounds
+    counted = plan_of("union", epsilon=float(epsilon) * 1.5, counts=True)
+    assert counted.choice.bounds == BOUNDS[: len(counted.choice.bounds)]
+    assert {chosen_method(counted, most) for most in counted.choice.bounds[1:]} == {"renyi-shaped"}
+
+
+def test_the_list_grows_with_epsilon_and_delta():
+    at = [bounds_with_curve(Fraction(n, 1000), Fraction(1, 10**6)) for n in range(1, 130)]
+    assert all(len(one) <= len(other) for one, other in pairwise(at))
+    assert 1 < len(bounds_with_curve(Fraction(1, 10), Fraction(1, 10**9))) < len(at[99])
+
+
+@pytest.mark.parametrize("epsilon", ["0.019", "0.005"])
+def test_where_there_is_no_choice_other_methods_answer(epsilon):
+    """By the few bounds that have a curve users of many items would lose nearly all."""
+    assert plan_of("union", epsilon=epsilon).method == "weighted-gaussian"
+    assert plan_of("union", epsilon=epsilon).choice.bounds == BOUNDS
+    assert plan_of("top_k", k=100, epsilon=epsilon).method != "discover"
+    for question in ({"verb": "union", "method": "renyi-shaped"}, {"verb": "top_k", "k": 5, "method": "discover"}):
+        with pytest.raises(dps.ParameterError, match="max_items_per_user chosen") as refused:
+            plan_of(**question, epsilon=epsilon)
+        least = refused.value.must.split()[3]
+        assert plan_of(**question, epsilon=least)
+
+
+def test_users_of_more_items_than_any_bound_are_answered():
+    """At epsilon 0.1 a bound of 1000 has no curve: in memory, in the engine, and read back from the answer."""
+    terms, sets = plan_of("union", epsilon="0.1"), same_users(3000, 1200)
+    most = terms.choice.of_sets(sets, SeededDraws(1))
+    assert most == 800
+    assert terms.choice.stated(most) == 800
+    assert terms.choice.stated(1000) == 1
+    lengths = SimpleNamespace(lengths=lambda last: (np.array([last]), np.array([3000])))
+    assert terms.choice.of_pairs(lengths, SeededDraws(2)) == 800
+
+
+def test_a_largest_bound_that_is_taken_from_the_data_is_refused():
+    """A twin: one more user adds a bound that could not be chosen before."""
+    choice = broken.of_longest_user(BoundChoice(Fraction(1), BOUNDS))
+
+    def law_of(*lengths):
+        return law(lambda draws: choice(lengths).of_sets(UserSets.of([range(n) for n in lengths]), draws))
+
+    without, given = law_of(1, 2), law_of(1, 2, 6)
+    assert float(hockey_stick(given, without, Fraction(1)).mid()) > 0.1
+    right = BoundChoice(Fraction(1), BOUNDS[:6])
+    laws = [
+        law(lambda draws, n=n: right.of_sets(UserSets.of([range(size) for size in n]), draws))
+        for n in ((1, 2), (1, 2, 6))
+    ]
+    assert float(hockey_stick(*laws, Fraction(1)).mid()) == float(hockey_stick(*laws[::-1], Fraction(1)).mid()) == 0
 
 
 def test_users_of_few_items_are_told_of_another_method():

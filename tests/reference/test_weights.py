@@ -49,10 +49,12 @@ def test_sums_are_in_the_unit_of_the_column(unit, true):
 def test_the_width_is_that_of_noise_of_the_cap():
     """A cap of s units needs s times the noise: of 60 minutes in tenths, 60 times that of a count, in minutes."""
     by_users, by_minutes = (
-        plan_of("top_k", k=3, **SURE, counts=True, **more).selection
+        plan_of("top_k", k=3, **SURE | {"epsilon": 1}, counts=True, **more).selection
         for more in ({}, {"by_weight": "m", "at_most": 60, "weight_unit": "0.1"})
     )
-    assert by_minutes.counter.rate * 600 == by_users.counter.rate
+    assert by_minutes.counter.noise.own == by_users.counter.noise.own * 600**2
+    assert by_minutes.counter.noise.shared == by_users.counter.noise.shared * 600**2
+    assert by_minutes.count_width == pytest.approx(600 * by_users.count_width, rel=0.03)
     assert by_minutes.selector.terms.rate * 600 == by_users.selector.terms.rate
     assert by_minutes.privacy == by_users.privacy
     rate = by_users.selector.terms.rate

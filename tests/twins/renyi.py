@@ -103,3 +103,9 @@ def a_coin_for_each_curve(shares: Sequence[tuple[Conditions, Curve]], users: Seq
 def first_shares_at_every_curve(shares: Sequence[tuple[Conditions, Curve]], users: Sequence[int]) -> float:
     """The chance where the weights by the first shares are looked up in all curves."""
     return chance_of([(shares[0][0], curve) for _, curve in shares], users)
+
+
+def curves_of_another_order(right: RenyiShaped) -> RenyiShaped:
+    """Curves for what counts leave of epsilon at the right order: they take the order that is best for that."""
+    epsilon = Fraction(right.epsilon) - right.order * right.rho_of_counts
+    return RenyiShaped(epsilon=epsilon, delta=right.delta, max_items_per_user=right.max_items_per_user)

@@ -25,11 +25,6 @@ def half_shifts_of_whole_noise(items: int, _most: int, own: Fraction, shared: Fr
     return (items / (4 * own) + 1 / (4 * shared)) / 2
 
 
-def one_step_more(items: int, half: int, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """Rates of the pure form, in which the shared noise is smaller than its price allows."""
-    return epsilon / half, (2 * half + 2 - items) * epsilon / half
-
-
 def half_even(noise: npt.NDArray[np.int64], multiple: int) -> npt.NDArray[np.int64]:
     """Noise is rounded by itself, halves to even numbers: what is shown has the parity of the count."""
     return np.rint(noise / multiple).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
@@ -15,9 +16,11 @@ from dpselect.mechanisms import CountLaplace, GreedyGeometric, WeightedGaussian
 from dpselect.mechanisms.set_union.count import UserCounts
 from dpselect.mechanisms.set_union.port import UNIT
 from dpselect.mechanisms.set_union.release_laws import (
+    DiscreteLaplaceTail,
     GaussianTail,
     LaplaceTail,
     ReleaseLaw,
+    discrete_laplace_tail,
     laplace_tail,
     smallest_deviation,
     threshold,
@@ -25,6 +28,7 @@ from dpselect.mechanisms.set_union.release_laws import (
 from dpselect.mechanisms.set_union.weighted import rooted, weighted
 from dpselect.papers import PolicyLaplace
 from dpselect.papers.weighted_laplace import even
+from dpselect.queries.union.bound import BoundChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +41,10 @@ class ThresholdForOne:
     max_items_per_user: int = 3
 
     @property
-    def law(self) -> LaplaceTail:
-        rate = self.epsilon / self.max_items_per_user if self.counts else self.epsilon
+    def law(self) -> ReleaseLaw:
+        if self.counts:
+            return discrete_laplace_tail(self.epsilon / self.max_items_per_user, self.delta, 1)
+        rate = self.epsilon
         return LaplaceTail(threshold(lambda at: LaplaceTail(at, rate), self.delta, 1, lambda _: Fraction(1)), rate)
 
     def weigh(self, ordered: UserSets) -> Any:
@@ -54,12 +60,37 @@ class CountedAsWeighted:
     max_items_per_user: int = 3
 
     @property
-    def law(self) -> LaplaceTail:
+    def law(self) -> DiscreteLaplaceTail:
         right = CountLaplace(epsilon=self.epsilon, delta=self.delta, max_items_per_user=3)
-        return LaplaceTail(right.threshold, self.epsilon)
+        return DiscreteLaplaceTail(right.threshold, self.epsilon)
 
     def weigh(self, ordered: UserSets) -> Any:
         return UserCounts().weigh(ordered, None)
+
+
+def of_longest_user(right: BoundChoice) -> Callable[[Sequence[int]], BoundChoice]:
+    """From how many items each user has to a choice whose largest bound is what some user needs."""
+
+    def choice(lengths: Sequence[int]) -> BoundChoice:
+        most = max(lengths)
+        return replace(right, bounds=tuple(bound for bound in right.bounds if bound <= most))
+
+    return choice
+
+
+def one_lower(law: DiscreteLaplaceTail) -> DiscreteLaplaceTail:
+    """Counts that come back one below the threshold."""
+    return DiscreteLaplaceTail(law.threshold - 1, law.rate)
+
+
+def without_root(law: DiscreteLaplaceTail, delta: Fraction) -> DiscreteLaplaceTail:
+    """Each new item appears with probability delta, however many a user may bring."""
+    return discrete_laplace_tail(law.rate, delta, 1)
+
+
+def noise_for_one(epsilon: Fraction, delta: Fraction, most: int) -> DiscreteLaplaceTail:
+    """Noise for one count, of which a user moves several, and the right threshold for it."""
+    return discrete_laplace_tail(epsilon, delta, most)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,7 +115,7 @@ METHODS: tuple[MethodRow, ...] = (
     _union(
         "count-laplace",
         "set_union.count_laplace:CountLaplace",
-        "numbers of users, Laplace noise",
+        "numbers of users, Laplace noise, which may be shown",
         SUM,
         REQUIRED,
         in_engine=True,
@@ -123,7 +123,7 @@ METHODS: tuple[MethodRow, ...] = (
     _union(
         "count-gaussian",
         "set_union.count_gaussian:CountGaussian",
-        "numbers of users, Gaussian noise",
+        "numbers of users, Gaussian noise, which may be shown",
         SUM,
         REQUIRED,
         in_engine=True,

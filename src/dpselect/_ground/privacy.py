@@ -71,6 +71,13 @@ class ZCDP:
 
 
 @dataclass(frozen=True)
+class Concentrated(ZCDP):
+    """rho-zCDP, and where epsilons add up `epsilon`: but for a failure told apart, P(o) <= e^epsilon P'(o)."""
+
+    epsilon: Fraction
+
+
+@dataclass(frozen=True)
 class ApproxDP:
     """P(S) <= e^epsilon P'(S) + delta for every set S of outcomes."""
 
@@ -102,6 +109,17 @@ class Steps(AnySteps):
     value: Value
 
 
+@dataclass(frozen=True)
+class NoiseSteps(AnySteps):
+    """Steps with an epsilon of their own beside which something may fail: Gaussian noise after picks."""
+
+    value: Concentrated
+
+
+Taken = Steps | NoiseSteps
+"""What an answer took: each has an epsilon that adds up."""
+
+
 Plan = Callable[[Fraction], Sequence[Steps]]
 """From the epsilon of one pick to all steps of a call."""
 
@@ -118,7 +136,7 @@ class Privacy:
     epsilon: Fraction
     delta: Fraction
     neighbors: Neighbors
-    steps: tuple[Steps, ...]
+    steps: tuple[Taken, ...]
     failure: Fraction = Fraction(0)
     bound: str = "basic"
 

@@ -13,7 +13,17 @@ from functools import lru_cache
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import BoundedRange, Neighbors, Plan, Privacy, PureDP, Steps
+from dpselect._ground.privacy import (
+    ZCDP,
+    AnySteps,
+    BoundedRange,
+    Neighbors,
+    Plan,
+    Privacy,
+    PureDP,
+    Steps,
+    Taken,
+)
 from dpselect.accounting.composition import (
     Composed,
     advanced,
@@ -160,6 +170,24 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 COUNT_SHARE = Fraction(1, 2)  # a noisy count takes half the epsilon of a pick, hence the same zCDP: (e/2)^2/2 = e^2/8
+RHO_STEPS = 2**12  # a rho beside picks is found on a grid of so many points
+
+
+@lru_cache(maxsize=256)  # a question is planned again when it is priced, asked and checked
+def largest_rho_beside(steps: tuple[Taken, ...], epsilon: Fraction, delta: Fraction, most: Fraction) -> Fraction:
+    """The largest part of `most`, on a grid, that is a rho with which these steps stay within (epsilon, delta).
+
+    Picks come first, and rho-zCDP holds given what they picked, so divergences of every order add up. 0 if none fits.
+    """
+
+    def fits(part: int) -> bool:
+        return renyi_epsilon([*steps, AnySteps(ZCDP(most * part / RHO_STEPS), 1)], delta) <= epsilon
+
+    low, high = (RHO_STEPS, RHO_STEPS + 1) if fits(RHO_STEPS) else (0, RHO_STEPS)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return most * low / RHO_STEPS
 
 
 def plan_of(picks: int, counted: int = 0) -> Plan:
@@ -199,17 +227,19 @@ def price(
 
 
 def priced(
-    steps: Sequence[Steps], wanted: Fraction | None, composition: Fraction, *, failure: Fraction, neighbors: Neighbors
+    steps: Sequence[Taken], wanted: Fraction | None, composition: Fraction, *, failure: Fraction, neighbors: Neighbors
 ) -> Privacy:
     """The privacy of steps that were calibrated to a `wanted` epsilon, or whose total is computed (None).
 
     Where basic composition suffices, no delta is used. Steps whose sum is above `wanted` were calibrated with delta,
-    so delta is stated, however little it saved.
+    so delta is stated, however little it saved; and so it is where there is Gaussian noise.
     """
+    plain = [one for one in steps if isinstance(one, Steps)]
     if wanted is None:
-        total = frugal(steps, composition)
+        total = frugal(plain, composition)
     else:
-        total = compose(steps, Fraction(0) if basic(steps) <= wanted else composition)
+        adds = len(plain) == len(steps) and basic(plain) <= wanted
+        total = compose(steps, Fraction(0) if adds else composition)
         if total.epsilon > wanted:
             raise ValueError("steps were not calibrated to the epsilon that they are to promise")
     return Privacy(

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, rho_of
+from dpselect._ground.privacy import ZCDP, AnySteps, ApproxDP, BoundedRange, PureDP, Steps, Taken, rho_of
 from dpselect._ground.reals import enclose, upper
 from dpselect.accounting.optimal_adaptive import LARGEST_EPSILON, adaptive_epsilon
 from dpselect.accounting.renyi import renyi_epsilon
@@ -43,8 +43,8 @@ class Composed:
     delta: Fraction = Fraction(0)  # what the bound uses, including the failures of approximate steps
 
 
-def basic(steps: Sequence[Steps]) -> Fraction:
-    """Basic composition: the sum of the epsilons; it needs no delta."""
+def basic(steps: Sequence[Taken]) -> Fraction:
+    """Basic composition: the sum of the epsilons; it needs no delta, but for what may fail beside Gaussian noise."""
     return sum((s.value.epsilon * s.times for s in steps), Fraction(0))
 
 

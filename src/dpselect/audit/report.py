@@ -12,8 +12,9 @@ from fractions import Fraction
 from dpselect.audit.verification import Sums
 from dpselect.errors import LedgerError
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
+from dpselect.ledger.chains import chain_from
 from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import Entry, EntryKind
+from dpselect.ledger.entry import OF_THE_LEDGER, Entry, EntryKind
 from dpselect.ledger.ledger import Ledger
 from dpselect.ledger.question import summary
 from dpselect.ledger.rows import data_of
@@ -55,6 +56,11 @@ class _Record:
         """One more entry."""
         for _ in self.sums.problems(entry):
             pass  # the verification tells of them
+        if entry.kind in OF_THE_LEDGER:
+            what = "closed, and continued in" if entry.kind is EntryKind.CLOSED else "continued from"
+            if entry.kind is not EntryKind.OPENED:
+                said = f"{what} {chain_from(entry.terms)}"
+                self.changes.append({"when": entry.at, "what": said, "epsilon": None, "delta": None})
         if entry.account.dataset != self.dataset:
             return
         hold = self.asked.get(entry.refers_to or 0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
+from dpselect.ledger.chains import Chains
 from dpselect.ledger.charge import ZERO, Charge
 from dpselect.ledger.entry import Entry, EntryKind, digest_of, first_digest
 from dpselect.ledger.port import Row, Store
@@ -55,15 +56,20 @@ def _of_the_place(store: Store) -> Iterator[str]:
 
 def _of_the_tables(store: Store, head: str | None) -> Iterator[str]:
     with store.snapshot():
-        meta = _meta(store)
-        if meta is None:
-            yield "the ledger cannot be identified: its id, its version and its last entry are damaged"
-        sums = Sums()
-        walk = _Walk(meta, head)
-        for row in _all_entries(store):
-            yield from walk.problems(row, sums)
-        yield from walk.problems_at_the_end()
-        yield from _of_caches(store, sums)
+        yield from of_the_moment(store, head)
+
+
+def of_the_moment(store: Store, head: str | None = None) -> Iterator[str]:
+    """The problems of all entries, in a transaction of the caller."""
+    meta = _meta(store)
+    if meta is None:
+        yield "the ledger cannot be identified: its id, its version and its last entry are damaged"
+    sums = Sums()
+    walk = _Walk(meta, head)
+    for row in _all_entries(store):
+        yield from walk.problems(row, sums)
+    yield from walk.problems_at_the_end()
+    yield from _of_caches(store, sums)
 
 
 def _meta(store: Store) -> Meta | None:
@@ -92,6 +98,7 @@ class _Walk:
         self._meta = meta
         self._number = 0
         self._digest = None if meta is None else first_digest(meta.ledger, meta.version)
+        self._chains = None if meta is None else Chains(meta.ledger, meta.version)
         self._noted = head
         self._seen = head is None or head == self._digest
 
@@ -106,6 +113,7 @@ class _Walk:
         except DamagedRowError as error:
             yield f"entry {number} is damaged: {error}"
             self._digest = row[11] if isinstance(row[11], str) else None
+            self._chains = None
             return
         yield from self._problems_of_the_chain(entry, row)
         yield from (f"entry {number} {problem}" for problem in sums.problems(entry))
@@ -119,6 +127,9 @@ class _Walk:
             yield f"entry {entry.number} was changed: {error}"
         self._digest = entry.digest
         self._seen = self._seen or self._noted == entry.digest == digest_of(entry)
+        if self._chains is not None:
+            yield from (f"entry {entry.number} {problem}" for problem in self._chains.problems(entry))
+            self._seen = self._seen or self._chains.met(self._noted or "", entry)
 
     def problems_at_the_end(self) -> Iterator[str]:
         """Is the last entry the one that the ledger says it has, and was the noted one met?"""
@@ -128,6 +139,8 @@ class _Walk:
                 f"it has {self._number} entries and the record says {self._meta.entries}"
                 + ("" if self._meta.entries != self._number else " too, but the digests differ")
             )
+        if self._chains is not None:
+            yield from self._chains.problems_at_the_end()
         if not self._seen:
             yield "no entry has the digest that was noted: the ledger was rewritten or restored from an earlier copy"
 
@@ -219,8 +232,8 @@ class Sums:
                     yield "repeats a release that these data do not have"
                 if entry.account not in self.granted:
                     yield "repeats a release for somebody who may not have it"
-            case EntryKind.REFUSED:
-                pass
+            case EntryKind.CONTINUES | EntryKind.OPENED | EntryKind.CLOSED if entry.charge != ZERO:
+                yield "is about the ledger and charges for it"
 
     def _promise(self, entry: Entry) -> Iterator[str]:
         """An account of data is made, or its total changed; order and what is set apart are for its life."""

@@ -30,7 +30,7 @@ shtab writes it: `pip install shtab`.
 exit status: 0 done, 2 a parameter is wrong or shtab is not installed, 4 the output cannot be written, 1 anything else.
 """
 SHELLS = ("bash", "zsh", "fish")
-FILES = ("FILE", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
+FILES = ("FILE", "OLD", "NEW", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
 FOLDERS = ("DIR",)
 
 

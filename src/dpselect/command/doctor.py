@@ -122,6 +122,7 @@ def _ledger(where: str) -> str:
 
     with Ledger(where) as ledger:
         wrong = ledger.verify()
-    if wrong:
-        raise LedgerError(f"{len(wrong)} problems in its entries or sums", "dpselect ledger verify")
+        if wrong:
+            raise LedgerError(f"{len(wrong)} problems in its entries or sums", "dpselect ledger verify")
+        ledger.check_open()
     return "can be opened, and all of its entries are intact"

@@ -85,7 +85,7 @@ examples:
   dpselect union plays.parquet --user user --item artist --epsilon 1
       Every artist that enough users played; no list of artists is needed.
   dpselect union logs/*.csv --user uid --item page --epsilon 1 --delta 1e-8 --counts -o pages.csv
-      The pages with noisy numbers of users, a quarter of the price, into a file.
+      The pages with noisy numbers of users, which share the price, into a file.
   dpselect union plays.parquet --user user --item artist --threshold 100 --max-items-per-user 50 --format lines
       At the epsilon with which an artist whom 100 users played, and who played nobody else, is found with 95 %
       confidence. One artist a line; the statement goes to standard error. At most 50 random artists of each user count.

@@ -41,6 +41,8 @@ examples:
       Which questions died or are running; with --give-back, free those that certainly read no row.
   dpselect ledger verify budget.sqlite
       Check every entry; note the head that it prints, and pass it to --head next time.
+  dpselect ledger upgrade budget.sqlite new.sqlite
+      Continue a ledger of an older format in a new one, and close it; or move one to PostgreSQL.
   dpselect ledger report budget.sqlite --data plays -o plays.html
       The record for an auditor: the promise, who asked what at which price, and what is left.
 
@@ -67,9 +69,9 @@ def options(command: argparse.ArgumentParser) -> None:
     """Its actions, and what each understands."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
 
-    def action(name: str, summary: str) -> argparse.ArgumentParser:
+    def action(name: str, summary: str, file: str = "FILE") -> argparse.ArgumentParser:
         made: argparse.ArgumentParser = subcommand(actions, name, summary)
-        made.add_argument("file", metavar="FILE", help="a SQLite file, or postgresql://user@host/database")
+        made.add_argument("file", metavar=file, help="a SQLite file, or postgresql://user@host/database")
         return made
 
     action("init", "make an empty ledger where there is none")
@@ -128,8 +130,12 @@ def options(command: argparse.ArgumentParser) -> None:
     pending.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
     verify = action("verify", "check every entry, sum and digest; exit status 0 only if all are correct")
     verify.add_argument(
-        "--head", metavar="DIGEST", help="a head that you noted earlier, which must still be in the ledger"
+        "--head",
+        metavar="DIGEST",
+        help="a head that you noted earlier, of this ledger or of one that it continues, which must still be met",
     )
+    upgrade = action("upgrade", "make a ledger of today's format that continues an old one, and close the old", "OLD")
+    upgrade.add_argument("new", metavar="NEW", help="a file or an address where there is no ledger yet")
     report = action("report", "write the record of one data set for an auditor, as a page or as JSON")
     report.add_argument("--data", metavar="NAME", help="the data, if the ledger has several")
     report.add_argument("-o", "--output", required=True, metavar="PAGE", help="into this .html or .json file")
@@ -157,6 +163,7 @@ def run(args: argparse.Namespace) -> None:
         "history": history,
         "pending": pending,
         "verify": verify,
+        "upgrade": upgrade,
         "export": export,
         "report": report,
     }
@@ -239,10 +246,12 @@ def show(args: argparse.Namespace) -> None:
         balances = [b for b in ledger.balances() if _meant(args, b.account)]
         of_data = [row for one in accounts for row in ledger_rows.data_rows(*one)]
         of_analysts = [ledger_rows.balance_row(b, ledger.standing(b.account, b.period)) for b in balances]
-        head, count = ledger.head, ledger.count
+        head, count, later = ledger.head, ledger.count, ledger.continued_in
         if args.plot:
             _plot(args, ledger)
     _known(args, [b.account for b in balances] or ([] if args.analyst else accounts))
+    if later is not None:
+        print(f"nothing can be spent from it: ledger {later.ledger} continues it", file=sys.stderr)
     if args.format == "json":
         found = {"data": of_data, "analysts": of_analysts, "entries": count, "head": head}
         print(json.dumps(found, indent=2, ensure_ascii=False))
@@ -310,10 +319,29 @@ def verify(args: argparse.Namespace) -> None:
         problems = ledger.verify(head=args.head)
         if not problems:
             print(f"clean: {ledger.count} {'entry' if ledger.count == 1 else 'entries'}, head {ledger.head}")
+            former, later = ledger.continued_from, ledger.continued_in
+            if former is not None:
+                print(f"continued from {former}, head {former.head}")
+            if later is not None:
+                print(f"closed: continued in ledger {later.ledger}")
             return
     for problem in problems:
         print(problem)
     raise LedgerError(f"the ledger is not clean: {len(problems)} problem{'s' * (len(problems) > 1)}, listed above")
+
+
+def upgrade(args: argparse.Namespace) -> None:
+    """A new ledger in the place of an old one, which stays as a record."""
+    from dpselect.ledger import Ledger
+
+    with Ledger.upgrade(args.file, args.new) as ledger:
+        former, head = ledger.continued_from, ledger.head
+        held = sum(1 for _ in ledger.pending())
+    print(f"continued from {former}; head {head}")
+    print("the old ledger is closed: it can still be read and verified; let all programs use the new one")
+    if held:
+        stays = "reservation was open, and stays" if held == 1 else "reservations were open, and stay"
+        print(f"{held} {stays} reserved: `dpselect ledger pending` shows which read no row")
 
 
 def report(args: argparse.Namespace) -> None:

@@ -109,6 +109,8 @@ def in_words(row: Mapping[str, Json]) -> dict[str, object]:
 def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     """Every entry for a person, with the part of the budget that was left after it."""
     from dpselect.audit.verification import Sums
+    from dpselect.ledger.chains import chain_from
+    from dpselect.ledger.entry import OF_THE_LEDGER
     from dpselect.ledger.question import summary
 
     sums = Sums()
@@ -128,13 +130,13 @@ def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
             "left": float(min(lefts)) if lefts else None,
-            "question": None if question is None else summary(question),
+            "question": str(chain_from(entry.terms)) if entry.kind in OF_THE_LEDGER else question and summary(question),
         }
         yield row, entry
 
 
 def _named(account: Account) -> dict[str, Json]:
-    return {"analyst": account.analyst or None, "dataset": account.dataset}
+    return {"analyst": account.analyst or None, "dataset": account.dataset or None}
 
 
 def pending_row(one: Pending, *, given_back: bool) -> dict[str, Json]:

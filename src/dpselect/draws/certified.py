@@ -85,6 +85,12 @@ class CertifiedDraws(Core):
 
         return gaussians_above(self, deviation, threshold, weights)
 
+    def laplaces_above(self, rate: Fraction, threshold: int, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Draw how far discrete Laplace noise lifts each weight above a threshold, given that it reaches it."""
+        from dpselect.draws.many_noises import laplaces_above
+
+        return laplaces_above(self, rate, threshold, weights)
+
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Return 0 .. n - 1 in a uniformly random order."""
         return order(self.source, n)

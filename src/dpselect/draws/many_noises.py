@@ -58,6 +58,20 @@ def laplaces(core: Core, rate: Fraction, n: int) -> list[int]:
     return [x - y for x, y in zip(geometrics(core, rate, n), geometrics(core, rate, n), strict=True)]
 
 
+def laplaces_above(core: Core, rate: Fraction, threshold: int, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Draw w + Z - threshold for each weight w, given that it is 0 or more: Z + m, given Z >= -m, by rejection.
+
+    m is w - threshold, or 0 for lower weights: what is beyond any number above 0 is distributed as what is beyond 0. At
+    least one proposal in two is kept.
+    """
+    above = np.maximum(weights - threshold, 0)
+    found, left = np.zeros(len(weights), dtype=np.int64), np.arange(len(weights))
+    while len(left):
+        found[left] = above[left] + np.array(laplaces(core, rate, len(left)), dtype=np.int64)
+        left = left[found[left] < 0]
+    return found
+
+
 def gaussians(core: Core, variance: Fraction, n: int) -> list[int]:
     """Draw n numbers z with probability proportional to exp(-z^2 / (2 variance)), by rejection as `gaussian` does.
 

@@ -124,6 +124,13 @@ class Draws(Protocol):
         """
         ...
 
+    def laplaces_above(self, rate: Fraction, threshold: int, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Draw for each whole weight w, given w + Z >= threshold, the number w + Z - threshold.
+
+        Z is noise as of `laplace`, independent for each weight.
+        """
+        ...
+
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Return 0 .. n - 1 in a uniformly random order."""
         ...

@@ -31,8 +31,9 @@ class ForecastRow:
     `error` is the part of the best possible answer that is lost, from 0 to 1, with its `error_spread`. `threshold` is
     what a count (of a top k) or a weight (of a union) must pass, where the mechanism has one. `within` is by how many
     users an item of a top k is below the k-th largest count at most, with 95 % confidence. By group there are also
-    `max_groups_per_user`, how many `groups` have an item, on average, and the `width` within which noisy counts are,
-    with 95 % confidence; the threshold is there by how much an item of a group must exceed the one at rank k_bar + 1.
+    `max_groups_per_user` and how many `groups` have an item, on average; the threshold is there by how much an item of
+    a group must exceed the one at rank k_bar + 1. Counts, of unions and by group, are within `width` with 95 %
+    confidence.
     """
 
     method: str

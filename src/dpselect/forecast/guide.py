@@ -59,17 +59,20 @@ def forecast(
     trial = Trial(asked, methods, epsilons, secure(), progress or (lambda _: None))
     if asked.verb == "union":
         crowd = _crowd(like, None, most)
-        found = _union(UnionForecast(delta=share, max_items_per_user=most, threshold=near), crowd, trial)
+        if asked.counts and most is None:
+            raise ParameterError("max_items_per_user", "be given for a forecast of counts", "nothing")
+        terms = UnionForecast(delta=share, max_items_per_user=most, threshold=near, counts=asked.counts)
+        found = _union(terms, crowd, trial)
     else:
         k_bar = None if asked.method is None else asked.method.k_bar
         bounds = {"delta": share, "max_items_per_user": most, "k_bar": k_bar}
-        terms = {"k": parameters.listed("k", asked.k), "counts": asked.counts, **bounds}
+        of_top = {"k": parameters.listed("k", asked.k), "counts": asked.counts, **bounds}
         if asked.by is None:
             crowd = _crowd(like, asked.domain, most)
-            found = _top(TopKForecast(known=asked.domain is not None, within=near, **terms), crowd, trial)
+            found = _top(TopKForecast(known=asked.domain is not None, within=near, **of_top), crowd, trial)
         else:
             people = _in_groups(like, near)
-            of_groups = ByGroupForecast(**_groups(people, asked.by.max_groups_per_user), **terms)
+            of_groups = ByGroupForecast(**_groups(people, asked.by.max_groups_per_user), **of_top)
             found = _top_by_group(of_groups, _imagined(people), trial)
     trial.tell(1.0)
     return found
@@ -167,6 +170,8 @@ def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
     ]
     if any(row.method in union.ROUNDS for row in rows):
         sentences.append(f"Mechanisms with rounds ({', '.join(union.ROUNDS)}) were run {union.RUNS} times instead.")
+    if terms.counts:
+        sentences.append("Width: counts are within this many users, with 95 % confidence.")
     left_out = [name for name in names("union") if name not in chosen] if trial.any_method else []
     if left_out:
         sentences.append(f"Left out: {', '.join(left_out)}; {_why(most, sets is not None)}.")
@@ -187,7 +192,7 @@ def _known(question: Question) -> Any:
     method = asked.method or Method()
     others = {"in_engine": method.in_engine, "popular": method.popular}
     if isinstance(question, Union):
-        others |= {"by": asked.by, "counts": asked.counts}
+        others |= {"by": asked.by}
     else:
         others |= {"score": asked.score, "measures": asked.measures}
         if asked.by is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -19,11 +19,13 @@ from dpselect.draws import Draws
 from dpselect.errors import ParameterError
 from dpselect.forecast.crowds import Crowd, Floats, chances, expected_counts, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
-from dpselect.mechanisms import SetUnion, TruncatedGeometric
+from dpselect.mechanisms import CountLaplace, SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order
 from dpselect.queries.facts import Facts
+from dpselect.queries.union.bounded_union import BoundedUnion
 from dpselect.queries.union.plan import UnionPlan
+from dpselect.queries.union.terms import COUNTS_OF_BUDGET
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 
@@ -46,6 +48,7 @@ class UnionForecast:
     delta: Fraction
     max_items_per_user: int | None
     threshold: int | None = None
+    counts: bool = False
 
     def bound(self, method: str) -> dict[str, Any]:
         """The bound on the items of a user, for a method that takes one."""
@@ -55,12 +58,28 @@ class UnionForecast:
 
     def make(self, method: str, epsilon: Fraction) -> Any:
         """The mechanism, as a caller would make it."""
-        return methods.named("union", method).make(epsilon=epsilon, delta=self.delta, **self.bound(method))
+        if not self.counts:
+            return methods.named("union", method).make(epsilon=epsilon, delta=self.delta, **self.bound(method))
+        return self.counted(method, epsilon).mechanisms[0]
+
+    def counted(self, method: str, epsilon: Fraction) -> BoundedUnion:
+        """The union with the part of the price that its counts leave, and their noise."""
+        plan = self._plan(method, Payment(epsilon=epsilon, delta=self.delta))
+        return BoundedUnion.of(plan, plan.most)
+
+    def width(self, method: str, epsilon: Fraction) -> int:
+        """How near its counts are."""
+        near: Any = self.counted(method, epsilon).accuracy().numbers["width_of_counts"]
+        return int(near)
 
     def price(self, method: str) -> Fraction:
         """The epsilon that follows from `threshold`."""
-        payment = Payment(threshold=self.threshold, delta=self.delta)
-        return UnionPlan(question=Union(method=method), payment=payment, facts=Facts(**self.bound(method))).epsilon
+        return self._plan(method, Payment(threshold=self.threshold, delta=self.delta)).epsilon
+
+    def _plan(self, method: str, payment: Payment) -> UnionPlan:
+        facts = {"max_items_per_user": self.max_items_per_user} if self.counts else self.bound(method)
+        facts = {} if methods.named("union", method).bound is NeedsBound.NONE else facts
+        return UnionPlan(question=Union(method=method, counts=self.counts), payment=payment, facts=Facts(**facts))
 
 
 def applying(most: int | None, *, users: bool) -> list[str]:
@@ -72,7 +91,8 @@ def applying(most: int | None, *, users: bool) -> list[str]:
 def quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
     """Is the mechanism made in a second or two?"""
     most = terms.max_items_per_user
-    return method != "renyi-shaped" or (most is not None and has_curve(epsilon, terms.delta, most))
+    share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
+    return method != "renyi-shaped" or (most is not None and has_curve(epsilon, terms.delta, most, share))
 
 
 def needs_bound(method: str) -> bool:
@@ -117,8 +137,10 @@ class Averages:
         """The expected weights."""
         if method not in self.found:
             weights = self.crowd.given(most, mechanism.share)
-            # This law knows whole numbers only, and would round an average down.
-            self.found[method] = np.rint(weights) if isinstance(mechanism, TruncatedGeometric) else weights
+            # These laws know whole numbers only, and would round an average down.
+            self.found[method] = (
+                np.rint(weights) if isinstance(mechanism, CountLaplace | TruncatedGeometric) else weights
+            )
         return self.found[method]
 
 
@@ -153,11 +175,10 @@ def union_rows(
                 refused.setdefault(method, []).append(epsilon)
                 continue
             if isinstance(world, Averages):
-                yield by_formula(method, epsilon, mechanism, world)
-            elif method in ROUNDS:
-                yield by_runs(method, epsilon, mechanism, world)
+                row = by_formula(method, epsilon, mechanism, world)
             else:
-                yield by_users(method, epsilon, mechanism, world)
+                row = (by_runs if method in ROUNDS else by_users)(method, epsilon, mechanism, world)
+            yield replace(row, width=terms.width(method, epsilon)) if terms.counts else row
 
 
 def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, world: Averages) -> ForecastRow:

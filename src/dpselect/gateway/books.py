@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from dpselect._ground.periods import Periods
 from dpselect.accounting.limits import Sharing
@@ -19,7 +19,7 @@ from dpselect.gateway.settings.values import DataSettings, Person, Role, Setting
 from dpselect.ledger import Account, Ledger
 from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import Entry
+from dpselect.ledger.entry import Entry, EntryKind, Outcome
 from dpselect.ledger.receipts import cost_after
 from dpselect.ledger.standing import Standing, Used
 
@@ -89,6 +89,7 @@ class Books:
         """
         said = ["made the ledger"] if not self._is_there() and self._create() else []
         ledger = self.ledger
+        ledger.check_open()
         known = {data.dataset for data, _ in ledger.data_accounts()}
         for data in settings.data.values():
             if data.name not in known:
@@ -192,6 +193,33 @@ class Books:
         entry = self.ledger.entry(settle)
         hold = None if entry is None or entry.refers_to is None else self.ledger.entry(entry.refers_to)
         return "" if hold is None else hold.question or ""
+
+    # ---- a ledger that continues another ---------------------------------------------------------------------
+
+    def outcome(self, hold: int, its: Callable[[Entry], bool]) -> Outcome | None:
+        """Return what became of a reservation, by its number here or in a ledger that this one continues."""
+        for number in self._numbers(hold):
+            outcome = self.ledger.outcome(number)
+            if outcome is not None and its(outcome.held.entry):
+                return outcome
+        return None
+
+    def _numbers(self, former: int) -> Iterator[int]:
+        yield former
+        yield from (entry.number for number, _, entry in self._former() if number == former)
+
+    def _former(self) -> Iterator[tuple[int, str, Entry]]:
+        """Nothing is read where the ledger continues no other."""
+        if self.ledger.continued_from is not None:
+            yield from self.ledger.former()
+
+    def former_answers(self) -> dict[tuple[int, str], tuple[int, str]]:
+        """Return number and digest of each answer, by those that it had in a ledger that this one continues."""
+        return {
+            (number, digest): (entry.number, entry.digest)
+            for number, digest, entry in self._former()
+            if entry.kind is EntryKind.SETTLE
+        }
 
     # ---- what a charge was ----------------------------------------------------------------------------------
 

@@ -147,7 +147,7 @@ def _planned(asked: AskedQuestion, plans: list[Plan]) -> Forecast | None:
         method = Method(plan.method, k_bar=plan.how.k_bar)
         question = TopK(plan.question.k, domain=items, counts=plan.counted, method=method)
     elif isinstance(plan, UnionTerms) and plan.most is not None:
-        question = Union(method=chosen_method(plan, plan.most))
+        question = Union(method=chosen_method(plan, plan.most), counts=plan.counts)
     else:
         return None
     with _ONE_AT_A_TIME:

@@ -393,13 +393,17 @@ class Gateway:
 
         Where there is none, an older copy of the ledger was put in its place, and whoever was given the answer lost it.
         """
-        entry = None if paid.settle is None else self.books.ledger.entry(paid.settle)
-        if entry is not None and entry.digest == paid.settle_digest:
+        entry = self._is_here(paid)
+        if entry is not None:
             return entry
         self.jobs.lose_answer(paid)
         self._forget_known()
         self.log("lost", job=paid.id, data=paid.data, said="the ledger has no record of this answer")
         return None
+
+    def _is_here(self, paid: Job) -> Entry | None:
+        entry = None if paid.settle is None else self.books.ledger.entry(paid.settle)
+        return entry if entry is not None and entry.digest == paid.settle_digest else None
 
     def _answer_to(self, key: str) -> Job | None:
         """Return the question that paid for the latest answer to a question about data in one state."""
@@ -411,6 +415,9 @@ class Gateway:
     def _lose_answers(self) -> None:
         """Find all answers that the ledger lacks: entries are chained, so those before the last that is there are."""
         paid = self.jobs.latest_answer()
+        if paid is not None and not self._is_here(paid):  # the ledger may continue the one that was in use
+            self.jobs.follow(self.books.former_answers())
+            paid = self.jobs.latest_answer()
         while paid is not None and self._settle_of(paid) is None:
             paid = self.jobs.latest_answer()
 

@@ -245,8 +245,8 @@ class Runner:
             return entry.account == account and hash_of(entry.question or "") == job.question
 
         ledger = self._books.ledger
-        outcome = None if job.hold is None else ledger.outcome(job.hold)
-        if outcome is None or not its(outcome.held.entry):  # a crash of the ledger may have taken the hold with it
+        outcome = None if job.hold is None else self._books.outcome(job.hold, its)
+        if outcome is None:  # a crash of the ledger may have taken the hold with it
             for one in ledger.pending():
                 if its(one.entry) and not one.may_have_read:
                     ledger.give_back(one)

@@ -339,6 +339,19 @@ class Jobs:
         with self._using(writing=True) as store:
             _lose(store, paid.id)
 
+    def follow(self, moved: Mapping[tuple[int, str], tuple[int, str]]) -> None:
+        """Name answers as the ledger has them that continues the one in which they were paid for."""
+        with self._using(writing=True, durable=True) as store:
+            rows = store.run("SELECT id, settle, settle_digest FROM job WHERE settle IS NOT NULL ORDER BY settle DESC")
+            found = {str(id_): moved.get((int(str(settle)), str(digest))) for id_, settle, digest in rows}
+            taken = {one[0] for one in found.values() if one is not None}
+            for id_, settle, _ in rows:
+                after = found[str(id_)]
+                if after is not None:  # numbers only grow, so that of a higher one is free by now
+                    store.run("UPDATE job SET settle = ?, settle_digest = ? WHERE id = ?", (*after, str(id_)))
+                elif settle in taken:
+                    _lose(store, str(id_))
+
     def latest_answer(self) -> Job | None:
         """Return the question whose answer has the highest number in the ledger."""
         return self._one("WHERE settle IS NOT NULL ORDER BY settle DESC LIMIT 1", ())

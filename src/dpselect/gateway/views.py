@@ -219,6 +219,7 @@ def numbers(gateway: Gateway, person: Person) -> str:
 def ready(gateway: Gateway) -> bool:
     """Can the ledger and the table of questions be used?"""
     try:
-        return gateway.books.ledger.count >= 0 and gateway.jobs.find("") is None
+        gateway.books.ledger.check_open()
+        return gateway.jobs.find("") is None
     except LedgerError:
         return False

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpselect.ledger.account import Account, Balance
+    from dpselect.ledger.chains import Chain
     from dpselect.ledger.charge import ZERO, Charge
     from dpselect.ledger.entry import Entry, EntryKind, Pending, Reservation
     from dpselect.ledger.ledger import Ledger
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Account": "account",
     "Balance": "account",
+    "Chain": "chains",
     "Charge": "charge",
     "DataAccount": "standing",
     "Entry": "entry",
@@ -33,6 +35,7 @@ __all__ = [
     "ZERO",
     "Account",
     "Balance",
+    "Chain",
     "Charge",
     "DataAccount",
     "Entry",

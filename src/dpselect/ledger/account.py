@@ -23,6 +23,7 @@ from dpselect.ledger.charge import Charge
 
 EVERYBODY = ""  # in the place of an analyst
 ALWAYS = ""  # in the place of a period: data that have none
+NO_DATA = ""  # in the place of a data set, with nobody in that of an analyst: the ledger itself
 LONGEST = 200  # characters: two names fit into one index row of every store
 _MUST = f"be a text of 1 to {LONGEST} visible characters, with single spaces between words"
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
@@ -91,6 +92,14 @@ class Account:
         account = object.__new__(Account)
         object.__setattr__(account, "dataset", dataset)
         object.__setattr__(account, "analyst", analyst)
+        return account
+
+    @staticmethod
+    def of_the_ledger() -> Account:
+        """Whose the entries are that are about the ledger itself."""
+        account = object.__new__(Account)
+        object.__setattr__(account, "dataset", NO_DATA)
+        object.__setattr__(account, "analyst", EVERYBODY)
         return account
 
     @staticmethod

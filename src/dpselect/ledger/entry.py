@@ -26,6 +26,12 @@ class EntryKind(StrEnum):
     RETURN = "return"
     REFUSED = "refused"
     REPEAT = "repeat"
+    CONTINUES = "continues"
+    OPENED = "opened"
+    CLOSED = "closed"
+
+
+OF_THE_LEDGER = frozenset((EntryKind.CONTINUES, EntryKind.OPENED, EntryKind.CLOSED))
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,9 @@ class Entry:
     both refer to their hold, as does a settle, which has the release. A repeat refers to the settle whose release was
     given again. `terms` says the rest: of data what is promised; of a grant who granted it; of a question its price in
     each period where there are some, and who approved it. `at` is information only and decides nothing.
+
+    Three are about the ledger itself, and `terms` names the other chain: continues, the first, which ledger the entries
+    after it were carried over from; opened, how that one ended; closed, the last, in which ledger it goes on.
     """
 
     number: int
@@ -54,7 +63,7 @@ class Entry:
     @property
     def parts(self) -> Mapping[str, Charge]:
         """What is charged in each period; data without periods have one that is always."""
-        of_question = self.kind not in (EntryKind.DATA, EntryKind.GRANT)
+        of_question = self.kind not in (EntryKind.DATA, EntryKind.GRANT, *OF_THE_LEDGER)
         return parts_from(self.terms) if of_question and self.terms is not None else {ALWAYS: self.charge}
 
     @property
@@ -120,9 +129,9 @@ class Draft:
     terms: str | None = None
 
 
-def chained(draft: Draft, number: int, previous: str) -> Entry:
-    """The draft as the entry of that number, now."""
-    at = now()
+def chained(draft: Draft | Entry, number: int, previous: str, at: str | None = None) -> Entry:
+    """The draft as the entry of that number, now if no other time is given."""
+    at = now() if at is None else at
     says = (draft.kind, draft.account, draft.charge, draft.question, draft.refers_to, draft.release)
     return Entry(number, *says, at, previous, _digest(number, draft, at, previous), draft.terms)
 

@@ -9,6 +9,7 @@ from dpselect._ground.parameters import near
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
+from dpselect.ledger.chains import Chain, chain_from
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chained, hash_of
 from dpselect.ledger.port import Row, Store
@@ -44,19 +45,50 @@ class Journal:
         return self._parsed("its header", meta_from, rows[0] if rows else ())
 
     def end(self) -> Meta:
-        """The same, for a writer: its last entry must be the one that is really there."""
+        """The same, for a writer: its last entry must be the one that is really there, and another may follow."""
         rows = self._store.run(sql.END)
         meta = self._parsed("its header", meta_from, rows[0] if rows else ())
-        if (rows[0][4:] if rows[0][4] is not None else (0, meta.head)) != (meta.entries, meta.head):
+        if (rows[0][4:6] if rows[0][4] is not None else (0, meta.head)) != (meta.entries, meta.head):
             raise self._damaged("its last entries are missing or foreign")
+        if rows[0][6] == EntryKind.CLOSED:
+            other = self.continued_in(meta)
+            whose = "another" if other is None else other.ledger
+            raise LedgerError(
+                f"the ledger at {self._store.place} is closed: ledger {whose} continues it",
+                "name that ledger instead; this one can still be read",
+            )
         return meta
+
+    def open_end(self) -> Meta:
+        """The same, of a ledger in whose form this program writes."""
+        meta = self.end()
+        if meta.version != sql.FORM:
+            place, form = self._store.place, meta.version
+            raise LedgerError(
+                f"the ledger at {place} has format {form}, but this dpselect writes format {sql.FORM}", sql.UPGRADE
+            )
+        return meta
+
+    def continued_in(self, meta: Meta) -> Chain | None:
+        """The ledger that continues this one, as far as it went then; None where this one is open."""
+        last = self.entry(meta.entries)
+        return chain_from(last.terms) if last is not None and last.kind is EntryKind.CLOSED else None
+
+    def continued_from(self) -> Chain | None:
+        """The ledger that this one continues, as far as that went then; None where it continues none."""
+        first = self.entry(1)
+        return chain_from(first.terms) if first is not None and first.kind is EntryKind.CONTINUES else None
 
     def append(self, end: Meta, draft: Draft) -> Entry:
         """Write the next entry. What it leads to is for the caller to write, in the same transaction."""
         entry = chained(draft, end.entries + 1, end.head)
+        self.write(entry)
+        return entry
+
+    def write(self, entry: Entry) -> None:
+        """Write an entry that has its place, as the last one."""
         self._store.run(sql.NEW_ENTRY, entry_row(entry))
         self._store.run(sql.SET_HEAD, (entry.number, entry.digest))
-        return entry
 
     # ---- the data, and what is promised about them ----------------------------------------------------------
 

@@ -16,6 +16,7 @@ from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit, clean_name
+from dpselect.ledger.chains import Chain, Chains
 from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
 from dpselect.ledger.declaration import Given
 from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation, by_text, largest, parts_text
@@ -64,6 +65,23 @@ class Ledger:
         ledger = Ledger.__new__(Ledger)
         ledger._start(create_store(where), build)
         return ledger
+
+    @staticmethod
+    def upgrade(old: Where, new: Where) -> Ledger:
+        """Make a ledger of today's format that continues an old one, and close the old one.
+
+        Every entry is carried over: promises, quotas, what was spent and is reserved, stored answers. The old ledger
+        takes no more entries from the moment at which the new one takes its first; it can still be read and verified.
+        If this is interrupted, the old ledger is whole, and the same call again makes or finishes the new one.
+
+        Args:
+            old: A path, or a postgresql:// address.
+            new: The same of a place where there is no ledger.
+        """
+        from dpselect.ledger.upgrade import upgrade
+
+        upgrade(old, new)
+        return Ledger(new)
 
     def _start(self, store: Store, prepare: Callable[[Store], None]) -> None:
         try:
@@ -432,11 +450,41 @@ class Ledger:
         with self._reading() as journal:
             return journal.meta().entries
 
+    @property
+    def continued_from(self) -> Chain | None:
+        """The ledger that this one continues, as it was before it was closed; None if it continues none."""
+        with self._reading() as journal:
+            return journal.continued_from()
+
+    @property
+    def continued_in(self) -> Chain | None:
+        """The ledger that continues this one, as it was when this one was closed; None if this one is open."""
+        with self._moment() as journal:
+            return journal.continued_in(journal.meta())
+
+    def check_open(self) -> None:
+        """LedgerError if the ledger takes no more entries: it is closed, or of an older format."""
+        with self._moment() as journal:
+            journal.open_end()
+
+    def former(self) -> Iterator[tuple[int, str, Entry]]:
+        """Return each entry that was carried over, after its number and digest in the ledger that it was written in.
+
+        A ledger that continues one that continues another gives an entry twice.
+        """
+        with self._reading() as journal:
+            meta = journal.meta()
+        chains = Chains(meta.ledger, meta.version)
+        for entry in self.entries():
+            for _ in chains.problems(entry):
+                pass  # verify tells of them
+            yield from ((number, digest, entry) for number, digest in chains.places if number)
+
     def verify(self, head: str | None = None) -> list[str]:
         """Check every entry, sum and reference, and return the problems, one sentence each.
 
         Args:
-            head: A digest that was noted earlier, which must still be in the ledger.
+            head: A digest that was noted earlier, of this ledger or of one that it continues, which must still be met.
         """
         problems: list[str] = door("audit.verification", "verify")(self, head)
         return problems
@@ -539,4 +587,4 @@ class Ledger:
             if not store.writable:
                 raise LedgerError(f"this user may not write to the ledger at {self._place}", _FOR_RIGHTS)
             with store.transaction(durable=durable):
-                yield self._journal, self._journal.end()
+                yield self._journal, self._journal.open_end()

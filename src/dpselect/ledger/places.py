@@ -7,8 +7,8 @@ from pathlib import Path
 
 from dpselect.errors import LedgerError
 from dpselect.ledger.port import Store
-from dpselect.ledger.postgres_store import open_postgres
-from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
+from dpselect.ledger.postgres_store import is_empty_postgres, open_postgres
+from dpselect.ledger.sqlite_store import create_sqlite, is_empty_sqlite, open_sqlite
 
 Where = str | os.PathLike[str]
 _POSTGRES = ("postgresql://", "postgres://")
@@ -19,9 +19,14 @@ def open_store(where: Where) -> Store:
     return open_postgres(str(where)) if _is_postgres(where) else open_sqlite(_path(where))
 
 
-def create_store(where: Where) -> Store:
-    """The store of a ledger that is about to be made."""
-    return open_postgres(str(where)) if _is_postgres(where) else create_sqlite(_path(where))
+def create_store(where: Where, *, there: bool = False) -> Store:
+    """The store of a ledger that is about to be made; a file without tables may be `there`."""
+    return open_postgres(str(where)) if _is_postgres(where) else create_sqlite(_path(where), there=there)
+
+
+def is_empty(where: Where) -> bool:
+    """Is there no ledger yet, nor anything else?"""
+    return is_empty_postgres(str(where)) if _is_postgres(where) else is_empty_sqlite(_path(where))
 
 
 def _is_postgres(where: Where) -> bool:

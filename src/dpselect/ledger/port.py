@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Protocol
@@ -14,7 +14,7 @@ Row = tuple[object, ...]
 """What a place gave back: a damaged one may give anything, so every cell is checked."""
 
 PATIENCE = 60  # seconds: how long a writer waits for the others
-WRITES = ("INSERT ", "UPDATE ")  # how statements that change rows begin
+WRITES = ("INSERT ", "UPDATE ", "CREATE TRIGGER ", "DROP TABLE ")  # how statements that change a ledger begin
 
 
 def cut_short(place: str) -> LedgerError:
@@ -55,8 +55,8 @@ class Store(Protocol):
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
         """All rows of one statement; a value stands where the text has a question mark."""
 
-    def creation(self) -> AbstractContextManager[None]:
-        """The one transaction that makes the tables."""
+    def creation(self, again: Callable[[], None] | None = None) -> AbstractContextManager[None]:
+        """The one transaction that makes the tables where there are none; or `again`, where that allows it."""
 
     def transaction(self, *, durable: bool = True) -> AbstractContextManager[None]:
         """A transaction that writes: one at a time over all processes, and on the disk when it ends.

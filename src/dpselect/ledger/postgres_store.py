@@ -5,7 +5,7 @@ What the server says when something fails becomes a sentence for a person; its o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -40,7 +40,9 @@ _OWNED = (
     "SELECT pg_has_role(r.oid, 'MEMBER') OR r.rolsuper FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner "
     "WHERE n.nspname = 'dpselect'"
 )
+_FIND = "SELECT to_regclass('dpselect.meta')"
 _WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"  # each statement sees what was committed before it
+_TURN = "SELECT id FROM meta WHERE id = 1 FOR UPDATE"
 _READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -82,12 +84,15 @@ class PostgresStore:
             raise said_plainly(self.place, error.sqlstate) from None
 
     @contextmanager
-    def creation(self) -> Iterator[None]:
+    def creation(self, again: Callable[[], None] | None = None) -> Iterator[None]:
         """The transaction that makes the schema and the tables."""
         with self._between(_WRITING):
-            if self.run("SELECT to_regclass('dpselect.meta')") != [(None,)]:
+            if again is not None:
+                self.run(_TURN)
+                again()
+            elif self.run(_FIND) != [(None,)]:
                 raise said_plainly(self.place, "42P07")
-            if self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:
+            elif self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:
                 self.run("CREATE SCHEMA dpselect")
             elif self.run(_OWNED) != [(True,)]:
                 raise LedgerError(
@@ -101,7 +106,7 @@ class PostgresStore:
     def transaction(self, *, durable: bool = True) -> Iterator[None]:
         """Waits for its turn first, so that what it reads is still true when it writes."""
         soon = () if durable else ("SET LOCAL synchronous_commit = off",)
-        with self._between(_WRITING, *soon, "SELECT id FROM meta WHERE id = 1 FOR UPDATE"):
+        with self._between(_WRITING, *soon, _TURN):
             yield
 
     @contextmanager
@@ -160,6 +165,15 @@ def open_postgres(url: str) -> PostgresStore:
     except BaseException:
         connection.close()
         raise
+
+
+def is_empty_postgres(url: str) -> bool:
+    """Is there no ledger yet?"""
+    store = open_postgres(url)
+    try:
+        return store.run(_FIND) == [(None,)]
+    finally:
+        store.close()
 
 
 def _place(said: dict[str, str | int | None]) -> str:

@@ -9,8 +9,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpselect.ledger.account import EVERYBODY, Account
+from dpselect.ledger.chains import chain_from
 from dpselect.ledger.charge import Charge, decimal, undecimal
-from dpselect.ledger.entry import Entry, EntryKind, by_from, digest_of, hash_of, parts_from
+from dpselect.ledger.entry import OF_THE_LEDGER, Entry, EntryKind, by_from, digest_of, hash_of, parts_from
 from dpselect.ledger.port import Cell, Row
 from dpselect.ledger.standing import DataAccount, Used, data_from, data_text, total_of
 
@@ -36,10 +37,11 @@ def meta_from(row: Row) -> Meta:
 
 def entry_from(row: Row) -> Entry:
     """A row of the table entry; its digest is not looked at."""
+    kind = _kind(row[1])
     entry = Entry(
         number=_whole(row[0]),
-        kind=_kind(row[1]),
-        account=_account(row[2], row[3]),
+        kind=kind,
+        account=_ledger(row[2], row[3]) if kind in OF_THE_LEDGER else _account(row[2], row[3]),
         charge=_charge(row[4], row[5], row[13]),
         question=None if row[6] is None else _text(row[6]),
         refers_to=None if row[7] is None else _whole(row[7]),
@@ -50,13 +52,15 @@ def entry_from(row: Row) -> Entry:
         terms=None if row[14] is None else _text(row[14]),
     )
     try:
-        if entry.kind is EntryKind.DATA:
+        if entry.kind in OF_THE_LEDGER:
+            chain_from(entry.terms)
+        elif entry.kind is EntryKind.DATA:
             data_of(entry)
         elif entry.terms is not None and by_from(entry.terms) is None and entry.kind is EntryKind.GRANT:
             raise ValueError("nobody granted it")
         elif entry.terms is not None and entry.kind is not EntryKind.GRANT and not parts_from(entry.terms):
             raise ValueError("no parts")
-        if entry.account.analyst == EVERYBODY and entry.kind is not EntryKind.DATA:
+        if entry.account.analyst == EVERYBODY and entry.kind not in (EntryKind.DATA, *OF_THE_LEDGER):
             raise ValueError("nobody")
     except ValueError:
         raise DamagedRowError("its terms are none") from None
@@ -178,6 +182,13 @@ def _account(dataset: object, analyst: object) -> Account:
         raise
     except ValueError:
         raise DamagedRowError("the name of its data set or analyst is not a name") from None
+
+
+def _ledger(dataset: object, analyst: object) -> Account:
+    account = Account.of_the_ledger()
+    if (dataset, analyst) != (account.dataset, account.analyst):
+        raise DamagedRowError("it is about the ledger, and names a data set or an analyst")
+    return account
 
 
 def _charge(epsilon: object, delta: object, renyi: object = None) -> Charge:

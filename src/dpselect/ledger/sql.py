@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dpselect.draws import fresh_key
 from dpselect.errors import LedgerError
 from dpselect.ledger.entry import first_digest
@@ -28,7 +30,7 @@ def _of(table: str, columns: str) -> str:
 META = "SELECT version, ledger, entries, head FROM meta WHERE id = 1"
 VERSION = "SELECT version FROM meta WHERE id = 1"
 END = (
-    "SELECT version, ledger, entries, head, number, digest FROM meta LEFT JOIN entry "
+    "SELECT version, ledger, entries, head, number, digest, kind FROM meta LEFT JOIN entry "
     "ON number = (SELECT max(number) FROM entry) WHERE id = 1"
 )
 ONE_ENTRY = f"SELECT {ENTRY} FROM entry WHERE number = ?"
@@ -78,11 +80,16 @@ def _put(table: str, columns: str, key: str, rows: int = 1) -> str:
 NEW_META = "INSERT INTO meta (id, version, ledger, entries, head) VALUES (1, ?, ?, 0, ?)"
 NEW_ENTRY = f"INSERT INTO entry ({ENTRY}) VALUES ({_places(ENTRY)})"
 SET_HEAD = "UPDATE meta SET entries = ?, head = ? WHERE id = 1"
+SET_VERSION = "UPDATE meta SET version = ? WHERE id = 1"
 SET_DATA = _put("data", DATA, "dataset")
 SET_QUOTA = _put("quota", QUOTA, "dataset, analyst")
 NEW_USED = f"INSERT INTO used ({USED}) VALUES ({_places(USED)}) ON CONFLICT (dataset, period, analyst) DO NOTHING"
 SET_TWO_USED = _put("used", USED, "dataset, period, analyst", rows=2)
-FORM = 5
+UPGRADE = "`dpselect ledger upgrade OLD NEW` makes a ledger of today's format that continues it"
+UPGRADE_AGAIN = "run the same `dpselect ledger upgrade OLD NEW` again, which makes or finishes it"
+FORM = 6
+READ_FORMS = (4, 5)  # whose tables and entries are those of today, but for kinds and terms that they lack
+UNFINISHED = 0  # in the place of the form while entries are carried over into a ledger: nobody spends from it
 _WHOLE = {
     StoreDialect.SQLITE: "INTEGER",
     StoreDialect.POSTGRES: "BIGINT",
@@ -131,24 +138,49 @@ _NEVER_CHANGED = {
         FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()""",
     ),
 }
+# The place itself refuses the next entry, also one of an older program that had it open.
+CLOSE = {
+    StoreDialect.SQLITE: "CREATE TRIGGER entry_closed BEFORE INSERT ON entry "
+    "BEGIN SELECT RAISE(ABORT, 'the ledger is closed'); END",
+    StoreDialect.POSTGRES: "CREATE TRIGGER entry_closed BEFORE INSERT ON entry "
+    "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()",
+}
+_NO_TABLES = (
+    *(f"DROP TABLE {table}" for table in ("used", "quota", "data", "entry", "meta")),
+    "DROP FUNCTION IF EXISTS refuse_change",
+)
 
 
-def build(store: Store) -> None:
+def build(store: Store, version: int | None = None) -> None:
     """Make the tables of a new ledger, all or none."""
     with store.creation():
-        for statement in (*_TABLES, *_NEVER_CHANGED[store.dialect]):
-            store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
-        ledger = fresh_key().hex()
-        store.run(NEW_META, (FORM, ledger, first_digest(ledger, FORM)))
+        _make(store, FORM if version is None else version)
+
+
+def build_again(store: Store, check: Callable[[], None]) -> None:
+    """Make the tables of an unfinished ledger anew, where `check` raises nothing."""
+    with store.creation(check):
+        for statement in _NO_TABLES if store.dialect is StoreDialect.POSTGRES else _NO_TABLES[:-1]:
+            store.run(statement)
+        _make(store, UNFINISHED)
+
+
+def _make(store: Store, version: int) -> None:
+    for statement in (*_TABLES, *_NEVER_CHANGED[store.dialect]):
+        store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
+    ledger = fresh_key().hex()
+    store.run(NEW_META, (version, ledger, first_digest(ledger, FORM)))
 
 
 def check_form(store: Store) -> None:
-    """Refuse a ledger that another version of this program made."""
+    """Refuse a ledger that this program cannot read. Of an older form that it reads, it writes none."""
     rows = store.run(VERSION)
     form = rows[0][0] if rows else None
     if not isinstance(form, int):
         hint = "take it from a backup"
         raise LedgerError(f"the ledger at {store.place} is damaged: its version is missing", hint)
-    if form != FORM:
+    if form == UNFINISHED:
+        raise LedgerError(f"the ledger at {store.place} is unfinished: an upgrade was interrupted", UPGRADE_AGAIN)
+    if form not in (*READ_FORMS, FORM):
         hint = "use the version of dpselect that made it"
         raise LedgerError(f"the ledger at {store.place} has format {form}, but this dpselect reads format {FORM}", hint)

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import stat
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -39,8 +39,9 @@ class SqliteStore:
     dialect = StoreDialect.SQLITE
     alive = True
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool, made: bool = False) -> None:
         self.place: str = str(path)
+        self._made = made
         self._path = path
         self._file = _identity(path)
         self.writable = writable
@@ -55,15 +56,23 @@ class SqliteStore:
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
-    def creation(self) -> Iterator[None]:
+    def creation(self, again: Callable[[], None] | None = None) -> Iterator[None]:
         """The transaction that makes the tables, then the write-ahead log for all that follows."""
+        alone = False
         try:
             with self._between(*_DURABLE):
+                if again is not None:
+                    again()
+                elif not _has_nothing(self._connection):  # another process was faster
+                    raise _already_there(self._path)
+                alone = True
                 yield
             self.run("PRAGMA journal_mode=WAL")
+            _sync_folder(self._path)
         except BaseException:
             self.close()
-            Path(self.place).unlink(missing_ok=True)
+            if self._made and alone:
+                self._path.unlink(missing_ok=True)
             raise
 
     @contextmanager
@@ -107,19 +116,56 @@ class SqliteStore:
             raise
 
 
-def create_sqlite(path: Path) -> SqliteStore:
-    """A new, empty file, for this user alone. The tables are for the caller to make."""
+def create_sqlite(path: Path, *, there: bool = False) -> SqliteStore:
+    """A new, empty file, for this user alone, or one that is `there`. The tables are for the caller to make."""
     check_folder(path.resolve())
+    there = there and path.exists()
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # SQLite makes its log with the same rights
+        if there:
+            path.chmod(0o600)
+        else:  # SQLite makes its log with the same rights
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        raise LedgerError(f"{path} is already there", "a ledger is never overwritten: name another file") from None
+        raise _already_there(path) from None
     except OSError as error:
         raise LedgerError(
             f"no ledger can be made at {path}: {_reason(error)}", "check the folder and the rights to it"
         ) from None
     path = path.resolve()
-    return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
+    return SqliteStore(path, _connect(path, "mode=rw"), writable=True, made=not there)
+
+
+def is_empty_sqlite(path: Path) -> bool:
+    """Is there no file, or one without tables, such as a process leaves that died when it made a ledger?"""
+    with suppress(OSError, ValueError):
+        if not path.exists() or (path.is_file() and not path.stat().st_size):
+            return True
+    _check_file(path)
+    connection = _connect(path.resolve(), "mode=rw")
+    try:
+        with said_plainly(str(path)):
+            return _has_nothing(connection)
+    finally:
+        connection.close()
+
+
+def _has_nothing(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT count(*) FROM sqlite_master").fetchall() == [(0,)]
+
+
+def _already_there(path: Path) -> LedgerError:
+    return LedgerError(f"{path} is already there", "a ledger is never overwritten: name another file")
+
+
+def _sync_folder(path: Path) -> None:
+    """So that the file has its name also after the power failed."""
+    if os.name == "posix":
+        with suppress(OSError):
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
 
 def open_sqlite(path: Path) -> SqliteStore:

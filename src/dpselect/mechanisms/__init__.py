@@ -9,6 +9,7 @@ from dpselect._ground.first_use import fetched
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles
     from dpselect.mechanisms.choose.by_group import ChoiceByGroup
     from dpselect.mechanisms.choose.exponential import ExponentialMechanism
     from dpselect.mechanisms.choose.permute_and_flip import PermuteAndFlip
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CanonicalSet": "joint.canonical_set",
+    "CertifiedQuantiles": "certified_quantiles",
     "ChoiceByGroup": "choose.by_group",
     "CountGaussian": "set_union.count_gaussian",
     "CountLaplace": "set_union.count_laplace",
@@ -67,6 +69,7 @@ _HOMES = {
 
 __all__ = [
     "CanonicalSet",
+    "CertifiedQuantiles",
     "ChoiceByGroup",
     "CountGaussian",
     "CountLaplace",

@@ -17,7 +17,11 @@ from dpselect.errors import ParameterError
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
 from dpselect.mechanisms.leads import gaussian_lead, laplace_lead
 from dpselect.mechanisms.port import promise, set_fields
-from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise, SharedNoise
+from dpselect.mechanisms.shared_noise import (
+    SharedGaussianNoise,
+    SharedLaplaceNoise,
+    SharedNoise,
+)
 from dpselect.mechanisms.top_k.top_rows import whole
 
 
@@ -162,24 +166,24 @@ class HistogramShared(HistogramNoise):
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramSharedLaplace(HistogramShared):
-    """Release all counts with discrete Laplace noise, of which one part is the same for all of them.
+    """Release all counts with discrete Laplace noise on doubled counts, of which one part is the same for all of them.
 
-    Guarantee: epsilon-DP for all counts together, whatever items a user has.
+    Guarantee: epsilon-DP for all counts together, whatever items a user has; in an account that composes they cost no
+        more than `max_items_per_user` steps of epsilon / max_items_per_user each.
     Neighbors: add-remove.
-    Sensitivity: one user moves any number of the counts, each by 1 and all in one direction.
+    Sensitivity: one user moves at most `max_items_per_user` counts, each by 1 and all in one direction.
     Exactness: both noises are exactly discrete Laplace; their rates are rational.
     Cost: about 20 random decisions per count.
     Source: docs/mechanisms/shared-noise.md, Theorem 2; Ghosh, Roughgarden and Sundararajan 2009 for whole noise.
     Example:
-        >>> abs(HistogramSharedLaplace(epsilon=9, items=2, max_items_per_user=2)([900, 0])[0] - 900) < 50
+        >>> abs(HistogramSharedLaplace(epsilon=9, items=3, max_items_per_user=3)([900, 0, 5])[0] - 900) < 50
         True
     """
 
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         noise = SharedLaplaceNoise(items=self.items, max_items_per_user=self.max_items_per_user, epsilon=epsilon)
-        rest = noise.items - noise.half - 1
-        steps = tuple(step for step in (Steps(PureDP(noise.shared), 1), Steps(PureDP(noise.own), rest)) if step.times)
+        steps = noise.steps_of(noise.items)
         privacy = Privacy(epsilon=epsilon, delta=Fraction(0), neighbors=Neighbors.ADD_REMOVE, steps=steps)
         set_fields(self, epsilon=epsilon, max_items_per_user=noise.max_items_per_user, noise=noise, privacy=privacy)
 

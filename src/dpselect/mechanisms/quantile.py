@@ -88,8 +88,11 @@ class Quantile:
     def __call__(self, values: object, *, draws: Draws | None = None) -> list[int | float]:
         """The quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
         users = values if isinstance(values, UsersAt) else self.grid.placed(values)
-        found = [self.place(users, q, secure(draws)) for q in self.shares]
-        return [self.grid.value(place) for place in sorted(found)]  # sorting never adds to the largest miss
+        return [self.grid.value(place) for place in self.places(users, secure(draws))]
+
+    def places(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
+        """The places of the quantiles on the grid, ascending: sorting never adds to the largest miss."""
+        return sorted(self.place(users, q, draws) for q in self.shares)
 
     def place(self, users: UsersAt | Integers, q: Fraction, draws: Draws) -> int:
         """One quantile's place on the grid."""

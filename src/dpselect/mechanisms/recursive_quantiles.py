@@ -18,7 +18,7 @@ from dpselect.aggregates.value_counts import UsersAt
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import set_fields
-from dpselect.mechanisms.quantile import Quantile, shares
+from dpselect.mechanisms.quantile import Integers, Quantile, shares
 from dpselect.mechanisms.rank_tree import Misses, TreePaths, ordered
 from dpselect.mechanisms.spread_users import CellRange, Spread
 
@@ -83,8 +83,13 @@ class RecursiveQuantiles:
 
     def __call__(self, values: object, *, draws: Draws | None = None) -> list[int | float]:
         """The quantiles, in the order of q: from an array of one value per user, or from counts on the grid."""
-        users = values if isinstance(values, UsersAt) else UsersAt.counted(np.sort(self.grid.placed(values)))
-        return [self.grid.value(cell // self.CELLS) for cell in self.cut(users, secure(draws))]
+        users = values if isinstance(values, UsersAt) else self.grid.placed(values)
+        return [self.grid.value(place) for place in self.places(users, secure(draws))]
+
+    def places(self, users: UsersAt | Integers, draws: Draws) -> list[int]:
+        """The places of the quantiles on the grid, ascending."""
+        counted = users if isinstance(users, UsersAt) else UsersAt.counted(np.sort(users))
+        return [cell // self.CELLS for cell in self.cut(counted, draws)]
 
     def cut(self, users: UsersAt, draws: Draws) -> list[int]:
         """The cell of each quantile; of one whose segment is not divided further, the first one of its point there."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 
 import numpy as np
 
 from dpselect._ground import parameters
+from dpselect._ground.privacy import PureDP, Steps
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import OUTWARD, gaussian_width, laplace_width
 from dpselect.mechanisms.leads import lead_of
@@ -22,6 +24,7 @@ from dpselect.mechanisms.port import set_fields
 
 FINE = 64  # steps of a user's count in which the shared noise is shifted, where a bound is given
 ROOT_DIGITS = 10**6
+CELLS = 2**14  # of a law that are told apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,31 +64,36 @@ class SharedNoise(ABC):
     def parameters(self) -> dict[str, object]:
         """The parameters of both noises, as a statement has them."""
 
-    def noises(self, draws: Draws, n: int) -> list[int]:
-        """Draw the noise of n counts, in users.
+    def noises(self, draws: Draws, *sizes: int) -> list[int]:
+        """Draw the noise of so many counts, in users; of several groups each has shared noise of its own.
 
         Halves are rounded up, so that h + the rounded noise is the rounded sum (multiple h + noise) / multiple. Noise
         that is rounded to even numbers by itself shows the parity of the count.
         """
-        shared = self.shared_noise(draws)
-        return [(2 * (own + shared) + self.multiple) // (2 * self.multiple) for own in self.own_noises(draws, n)]
+        shared = [noise for size in sizes for noise in [self.shared_noise(draws)] * size]
+        noises = zip(self.own_noises(draws, len(shared)), shared, strict=True)
+        return [(2 * (own + both) + self.multiple) // (2 * self.multiple) for own, both in noises]
 
+    @lru_cache(maxsize=256)  # noqa: B019 - a value, of which a plan asks several times
     def width(self, beta: float, times: int = 1) -> int:
         """Return the least w that the error of one count, or any of so many, exceeds with chance at most beta.
 
         The error is at most w where -e <= own + shared < e, e = multiple (w + 1/2). Given the shared noise z the others
-        are independent, so all of them are there with probability sum_z P(shared = z) P(-e <= own + z < e)^times.
+        are independent, so all of them are there with probability sum_z P(shared = z) P(-e <= own + z < e)^times. Wide
+        laws are added up in cells of several points each, and the width is a little larger.
         """
         laws = self.laws()
         if laws is None:
             return self._users(self.bound(beta, times))
-        own, shared = laws
+        size = max(1, max(map(len, laws)) // CELLS)
+        own, shared = (_cells(one, size) for one in laws)
         middle, below = len(own) // 2, np.concatenate([[0.0], np.cumsum(own)])
         places = np.arange(len(shared)) - len(shared) // 2
 
         def is_enough(users: int) -> bool:
             doubled = self.multiple * (2 * users + 1)
             first, end = -(doubled // 2), -(-doubled // 2)
+            first, end = -(-first // size), (end + 1 - 2 * size) // size + 1  # where all of two cells is inside
             high = np.clip(middle + end - places, 0, len(own))
             low = np.clip(middle + first - places, 0, len(own))
             within = np.clip(below[high] - below[low], 0.0, 1.0) ** times
@@ -149,6 +157,11 @@ class SharedGaussianNoise(SharedNoise):
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
         return gaussian_width(self.own, beta / 2, times) + gaussian_width(self.shared, beta / 2)
 
+    def rho_of(self, counts: int) -> Fraction:
+        """The zCDP of so many counts with this noise: of fewer than `items` no more."""
+        most = min(counts, self.max_items_per_user)
+        return zcdp(counts, most, self.multiple, own=self.own, shared=self.shared)
+
     @property
     def variance(self) -> Fraction:
         """A bound on the variance of one count's noise, in users: a discrete Gaussian's is below its parameter."""
@@ -162,30 +175,25 @@ class SharedGaussianNoise(SharedNoise):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedLaplaceNoise(SharedNoise):
-    """Discrete Laplace noises of rates epsilon / m each and (2 m + 1 - items) epsilon / m shared, for the best m.
+    """Discrete Laplace noises on doubled counts: all own ones and the shared one move by 1, whatever items a user has.
 
-    Guarantee: epsilon-DP for all counts together, add-remove neighbours, whatever items a user has.
-    Source: the proof page; m is a whole number from items / 2 to items.
+    Guarantee: epsilon-DP for all counts together, add-remove neighbours; and no more zCDP than `max_items_per_user`
+        steps of epsilon / max_items_per_user each, so that it costs no account more than noise without sharing.
+    Source: the proof page.
     """
 
     epsilon: Fraction
-    half: int = field(init=False)
+    own: Fraction = field(init=False)
+    shared: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
         items = parameters.whole("items", self.items, least=2)
-        most = min(items, parameters.whole("max_items_per_user", self.max_items_per_user, least=2))
+        most = min(items, parameters.whole("max_items_per_user", self.max_items_per_user, least=1))
         epsilon = parameters.epsilon("epsilon", self.epsilon)
-        set_fields(self, items=items, max_items_per_user=most, epsilon=epsilon, half=half_of(items))
-
-    @property
-    def own(self) -> Fraction:
-        """The rate of each count's own noise: z has probability in proportion to e^(-rate |z|)."""
-        return self.epsilon / self.half
-
-    @property
-    def shared(self) -> Fraction:
-        """The rate of the shared noise."""
-        return (2 * self.half + 1 - self.items) * self.own
+        ratio = _root(_root(Fraction(items)))
+        own = epsilon / max(items + ratio, _root(most * (items + ratio**2)) + Fraction(1, ROOT_DIGITS))
+        set_fields(self, items=items, max_items_per_user=most, epsilon=epsilon, multiple=2)
+        set_fields(self, own=own, shared=ratio * own)
 
     def own_noises(self, draws: Draws, n: int) -> list[int]:
         """Draw the noise of each count by itself."""
@@ -204,15 +212,22 @@ class SharedLaplaceNoise(SharedNoise):
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
         return laplace_width(self.own, beta / 2, times) + laplace_width(self.shared, beta / 2)
 
+    def steps_of(self, counts: int) -> tuple[Steps, ...]:
+        """The pure steps of so many counts: the shared noise and all own ones move by 1, or some own ones by 2."""
+        moved = min(counts, self.max_items_per_user)
+        if 2 * moved * self.own <= self.shared + counts * self.own:
+            return (Steps(PureDP(2 * self.own), moved),)
+        return (Steps(PureDP(self.shared), 1), Steps(PureDP(self.own), counts))
+
     @property
     def variance(self) -> Fraction:
-        """A bound on the variance of one count's noise: of discrete Laplace noise it is below 2 / rate^2."""
-        return 2 / self.own**2 + 2 / self.shared**2
+        """A bound on the variance of one count's noise, in users."""
+        return (2 / self.own**2 + 2 / self.shared**2) / 4
 
     @property
     def parameters(self) -> dict[str, object]:
         """The parameters of both noises, as a statement has them."""
-        return {"own_rate": self.own, "shared_rate": self.shared}
+        return {"multiple": self.multiple, "own_rate": self.own, "shared_rate": self.shared}
 
 
 # ---- parameters -----------------------------------------------------------------------------------------------
@@ -264,8 +279,14 @@ def _root(number: Fraction) -> Fraction:
     return Fraction(isqrt((number * ROOT_DIGITS**2).__floor__()), ROOT_DIGITS)
 
 
-def half_of(items: int) -> int:
-    """Return the m with the least variance, m^2 (1 + 1 / (2 m + 1 - items)^2), near (items + items^(1/3)) / 2."""
-    first = -(-items // 2)
-    beyond = first + 2 * round(items ** (1 / 3)) + 3
-    return min(range(first, min(items, beyond) + 1), key=lambda m: m**2 * (1 + Fraction(1, (2 * m + 1 - items) ** 2)))
+# ---- laws -----------------------------------------------------------------------------------------------------
+
+
+def _cells(law: Law, size: int) -> Law:
+    """Probabilities of cells -n..n, cell j of the points from size j to size (j + 1) - 1."""
+    if size == 1:
+        return law
+    reach = len(law) // 2
+    most = -(-(reach + 1) // size)
+    padded = np.pad(law, (most * size - reach, (most + 1) * size - reach - 1))
+    return np.asarray(padded.reshape(2 * most + 1, size).sum(axis=1), dtype=np.float64)

@@ -163,7 +163,7 @@ class ChoosePlan(OfValues):
         if counts is not None:
             groups = counts.groups(np.arange(len(counts.sizes)))
             chosen = chosen_by_group(self.mechanism, counts, names, draws)
-        outcome = Outcome.by_group(groups, [(label,) for label in chosen], secure=draws.secure)
+        outcome = Outcome.by_group(groups, [(DrawnItem(label),) for label in chosen], secure=draws.secure)
         return replace(outcome, candidates=len(names))
 
     def draw(self, values: Input, draws: Draws) -> Outcome:

@@ -18,7 +18,7 @@ from dpselect._ground import parameters
 from dpselect._ground.domain import Column, Domain, most_items
 from dpselect._ground.keys import Key
 from dpselect._ground.parameters import Progress, names_checked
-from dpselect._ground.privacy import ApproxDP, Privacy, Steps
+from dpselect._ground.privacy import ApproxDP, Privacy, Taken
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
@@ -256,7 +256,7 @@ class Plan(ABC):
         """The most that any answer costs, as one (epsilon, delta)."""
         return self.price.approx
 
-    def steps(self, release: Release) -> Sequence[Steps]:  # noqa: ARG002
+    def steps(self, release: Release) -> Sequence[Taken]:  # noqa: ARG002
         """The steps that an answer took, read from the answer alone."""
         return self.price.steps
 

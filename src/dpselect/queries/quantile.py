@@ -16,6 +16,7 @@ from dpselect.draws import Draws
 from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import ParameterError
 from dpselect.ledger.budget import Budget, Where
+from dpselect.mechanisms.certified_quantiles import CertifiedQuantiles, CertifiedValues, OneOrSeveral
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.quantile import Quantile as OneQuantile
 from dpselect.mechanisms.recursive_quantiles import RecursiveQuantiles, better_for, levels
@@ -26,21 +27,20 @@ from dpselect.queries.values import OfValues, paid
 from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import OneEach, Quantile
-from dpselect.release.accuracy import BETA, Accuracy
+from dpselect.release.accuracy import BETA, TOO_MANY, Accuracy, ranks, ranks_before, ranks_of_groups, users_of_groups
 from dpselect.release.answers import quantile_sentences
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.target_accuracy import describe_target_ranks
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
-from dpselect.release.statement import Kind, Statement
+from dpselect.release.statement import Kind, Ranked, Statement
 
 if TYPE_CHECKING:
     from dpselect.queries.groups import InGroups
 
 Bounds = tuple[Number, Number]
 MEDIAN = Fraction(1, 2)
-OneOrSeveral = OneQuantile | RecursiveQuantiles
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -61,7 +61,7 @@ class QuantilePlan(OfValues):
     accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
     question: Quantile
-    mechanism: OneOrSeveral = field(init=False, repr=False, compare=False)
+    mechanism: CertifiedQuantiles = field(init=False, repr=False, compare=False)
     table: InGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def settle(self) -> None:
@@ -87,11 +87,10 @@ class QuantilePlan(OfValues):
     def _asked(self) -> dict[str, Any]:
         return {"q": self.question.q, "bounds": self.question.bounds, "step": self.question.step}
 
-    def _mechanism(self, epsilon: Fraction, kind: type[OneOrSeveral] | None = None) -> OneOrSeveral:
-        kind = better_for(*self._asked.values()) if kind is None else kind
-        return kind(**self._asked, delta=self.delta, epsilon=epsilon)
+    def _mechanism(self, epsilon: Fraction, kind: type[OneOrSeveral] | None = None) -> CertifiedQuantiles:
+        return CertifiedQuantiles(**self._asked, delta=self.delta, epsilon=epsilon, kind=kind)
 
-    def _by_group(self, groups: AskedGroups) -> OneOrSeveral:
+    def _by_group(self, groups: AskedGroups) -> CertifiedQuantiles:
         """The mechanism of one group, at the price of the groups that one user counts in."""
         from dpselect.mechanisms.quantile_by_group import QuantileByGroup
         from dpselect.queries.groups import in_groups
@@ -103,12 +102,12 @@ class QuantilePlan(OfValues):
         set_fields(self, table=table)
         return mechanism.each
 
-    def _nearest(self, epsilon: Fraction) -> OneOrSeveral:
+    def _nearest(self, epsilon: Fraction) -> CertifiedQuantiles:
         """At one price, the mechanism that promises most."""
         kinds = dict.fromkeys((OneQuantile, better_for(*self._asked.values())))
         return min((self._mechanism(epsilon, kind) for kind in kinds), key=lambda one: one.gap(BETA))
 
-    def _near_enough(self, wanted: int) -> OneOrSeveral:
+    def _near_enough(self, wanted: int) -> CertifiedQuantiles:
         """The mechanism whose price follows from what was asked of it: the cheaper one, where there are two."""
         cheaper = "; so is a coarser step" + ("" if self.delta else ", and a small delta for several quantiles")
         price = price_for("within", wanted, lambda epsilon: self._nearest(epsilon).gap(BETA), cheaper)
@@ -119,7 +118,7 @@ class QuantilePlan(OfValues):
     @property
     def method(self) -> str:
         """What answers."""
-        return type(self.mechanism).__name__
+        return type(self.mechanism.quantiles).__name__
 
     @property
     def price(self) -> Privacy:
@@ -128,7 +127,7 @@ class QuantilePlan(OfValues):
 
     @property
     def accuracy(self) -> Accuracy:
-        """What holds of an answer whatever the data are."""
+        """What holds of an answer whatever the data are. Each answer says more of itself."""
         return self.near if self.table is None else self.table.accuracy(self.near, self.scale)
 
     @property
@@ -166,29 +165,75 @@ class QuantilePlan(OfValues):
 
     def draw(self, values: object, draws: Draws) -> Outcome:
         """Draw for one value of each user, or for their numbers at the points of the grid."""
-        return Outcome(items=tuple(map(DrawnItem, self.mechanism(values, draws=draws))), secure=draws.secure)
+        answer = self.mechanism(values, draws=draws)
+        return Outcome(items=_drawn(answer), secure=draws.secure, users=answer.users)
 
     def draw_by_group(self, values: GroupedValues, draws: Draws) -> Outcome:
         """Draw for the values of every group."""
         answers = [self.mechanism(users, draws=draws) for users in values.users]
-        return Outcome.by_group(values.groups, answers, secure=draws.secure)
+        users = [answer.users for answer in answers]
+        return Outcome.by_group(values.groups, [*map(_drawn, answers)], secure=draws.secure, users=users)
 
     def answer(self, outcome: Outcome) -> Release:
-        """Write the release."""
-        release = write_release(outcome, self.statement(), self.accuracy, kind=Kind.VALUES, columns=self.by)
+        """Write the release: how many users too many lie below and above each value follows from what was drawn."""
+        width, table = self.mechanism.users_width(BETA), self.table
+        users = [outcome.users] if outcome.groups is None else [group.users for group in outcome.groups]
+        ranked = [one for answer in self._answers(outcome, users) for one in self._ranked(answer)]
+        worst = tuple(max((getattr(one, name) for one in ranked), default=0) for name in TOO_MANY)
+        several, scale = len(self.mechanism.shares) > 1, self.scale
+        if table is None:
+            near = ranks((worst[0], worst[1]), users[0] or 0, width, several, self._counted, scale)
+        else:
+            near = table.accuracy(ranks_of_groups((worst[0], worst[1]), several, self._counted, scale), scale)
+            near += users_of_groups(width, scale)
+        release = write_release(
+            outcome,
+            self.statement(),
+            near,
+            kind=Kind.VALUES,
+            columns=self.by,
+            ranked=ranked,
+            group_width=None if table is None else width,
+        )
         return release if self.asked is None else self.asked.added_to(release)
+
+    def _answers(self, outcome: Outcome, users: Sequence[int | None]) -> list[CertifiedValues]:
+        """Return what was drawn of each group; a number that an outcome lacks, which none that was drawn does, is 0."""
+        size, items = len(self.mechanism.shares), outcome.items
+        groups = [items[start : start + size] for start in range(0, len(items), size)]
+        return [
+            CertifiedValues(
+                values=[item.label for item in group],  # type: ignore[misc] # numbers, if they were drawn
+                below=[item.users_below or 0 for item in group],
+                above=[item.users_above or 0 for item in group],
+                users=number or 0,
+            )
+            for group, number in zip(groups, users, strict=True)
+        ]
+
+    def _ranked(self, answer: CertifiedValues) -> list[Ranked]:
+        """Return how far each value of an answer is from its rank."""
+        found = zip(self.mechanism.too_many(answer, BETA), answer.below, answer.above, strict=True)
+        return [Ranked(*too_many, below, above) for too_many, below, above in found]
+
+    @property
+    def _counted(self) -> str:
+        """Which value of a user counts, in words."""
+        return quantile_sentences.describe_counted(
+            self.question.per_user, bounded=self.mechanism.grid.bounds is not None
+        )
 
     @property
     def near(self) -> Accuracy:
-        """How far answers may be from their ranks, of one group or of all rows."""
+        """How far answers may be from their ranks, of one group or of all rows, before there is one."""
         mechanism = self.mechanism
-        return quantile_sentences.describe_ranks(
-            mechanism.gap(BETA),
-            quantiles=len(mechanism.shares),
-            per_user=self.question.per_user,
-            bounded=mechanism.grid.bounds is not None,
-            shared=mechanism.SHARED if isinstance(mechanism, RecursiveQuantiles) else None,
-            scale=self.scale,
+        return ranks_before(
+            mechanism.gap(BETA).__ceil__(),
+            mechanism.added(BETA) if mechanism.counts_decide(BETA) else None,
+            len(mechanism.shares) > 1,
+            self._counted,
+            self.scale,
+            shared=RecursiveQuantiles.SHARED if mechanism.kind is RecursiveQuantiles else None,
         )
 
     @property
@@ -207,17 +252,28 @@ class QuantilePlan(OfValues):
             parameters = {"q": mechanism.shares, "bounds": grid.bounds}
             where = quantile_sentences.describe_grid(*grid.bounds, grid.step)
         parameters |= {"step": grid.step, "epsilon_per_pick": mechanism.epsilon_per_pick}
-        several = levels(len(mechanism.shares)) if isinstance(mechanism, RecursiveQuantiles) else None
+        parameters["epsilon_of_cells"] = mechanism.rate
+        several = levels(len(mechanism.shares)) if mechanism.kind is RecursiveQuantiles else None
         if several is not None:
             parameters["levels"] = several
         per_user, in_groups = self.question.per_user, self.table is not None
         sentences = quantile_sentences.describe_quantiles(
             mechanism.shares, per_user=per_user, grid=where, levels=several, in_groups=in_groups
         )
+        cells = quantile_sentences.describe_cells(
+            mechanism.rate, several=len(mechanism.shares) > 1, in_groups=in_groups
+        )
+        sentences = (*sentences, cells)
         if self.table is not None:
             return self.table.statement("QuantileByGroup", parameters, sentences, self.scale)
         sentences += (*self.scale.sentences, quantile_sentences.EVEN_OF_NOTHING)
         return Statement.of(mechanism.privacy, self.method, parameters | self.scale.parameters, sentences)
+
+
+def _drawn(answer: CertifiedValues) -> tuple[DrawnItem, ...]:
+    """Return the quantiles as they were drawn, with the noisy numbers of users on either side."""
+    found = zip(answer.values, answer.below, answer.above, strict=True)
+    return tuple(DrawnItem(value, users_below=below, users_above=above) for value, below, above in found)
 
 
 @names_checked

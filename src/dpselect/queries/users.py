@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from dpselect._ground.domain import MOST_COUNTED, Domain, Known, Span, most_items, refuse_many
 from dpselect._ground.keys import Key
@@ -28,13 +28,17 @@ from dpselect.questions.parts import AskedGroups, By
 from dpselect.questions.questions import Users
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers.count_sentences import describe_users
+from dpselect.release.answers.count_sentences import describe_laplace_exactly, describe_shared, describe_users
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.target_accuracy import describe_target_users
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.release import Release
 from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
+
+FEWEST_SHARED = 3  # groups of a user from which on numbers can gain by noise that they share
+if TYPE_CHECKING:
+    from dpselect.mechanisms.histogram import HistogramSharedLaplace
 
 ALL = "users"  # the label of the number of all users
 EVERYBODY = Span(0, 1)  # the domain of one item
@@ -53,7 +57,7 @@ class UsersPlan(Plan):
     accuracies: ClassVar[tuple[str, ...]] = ("within",)
 
     question: Users
-    mechanism: HistogramLaplace = field(init=False, repr=False, compare=False)
+    mechanism: HistogramLaplace | HistogramSharedLaplace = field(init=False, repr=False, compare=False)
     table: AskedGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def settle(self) -> None:
@@ -68,8 +72,16 @@ class UsersPlan(Plan):
         epsilon = self.given_epsilon if within is None else self._near_enough(within)
         set_fields(self, mechanism=self._noise(epsilon))
 
-    def _noise(self, epsilon: Fraction) -> HistogramLaplace:
-        return HistogramLaplace(epsilon=epsilon, max_items_per_user=1 if self.table is None else self.table.each)
+    def _noise(self, epsilon: Fraction) -> HistogramLaplace | HistogramSharedLaplace:
+        """The narrower noise for all numbers at once; both cost every account the same, or less."""
+        most, numbers = 1 if self.table is None else self.table.each, most_items(self.domain)
+        plain = HistogramLaplace(epsilon=epsilon, max_items_per_user=most)
+        if numbers is None or most < FEWEST_SHARED:
+            return plain
+        from dpselect.mechanisms.histogram import HistogramSharedLaplace
+
+        shared = HistogramSharedLaplace(epsilon=epsilon, items=numbers, max_items_per_user=most)
+        return plain if plain.width(BETA, numbers) <= shared.width(BETA, numbers) else shared
 
     def _near_enough(self, wanted: int) -> Fraction:
         """The epsilon that follows from how near the number of all users must be."""
@@ -173,9 +185,14 @@ class UsersPlan(Plan):
     def _statement(self, numbers: int) -> Statement:
         """State the promise for so many numbers."""
         max_groups = self.mechanism.max_items_per_user
-        rate = Fraction(self.mechanism.epsilon) / max_groups
         parameters: dict[str, object] = {"items": numbers, "max_items_per_user": max_groups}
         parameters |= {} if self.table is None else {"max_groups_per_user": max_groups}
-        parameters |= {"epsilon_per_count": rate, "users_by": self.by, **self.scale.parameters}
-        sentences = (*describe_users(rate, in_groups=self.table is not None), *self.scale.sentences)
+        if isinstance(self.mechanism, HistogramLaplace):
+            parameters["epsilon_per_count"] = self.mechanism.rate
+            noise = describe_laplace_exactly(self.mechanism.rate)
+        else:
+            parameters |= self.mechanism.noise.parameters
+            noise = describe_shared(self.mechanism.noise.variance, gaussian=False)
+        parameters |= {"users_by": self.by, **self.scale.parameters}
+        sentences = (*describe_users(noise, in_groups=self.table is not None), *self.scale.sentences)
         return Statement.of(self.price, self.method, parameters, sentences)

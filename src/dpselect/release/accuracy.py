@@ -57,6 +57,8 @@ BELOW = "that is left out or ranked below another has"  # of items best first
 OF_VALUES = "By counted values ("  # and then which
 PAIRS = "For all pairs"  # begins what is said of differences of counts
 LEAD = "lead"  # the least difference of two counts by which the larger is certain to be of more
+TOO_MANY = ("too_many_below", "too_many_above")  # the columns of quantiles that say how far they are from their ranks
+ABOUT_VALUES = "), "  # and then what is said of them
 AT_ONCE = "are between low and high at once"  # of counts whose intervals hold together
 EXCLUDED = "excluded_items"  # the parameter of a statement: how many items a list leaves out, or its column
 AS_ASKED = ", as was asked."  # ends what an accuracy that was asked for comes to
@@ -103,14 +105,56 @@ def ends_early(reach: int, after: int, scale: Scale = USERS) -> Accuracy:
     return Accuracy((said,), {"reach": scale.value(reach), "rank_of_reach": after})
 
 
-def ranks(gap: Fraction, several: bool, values: str, scale: Scale = USERS, *, shared: int | None = None) -> Accuracy:
-    """Of quantiles of the counted `values`; `shared` is the number of users at one value that the gap is for."""
-    whom = "each answer" if several else "the answer"
-    most = scale.said(gap.__ceil__())
-    said = f"{OF_VALUES}{values}), no more than {most} lie between {whom} and the value of that rank."
+def ranks_before(
+    gap: int, added: int | None, several: bool, values: str, scale: Scale, *, shared: int | None = None
+) -> Accuracy:
+    """Of quantiles that are not drawn yet, of the counted `values`, whatever the data are.
+
+    What an answer states is `added` above what is true on average, where that is less than the gap. `shared` is the
+    number of users at one value that the gap is for.
+    """
+    whom = "any of the values" if several else "the value"
+    said = f"{OF_VALUES}{values}{ABOUT_VALUES}at most {scale.said(gap)} too many will lie below {whom}, or above."
     if shared is not None:
-        said += f" Where over {shared // 10**6} million users share one value, more may lie between."
-    return Accuracy((said,), {"gap": gap.__ceil__()})
+        said += f" Where over {shared // 10**6} million users share one value, it may be more."
+    numbers: dict[str, object] = {"gap": gap}
+    if added is not None:
+        numbers["added_by_noise"] = added
+        said += (
+            f" The answer states how many by counts with noise, on average about {added:,} more than there are, if all "
+            "values differ."
+        )
+    return Accuracy((said,), numbers)
+
+
+def ranks(most: tuple[int, int], users: int, width: int, several: bool, values: str, scale: Scale) -> Accuracy:
+    """Of quantiles of the counted `values`, of about so many users, of whom `most` too many lie below and above."""
+    below, above = most
+    whom = "any of these values" if several else "the value"
+    said = f"{OF_VALUES}{values}{ABOUT_VALUES}of about {scale.said(max(0, users))} {up_to(below)} too many lie below "
+    said += f"{whom}, and {up_to(above)} too many above"
+    if several:
+        said += "; too_many_below and too_many_above have the numbers of each value, which hold at once"
+    said += "."
+    of_users = f"The {scale.truth} is {max(0, users):,} plus or minus {width:,}."
+    numbers = {"too_many_below": below, "too_many_above": above, "users": users, "width_of_users": width}
+    return Accuracy((said, of_users), numbers)
+
+
+def up_to(number: int) -> str:
+    """How many there are at most, before what they are."""
+    return f"at most {number:,}" if number else "none"
+
+
+def ranks_of_groups(most: tuple[int, int], several: bool, values: str, scale: Scale) -> Accuracy:
+    """Of quantiles in every group, whose numbers the table has; `most` are the largest of all groups."""
+    said = (
+        f"{OF_VALUES}{values}{ABOUT_VALUES}at most too_many_below {scale.counted}users too many lie below "
+        f"{'a' if several else 'the'} value, and at most too_many_above too many above"
+    )
+    said += "; the numbers of all values of a group hold at once." if several else "."
+    numbers = {"too_many_below": most[0], "too_many_above": most[1]}
+    return Accuracy((said,), numbers)
 
 
 # ---- counts -----------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.groups import Group, Groups
 from dpselect.release.release import Ended, Item, Kind, Measurement, Release, Statement
+from dpselect.release.statement import Ranked
 
 
 def archived(release: Release) -> str:
@@ -71,16 +72,22 @@ def restored(text: str) -> Release:
 
 def _row(item: Item) -> list[Json]:
     row: list[Json] = [typed.label(item.item), item.rank, item.count, item.low, item.high]
-    if item.group or item.measures:
-        row.append([typed.label(one) for one in item.group])
-    return [*row, [[one.name, one.value, one.low, one.high] for one in item.measures]] if item.measures else row
+    more: list[Json] = [
+        [typed.label(one) for one in item.group],
+        [[one.name, one.value, one.low, one.high] for one in item.measures],
+        [] if item.ranked is None else list(vars(item.ranked).values()),
+    ]
+    while more and not more[-1]:
+        more.pop()
+    return [*row, *more]
 
 
 def _item(row: list[Any]) -> Item:
     label, rank, count, low, high, *more = row
     group = tuple(map(typed.read, more[0])) if more else ()
     measures = tuple(Measurement(*one) for one in more[1]) if len(more) > 1 else ()
-    return Item(typed.read(label), rank, count, low, high, group, measures)
+    ranked = Ranked(*more[2]) if len(more) > 2 else None
+    return Item(typed.read(label), rank, count, low, high, group, measures, ranked)
 
 
 def _groups(groups: Groups) -> dict[str, Json]:

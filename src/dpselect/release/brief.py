@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from dpselect.release import formatting
 from dpselect.release.accuracy import (
+    ABOUT_VALUES,
     AS_ASKED,
     AT_ONCE,
     BELOW,
@@ -25,6 +26,8 @@ from dpselect.release.accuracy import (
     NONE,
     OF_VALUES,
     TIMES,
+    TOO_MANY,
+    up_to,
 )
 from dpselect.release.formatting import counted
 from dpselect.release.scale import COUNTED, USERS_BY, WHO, said_items, score_of, unit_of
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
 SURE = f"With {TIMES} % confidence"
 ALONE = " in each group alone"
 NOT_ABSENT = "there may be others"
-MANY = re.compile(r"Where (over .* million users) share one value")
 CANDIDATE = re.compile(r"A candidate of [\d,]+ tokens")
 LARGEST = 10**300  # of a bound
 MOST_ITEMS = "max_items_per_user"
@@ -186,7 +188,7 @@ def good(answer: Answer, *, apart: bool = False) -> str:
             f"no item{_but(answer)} has over {most} more than the one at rank {rank} (or in total, if there are fewer)"
         )
         return f"{SURE}{_alone(answer)}, {said}."
-    if answer.kind is Kind.VALUES and "gap" in numbers:
+    if answer.kind is Kind.VALUES and all(name in numbers for name in TOO_MANY):
         return _quantiles(answer)
     if (answer.counted and "width_of_counts" in numbers) or "width_of_measures" in numbers:
         return _counts(answer, apart=apart)
@@ -216,8 +218,22 @@ def _most(answer: Answer, name: str) -> str:
     number = answer.accuracy.numbers.get(name)
     if isinstance(number, Fraction):
         return formatting.price(number)
-    unit = unit_of(answer.privacy.parameters)
+    unit = _ranked_unit(answer)
     return f"{counted(number)} {unit.replace('users', 'user') if number == 1 else unit}"
+
+
+def _ranked_unit(answer: Answer) -> str:
+    """What a ranking counts: in one list all items of a user, also where a bound cuts the numbers that are shown."""
+    used = answer.privacy.parameters
+    if _ranks_more_than_it_counts(answer) and _bounds(used) == {MOST_ITEMS}:
+        used = {name: value for name, value in used.items() if name != COUNTED}
+    return unit_of(used)
+
+
+def _ranks_more_than_it_counts(answer: Answer) -> bool:
+    """Is one list ranked by all items of a user, who is counted for few of those that came back?"""
+    ranked = "k" in answer.privacy.parameters and answer.groups is None
+    return ranked and MOST_ITEMS in _bounds(answer.privacy.parameters)
 
 
 def _order(answer: Answer) -> str:
@@ -254,7 +270,8 @@ def _counts(answer: Answer, *, apart: bool) -> str:
         said.append("ranks and counts have separate noise, so they may disagree")
     elif order and "within" not in numbers and "found_with_users" not in numbers:
         whose = "no" if answer.groups is None else "in a group, no"
-        most = counted(numbers["gap"]) if truth == "counted users" else _most(answer, "gap")
+        same = truth == "counted users" == _ranked_unit(answer)
+        most = counted(numbers["gap"]) if same else _most(answer, "gap")
         said.append(f"{whose} lower or missing item{_but(answer)} has over {most} more")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
@@ -286,16 +303,15 @@ def _chosen(answer: Answer) -> str:
 
 def _quantiles(answer: Answer) -> str:
     """In users, which says nothing of how far that is in values."""
-    asked = answer.privacy.parameters.get("q")
-    q, most, told = asked if isinstance(asked, tuple) else (), _most(answer, "gap"), answer.accuracy.sentences
-    name = "quantile" if len(q) != 1 else "median" if q[0] == Fraction(1, 2) else f"{float(q[0]):g} quantile"
-    if len(q) == 1 and answer.groups is None:
-        end = "s" if answer.accuracy.numbers["gap"] == 1 else ""
-        said = f"at most {most} lie{end} between it and the counted {name}"
-    else:
-        said = f"no answer is over {most} from the counted {name}"
-    shared = next((f" (more, where {one[1]} share a value)" for one in map(MANY.search, told) if one), "")
-    return f"{SURE}{_alone(answer)}, {said}{shared}, at any distance in value."
+    numbers, unit = answer.accuracy.numbers, unit_of(answer.privacy.parameters)
+    if answer.groups is not None:
+        return f"{SURE}{ALONE}, at most too_many_below {unit} too many lie below a value, and too_many_above above."
+    whom = "it" if len(answer.items) == 1 else "any of them"
+    users = numbers.get("users")
+    of = f"of about {counted(max(0, users) if isinstance(users, int) else users)} {unit} "
+    below, above = (up_to(number) if isinstance(number := numbers[name], int) else "some" for name in TOO_MANY)
+    said = f"{of}{below} too many lie below {whom}, and {above} above"
+    return f"{SURE}, {said}, at any distance in value."
 
 
 def _found(answer: Answer) -> str:
@@ -326,7 +342,8 @@ def who(answer: Answer) -> str:
     unit, found = answer.privacy.unit if several else "user", []
     if COUNTED in used:
         cut = next((one for one in said if one.startswith("Each ") and WHO in one), "")
-        found.append(_named(answer, cut.partition(WHO)[0]))
+        ranked = ", and for all in the ranking" if _ranks_more_than_it_counts(answer) else ""
+        found.append(_named(answer, cut.partition(WHO)[0]) + ranked)
     if "found_with_users" in answer.accuracy.numbers and isinstance(most, int) and not _bounds(used) & {MOST_ITEMS}:
         whose = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"
         some = said_items(most, in_groups=answer.groups is not None)
@@ -344,7 +361,7 @@ def _bounds(parameters: Mapping[str, object]) -> Set[str]:
 def _values_counted(answer: Answer) -> str:
     """Of quantiles: which value of a user, and where values are moved; of steps, where they are not tiny."""
     told = (said for said in answer.accuracy.sentences if OF_VALUES in said)
-    value = next((said.partition(OF_VALUES)[2].partition("), no more than")[0] for said in told), "")
+    value = next((said.partition(OF_VALUES)[2].partition(ABOUT_VALUES)[0] for said in told), "")
     bounds, step = answer.privacy.parameters.get("bounds"), answer.privacy.parameters.get("step")
     if isinstance(bounds, tuple):
         ends = [formatting.of_column(one) for one in bounds if isinstance(one, Fraction) and abs(one) <= LARGEST]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpselect.release import formatting
+from dpselect.release.accuracy import TOO_MANY, up_to
 from dpselect.release.brief import Answer
 from dpselect.release.distribution import Distribution, percent
 from dpselect.release.panels import Axis, Chart, Line, Mark, RowPanel, from_zero, number
@@ -153,7 +154,20 @@ def _quantiles(release: Answer, asked: Sequence[float]) -> Picture:
     told = " ".join(f"{_short(mark.label)}{': ' if mark.label else ''}{mark.said}." for mark in marks)
     more = f"The first {len(some):,} of {len(groups):,} groups are drawn." if len(some) < len(groups) and some else ""
     alt = f"Dots at the noisy {which}. {told or 'Nothing came back.'} {more}".rstrip()
-    return _whole(release, f"Noisy {which}", [RowPanel("", marks, Axis.of("value", ends))], [more], alt)
+    return _whole(release, f"Noisy {which}", [RowPanel("", marks, Axis.of("value", ends))], [_sure(release), more], alt)
+
+
+def _sure(release: Answer) -> str:
+    """How far values are from their ranks, in a line; of groups each has its own numbers."""
+    numbers = release.accuracy.numbers
+    below, above, users = (numbers.get(name) for name in (*TOO_MANY, "users"))
+    if release.groups is not None or not (isinstance(below, int) and isinstance(above, int) and isinstance(users, int)):
+        return ""
+    unit = unit_of(release.privacy.parameters)
+    whom = "a value" if len(release.items) > 1 else "it"
+    return (
+        f"Of about {max(0, users):,} {unit}, {SURE}, {up_to(below)} too many lie below {whom} and {up_to(above)} above."
+    )
 
 
 def _distribution(release: Answer, drawn: Distribution) -> Picture:
@@ -169,10 +183,8 @@ def _distribution(release: Answer, drawn: Distribution) -> Picture:
             [Line("", held, steps=True, filled=True)], across, Axis.of("% of users within", [0, *(y for _, y in held)])
         ),
     ]
-    gap = release.accuracy.numbers.get("gap")
-    off = f"By counted values, {SURE}, no step is over {gap:,} users from its rank." if isinstance(gap, int) else ""
     left, right = percent(drawn.shares[0]), percent(1 - drawn.shares[-1])
     beyond = f"{left} of users lie below the first quantile and {right} above the last; neighbours are joined evenly."
     title = f"{len(drawn.values):,} noisy quantiles as a distribution"
     alt = f"Steps of the share of users up to each, and bars of shares. {drawn.words}"
-    return _whole(release, title, panels, [off, beyond], alt)
+    return _whole(release, title, panels, [_sure(release), beyond], alt)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from dpselect._ground.parameters import names_checked
 from dpselect.errors import ParameterError
 from dpselect.release import formatting
-from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, Accuracy
+from dpselect.release.accuracy import CHOSEN, LEAD, NO_OTHER, NONE, NOTHING, SHORT, TIMES, TOO_MANY, Accuracy
 from dpselect.release.formatting import Json
 from dpselect.release.scale import GROUP_USERS, LOST, column_of, score_of, unit_of
 from dpselect.release.statement import (
@@ -188,16 +188,22 @@ class Release(Tabular, Generic[Label_co]):
     def to_columns(self) -> dict[str, list[object]]:
         """Return the table as columns: rank (not for a set), item and, if counts were released, count, low, high.
 
-        Quantiles have q and value. Items of several columns have one column each. By group, the columns of groups come
-        first. If a bound keeps users, or a part of them, from counting, counts are named counted_users, and sums,
-        gains and losses counted_sum, counted_gain and counted_loss.
+        Quantiles have q, value, and how many users too many lie below and above it at most. Items of several columns
+        have one column each. By group, the columns of groups come first. If a bound keeps users, or a part of them,
+        from counting, counts are named counted_users, and sums, gains and losses counted_sum, counted_gain and
+        counted_loss.
         """
         groups = self.groups
         columns: dict[str, list[object]] = {name: formatting.column(cells) for name, cells in self._cells.items()}
         if self._asked:
             asked = self._asked if groups is None else self._asked * len(groups.shown)
             columns = {"q": [float(q) for q in asked], **columns}
-            return columns if groups is None else {**groups.to_columns(self.items, tuple(columns)), **columns}
+            if all(item.ranked is not None for item in self.items):
+                columns |= {name: [getattr(item.ranked, name) for item in self.items] for name in TOO_MANY}
+            if groups is None:
+                return columns
+            users = {self._group_users: groups.users_of(self.items)} if groups.counted else {}
+            return {**groups.to_columns(self.items, tuple(columns)), **columns, **users}
         if self.ranked:
             columns = {"rank": [item.rank for item in self.items], **columns}
         if self.counted:

@@ -10,6 +10,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,12 @@ from dpselect.release.groups import parsed as parsed_groups
 from dpselect.release.item_columns import check_labels
 from dpselect.release.measures import check
 from dpselect.release.scale import COUNTED, score_of, unit_of
-from dpselect.release.statement import Ended, Item, Kind, Measurement, Receipt, Statement
+from dpselect.release.statement import Ended, Item, Kind, Measurement, Ranked, Receipt, Statement
 
 MUST = "be the JSON of a release, or the path of a file with it"
 HINT = "Release.to_json makes it"
 OF_USERS = ("count", "gain", "loss")
+RANKED = tuple(one.name for one in fields(Ranked))
 
 
 def to_dict(
@@ -185,6 +187,8 @@ def _row(
             row[name] = number
     if place is not None:
         row["place"] = list(place)
+    if item.ranked is not None:
+        row |= vars(item.ranked)
     if item.measures:
         row["measures"] = {one.name: {"value": one.value, "low": one.low, "high": one.high} for one in item.measures}
     return row if q is None else {**row, "q": q}
@@ -199,7 +203,16 @@ def _item(row: Mapping[str, Any], columns: Sequence[str], counted: str) -> Item:
         for name, one in row.get("measures", {}).items()
     )
     group = values_of(row, columns) if columns else ()
-    return Item(label, _whole(row.get("rank")), number, low, high, group, measures)
+    return Item(label, _whole(row.get("rank")), number, low, high, group, measures, _ranked(row))
+
+
+def _ranked(row: Mapping[str, Any]) -> Ranked | None:
+    """How far a quantile is from its rank; none of another item."""
+    if RANKED[0] not in row:
+        return None
+    if any(row[name] is None for name in RANKED):
+        raise TypeError("no whole number")
+    return Ranked(*(_whole(row[name]) or 0 for name in RANKED))
 
 
 def _whole(number: object) -> int | None:

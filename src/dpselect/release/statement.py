@@ -57,12 +57,26 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Ranked:
+    """How far a quantile is from its rank: at most so many users too many lie below it, and above it.
+
+    `users_below` and `users_above` are noisy numbers of users, from which, and from that of all, these follow.
+    """
+
+    too_many_below: int
+    too_many_above: int
+    users_below: int
+    users_above: int
+
+
+@dataclass(frozen=True)
 class Item(Generic[Label_co]):
     """One released item, its rank (1 is the best; None in a set) and its noisy count if counts were asked for.
 
     The number of counted users is between `low` and `high`, with the confidence that `Release.accuracy` states. Items
     that were selected by a weight have sums, in its own unit. For a question by group, `group` has the values of its
-    columns, and the rank is within the group. `measures` has the measures in the order of the question.
+    columns, and the rank is within the group. `measures` has the measures in the order of the question. A quantile has
+    `ranked`.
     """
 
     item: Label_co
@@ -72,6 +86,7 @@ class Item(Generic[Label_co]):
     high: int | float | None = None
     group: tuple[object, ...] = ()
     measures: tuple[Measurement, ...] = ()
+    ranked: Ranked | None = None
 
 
 @dataclass(frozen=True)

@@ -172,6 +172,25 @@ class ExactDraws:
 
         return np.array([self._follow(partial(shares, w)) for w in weights.tolist()], dtype=np.int64)
 
+    def laplaces_above(self, rate: Fraction, threshold: int, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Follow every lower number, then those above one after another as `geometric` does.
+
+        P(Z = -m), ..., P(Z = -1) are in proportion to q^m, ..., q, those of 0, 1, 2, ... to 1, q, q^2, ...
+        """
+        q = Exp(-rate)
+
+        def shares(below: int) -> list[arb]:
+            one = q.ball(PRECISION)
+            masses = [one**m for m in range(below, 0, -1)] + [1 / (1 - one)]
+            return [mass / sum(masses, arb(0)) for mass in masses]
+
+        found = []
+        for weight in weights.tolist():
+            below = max(weight - threshold, 0)
+            place = self._follow(partial(shares, below))
+            found.append(place if place < below else below + self.geometric(rate))
+        return np.array(found, dtype=np.int64)
+
     def order(self, n: int) -> npt.NDArray[np.int64]:
         """Follow all n! orders, one place after another."""
         left = list(range(n))

@@ -101,6 +101,7 @@ EXAMPLES = {
     "CanonicalSet": {"k": 3, "epsilon": 2},
     "Quantile": {"bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},
     "RecursiveQuantiles": {"q": (0.25, 0.5, 0.75), "bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},
+    "CertifiedQuantiles": {"q": (0.25, 0.5, 0.75), "bounds": (0, 1), "epsilon": 2, "delta": "1e-6"},
     "QuantileByGroup": {"bounds": (0, 1), "max_groups_per_user": 2, "epsilon": 2, "delta": "1e-6"},
     "ChoiceByGroup": {"max_groups_per_user": 2, "epsilon": 2, "delta": "1e-6"},
     "OneShotLaplace": {"k": 3, "epsilon": 2},

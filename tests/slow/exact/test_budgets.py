@@ -87,7 +87,12 @@ def test_a_short_answer_costs_less():
     assert charged(asked, 3) == ApproxDP(4 * pick, Fraction(1, 10**6))
     assert charged(asked, 9) == charged(asked, 10) == ApproxDP(Fraction(1), Fraction(1, 10**6))
     counted = plan(10, 10, counts=True, delta="1e-6")
-    assert charged(counted, 1).epsilon == counted.selector.terms.epsilon_per_pick * Fraction(5, 2)  # 2 picks, 1 count
+    one = sum(step.value.epsilon for step in counted.counter.steps_of(1))
+    pick = counted.selector.terms.epsilon_per_pick
+    assert charged(counted, 0).epsilon == pick < charged(counted, 1).epsilon == 2 * pick + one < 1
+    adding = plan_of("top_k", k=3, k_bar=10, epsilon="0.1", delta="1e-9", counts=True).selection
+    pick, own = adding.selector.terms.epsilon_per_pick, adding.counter.noise.own
+    assert charged(adding, 1).epsilon == pick * 2 + own * 2  # 2 picks, and own noise of a doubled count
 
 
 TWINS = {

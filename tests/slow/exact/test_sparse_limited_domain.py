@@ -70,9 +70,9 @@ def test_the_two_ways_to_pay():
     added, composed = LimitedDomainSparse(**ADDED).terms, LimitedDomainSparse(**COMPOSED).terms
     assert added.privacy.bound == "basic" != composed.privacy.bound
     assert added.epsilon_of_test == added.epsilon_per_pick
-    assert added.added(2, 0) == added.added(1, 0) == added.privacy.epsilon == 4
+    assert added.added(2) == added.added(1) == added.privacy.epsilon == 4
     assert (added.delta_threshold, composed.delta_threshold) == (added.privacy.delta, composed.privacy.delta / 2)
-    assert composed.added(2, 0) > composed.privacy.epsilon == 3
+    assert composed.added(2) > composed.privacy.epsilon == 3
     for t in (added, composed):
         rate = t.epsilon_of_threshold + 2 * t.epsilon_of_test
         assert t.privacy.steps[0].value.epsilon == rate
@@ -143,14 +143,14 @@ def overcharged(mechanism, price, near):
 def test_a_short_answer_costs_what_was_picked(case):
     """Each answer at the sum of its own steps: all that is left is the delta of the threshold."""
     m = LimitedDomainSparse(**case)
-    assert overcharged(m, lambda n: float(m.terms.added(n, 0)), neighbours(m)) <= float(m.terms.delta_threshold)
+    assert overcharged(m, lambda n: float(m.terms.added(n)), neighbours(m)) <= float(m.terms.delta_threshold)
 
 
 def test_the_pick_that_ends_a_list_is_not_free():
     m = LimitedDomainSparse(**ONE)
     t, delta = m.terms, float(m.terms.delta_threshold)
-    assert overcharged(m, lambda n: float(t.added(n, 0)), neighbours(m)) <= delta
-    assert overcharged(m, lambda n: float(t.added(n, 0) - (n < 1) * t.epsilon_per_pick), neighbours(m)) > delta
+    assert overcharged(m, lambda n: float(t.added(n)), neighbours(m)) <= delta
+    assert overcharged(m, lambda n: float(t.added(n) - (n < 1) * t.epsilon_per_pick), neighbours(m)) > delta
 
 
 WRONG = [
@@ -194,7 +194,9 @@ def test_the_parameters_are_exact_and_checked():
 @pytest.mark.parametrize("counted", [0, 3])
 def test_noisy_numbers_are_paid_within_epsilon(counted):
     few, many = (LimitedDomainSparse(k=k, epsilon=1, delta="1e-6", counted=counted).terms for k in (3, 20))
-    assert few.added(3, counted) == few.privacy.epsilon == 1
+    told = few.epsilon_per_pick * Fraction(counted, 2)
+    assert few.added(3) + told == few.left + few.epsilon_of_threshold == few.privacy.epsilon == 1
     assert few.epsilon_per_pick == Fraction(2, 3) / (3 + Fraction(counted, 2))
     assert many.privacy.bound != "basic"
-    assert sum(one.times for one in many.counts) == sum(one.times for one in few.counts) == counted
+    assert (few.composition, many.composition) == (0, Fraction(1, 2 * 10**6))
+    assert sum(one.times for one in many.privacy.steps[2:]) == counted

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpselect._ground.privacy import BoundedRange, PureDP
 from dpselect._ground.reals import enclose
-from dpselect.accounting.prices import ceiling
+from dpselect.accounting.prices import ceiling, divergence
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import RenyiShaped
-from dpselect.queries.union import bound, plan, terms
+from dpselect.queries.union import bound, terms
 from dpselect.queries.union.bounded_union import BoundedUnion
-from dpselect.queries.union.plan import union_price
+from dpselect.queries.union.plan import draw_union, union_price
 from dpselect.testing import SeededDraws, law
 from dpselect.texts.text import Words
 from dpselect.texts.tokenizer import Tokenizer
@@ -141,8 +142,9 @@ CASES = {"auto": ({}, EVERYBODY, (0, 1)), "counts": ({"max_items_per_user": 1, "
 @pytest.fixture(autouse=True)
 def few_bounds(monkeypatch):
     """To choose from, so that the law of the choice is short."""
-    for module in (bound, plan, terms):
+    for module in (bound, terms):
         monkeypatch.setattr(module, "BOUNDS", (1, 2, 3))
+        monkeypatch.setattr(module, "ENOUGH", 3)
 
 
 @cache
@@ -168,7 +170,7 @@ def worst(case, order, price):
     query, (_, small, added) = asked(case), CASES[case]
     found = []
     with ctx.workprec(BITS):
-        hidden = enclose(query.for_union[1] / 4)
+        hidden = enclose(query.for_union(1)[1] / 4)
         top = enclose(Fraction(query.epsilon)).exp()
         p, q = law_of(case, (*small, added)), law_of(case, small)
         common = {item for items in small for item in items}
@@ -203,6 +205,26 @@ def test_an_answer_whose_items_are_free_is_worth_more(case):
     assert worst(case, 2, twin)[0] > 1.1
 
 
+@pytest.mark.parametrize("epsilon", ["0.3", "1"])
+def test_a_bound_chosen_in_a_budget_has_one_kind_of_price(epsilon, monkeypatch):
+    """Up to the order of the budget each bound its own, and none above the ceiling; beyond it one for all."""
+    monkeypatch.setattr(bound, "ENOUGH", 20)
+    monkeypatch.setattr(bound, "BOUNDS", (1, 2, 3, 5, 20))
+    monkeypatch.setattr(terms, "BOUNDS", (1, 2, 3, 5, 20))
+    query = plan_of("union", epsilon=epsilon, delta="1e-6", counts=True)
+    own = query.shared.order
+    for order in (2, own // 2, own):
+        found = [renyi(query, most, order) for most in query.choice.bounds]
+        assert max(found) <= renyi(query, None, order)
+        spent = [one - divergence(BoundedRange(query.for_bound), order) for one in found[1:]]
+        assert max(spent) <= query.budget_of_rounds
+        assert order < own or min(spent) > query.budget_of_rounds * Fraction(99, 100)
+    for order in (own + 1, 5 * own):
+        assert {renyi(query, most, order) for most in (*query.choice.bounds, None)} == {
+            divergence(PureDP(Fraction(epsilon)), order)
+        }
+
+
 def counted(variance, order):
     """The divergence of a count with discrete Gaussian noise that a user moves by 1."""
     noise = np.arange(-400, 400)
@@ -214,15 +236,14 @@ def counted(variance, order):
 @pytest.mark.parametrize("most", [1, 5])
 @pytest.mark.parametrize("order", [2, 8, 23])
 def test_counts_cost_what_a_user_moves_of_all_of_them(most, order):
-    """The rest of the price is that of the same question without counts; the levels of a text share it."""
-    words = Words(Tokenizer("words", True), 1, 2)
+    """The rest of the price is that of the items; the levels of a text share it."""
+    words, asked = Words(Tokenizer("words", True), 1, 2), {"method": "renyi-shaped", "max_items_per_user": most}
     for levels in ({}, {"words": words, "shares": ["1/4", "3/4"]}):
-        query = plan_of("union", epsilon=2, delta="1e-4", max_items_per_user=most, counts=True, **levels)
-        epsilon, delta = query.for_union
-        without = plan_of("union", epsilon=epsilon, delta=delta, max_items_per_user=most, **levels)
+        query = plan_of("union", epsilon=2, delta="1e-4", counts=True, **asked, **levels)
         told = sum(most * counted(query.noise(place, most), order) for place in range(len(query.parts)))
-        price = float(renyi(query, most, order) - renyi(without, most, order))
-        assert 0.999 * price < told <= price * (1 + 1e-9)
+        items = float(sum(one.divergence(order) for one in query.mechanisms(most)))
+        price, cap = float(renyi(query, most, order)), float(divergence(PureDP(Fraction(2)), order))
+        assert 0.999 * price < min(items + told, cap) <= price * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -247,9 +268,9 @@ def test_no_union_costs_more_than_the_step_that_is_stated(given):
 
 
 def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
-    query = plan_of("union", epsilon=1, delta="1e-6")
+    query = plan_of("union", epsilon="0.3", delta="1e-6")
     sets = UserSets.of(["a", "b"] * 200)
-    found = {seed: query.answer(plan.draw_union(sets, query, SeededDraws(seed), None)) for seed in range(6)}
+    found = {seed: query.answer(draw_union(sets, query, SeededDraws(seed), None)) for seed in range(8)}
     assert len({one.privacy.parameters["max_items_per_user"] for one in found.values()}) > 1
     for release in found.values():
         most = release.privacy.parameters["max_items_per_user"]
@@ -257,4 +278,8 @@ def test_an_answer_whose_bound_was_chosen_costs_what_that_bound_does():
         assert price == union_price(query, most, 23)
         assert price.whole.failure == most_of_all.whole.failure
         assert price.renyi <= most_of_all.renyi
-        assert (price.renyi < most_of_all.renyi) is (most > 1)  # for one item it is an (epsilon, delta) step
+        if most == 1:  # an (epsilon, delta) step after the choice
+            steps = PureDP(Fraction(57, 200)), BoundedRange(Fraction(3, 200))
+            assert price.renyi == sum(divergence(step, 23) for step in steps) <= most_of_all.renyi
+        else:
+            assert price.renyi < most_of_all.renyi

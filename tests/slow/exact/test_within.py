@@ -12,11 +12,15 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from dpselect._ground.methods import NeedsBound, named, names
-from dpselect.mechanisms import LimitedDomain, Peeling, Quantile
+from dpselect.mechanisms import CertifiedQuantiles, LimitedDomain, Peeling, Quantile, RecursiveQuantiles
 from dpselect.mechanisms.gaps import FACTORS, each, exponential, kth, others
+from dpselect.mechanisms.shared_noise import SharedLaplaceNoise
+from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
+from dpselect.mechanisms.top_k.sharp_counts import SharpCounts
 from dpselect.queries.price import number_at, place
 from dpselect.queries.union.accuracy import users_for
 from dpselect.release.accuracy import BETA
@@ -28,6 +32,7 @@ from tests.exact.joint_laws import sorted_grid
 from tests.exact.laws import law_of
 from tests.slow.exact.test_quantile import missed
 
+FAR = 4000  # where laws of noise end
 Counts = tuple[int, ...]
 Histograms = Callable[[], Iterable[Counts]]
 
@@ -157,28 +162,36 @@ def test_all_come_back_where_the_kth_best_is_as_far_up_as_is_said_before() -> No
 
 @pytest.mark.parametrize("k", [1, 10])
 def test_all_counts_are_as_near_as_asked_for_at_once(k: int) -> None:
-    """Counts have half the epsilon of a pick, and decide the price here."""
+    """Counts decide the price here."""
 
-    def all_near(epsilon_per_count: Fraction, counts: int = k) -> float:
-        far = 4000
-        density = np.exp(-float(epsilon_per_count) * np.abs(np.arange(-far, far + 1)))
-        inside = float(density[far - 20 : far + 21].sum() / density.sum())
-        return inside**counts
+    def density(rate: Fraction) -> npt.NDArray[np.float64]:
+        found = np.exp(-float(rate) * np.abs(np.arange(-FAR, FAR + 1)))
+        return np.asarray(found / found.sum())
+
+    def all_near(counter: CountNoise) -> float:
+        """The chance that all k counts are within 20, of noise that is shared or not."""
+        if isinstance(counter, NoisyCounts):
+            return float(density(counter.rate)[FAR - 20 : FAR + 21].sum()) ** k
+        assert isinstance(counter, SharpCounts)
+        assert isinstance(counter.noise, SharedLaplaceNoise)
+        own, shared = density(counter.noise.own), density(counter.noise.shared)
+        places = [
+            (z, max(0, FAR - 41 - z), max(0, FAR + 41 - z)) for z in range(-FAR, FAR + 1)
+        ]  # halves are rounded up
+        return sum(float(shared[FAR + z]) * float(own[low:high].sum()) ** k for z, low, high in places)
 
     query = plan_of("top_k", within=20, k=k, domain=k + 1, counts=True)
     cheaper = plan_of("top_k", epsilon=before(query.asked), k=k, domain=k + 1, counts=True)
-    counters = [one.selection.counter for one in (query, cheaper)]
-    enough, less = (Fraction(counter.epsilon_per_count) for counter in counters if counter is not None)
+    enough, less = (one.selection.counter for one in (query, cheaper))
     assert all_near(enough) >= 1 - BETA > all_near(less)
     one = plan_of("top_k", within=20, k=1, domain=2, counts=True).selection.counter
-    assert one is not None
-    assert k == 1 or all_near(Fraction(one.epsilon_per_count)) < 1 - BETA  # that of one count is not enough for all
+    assert k == 1 or all_near(one) < 1 - BETA  # that of one count is not enough for all
 
 
 # ---- quantiles --------------------------------------------------------------------------------------------
 
 
-def far(mechanism: Quantile, values: Sequence[int], within: int) -> float:
+def far(mechanism: Quantile | RecursiveQuantiles, values: Sequence[int], within: int) -> float:
     found = law_of_run(lambda draws: tuple(mechanism(list(values), draws=draws)))
     shares = mechanism.shares
     return chance(found, lambda a: max(missed(values, q, x) for q, x in zip(shares, a, strict=True)) > within)
@@ -192,11 +205,11 @@ DATA = [*combinations_with_replacement(range(POINTS), 3), *([place] * n for plac
 def test_no_rank_is_missed_by_more_than_was_asked_for(q: tuple[Fraction, ...]) -> None:
     given: dict[str, Any] = {"q": q, "bounds": (0, POINTS - 1), "step": 1}
     query = plan_of("quantile", within=WITHIN, **given)
-    assert max(far(query.mechanism, values, WITHIN) for values in DATA) <= BETA
-    cheaper = Quantile(epsilon=before(query.asked), **given)
-    if q == (Fraction(1, 2),):  # five users at one point miss by 5/2 at any other
-        assert max(far(cheaper, values, WITHIN) for values in DATA) > BETA
-    one_more = plan_of("quantile", within=WITHIN + 2, **given).mechanism
+    assert max(far(query.mechanism.quantiles, values, WITHIN) for values in DATA) <= BETA
+    cheaper = CertifiedQuantiles(epsilon=before(query.asked), **given).quantiles
+    if q == (Fraction(1, 2),):  # five users at one point miss by 5/2 at any other; the bound has 0.9 of BETA
+        assert max(far(cheaper, values, WITHIN) for values in DATA) > 0.9 * BETA
+    one_more = plan_of("quantile", within=WITHIN + 2, **given).mechanism.quantiles
     assert max(far(one_more, values, WITHIN) for values in DATA) > BETA
 
 
@@ -206,7 +219,7 @@ def test_a_steep_rank_costs_more_since_one_user_moves_its_miss_further() -> None
     assert middle.asked is not None
     assert steep.asked is not None
     assert 1.7 * middle.asked.epsilon < steep.asked.epsilon < 1.9 * middle.asked.epsilon
-    cheap = Quantile(q="0.9", epsilon=middle.asked.epsilon, bounds=(0, 9), step=1)
+    cheap = CertifiedQuantiles(q="0.9", epsilon=middle.asked.epsilon, bounds=(0, 9), step=1)
     assert cheap.gap(BETA) > 50
 
 

@@ -106,6 +106,7 @@ def asked() -> dict[str, Callable[[], dps.Release]]:
     free, bounded, one = (
         by_names(dps.Dataset(ROWS, user="user", item="item", max_items_per_user=most)) for most in (None, 3, 1)
     )
+    single = by_names(dps.Dataset({"user": list(range(3000)), "item": ["a"] * 3000}, user="user", item="item"))
     ages = by_names(dps.Dataset({"user": list(range(50)), "age": list(range(50))}, user="user", item="age"))
     of_groups = by_names(dps.Dataset(ROWS, user="user", item="w"))
     words = by_names(dps.Dataset(WORDS, user="user", item=dps.Text("text", ngrams=(1, 2))))
@@ -121,8 +122,10 @@ def asked() -> dict[str, Callable[[], dps.Release]]:
         "discover of one": partial(one.top_k, 30, epsilon=1, method="discover", counts=True),
         "discover, chosen bound": partial(free.top_k, 30, epsilon=1, method="discover"),
         "union, chosen bound": partial(free.union, epsilon=1, counts=True),
+        "union, chosen bound of one": partial(single.union, epsilon=5, delta="1e-6", counts=True),
         "union, counts that decided": partial(bounded.union, epsilon=1, method=DECIDES, counts=True),
         "text, counts that decided": partial(of_words, method=DECIDES, counts=True),
+        "union, Laplace counts that decided": partial(bounded.union, epsilon=1, method="count-laplace", counts=True),
         "union, weighted, counts": partial(bounded.union, epsilon=1, method="weighted-gaussian", counts=True),
         "text": partial(of_words, counts=True),
         "text, weighted": partial(of_words, method="weighted-gaussian", counts=True),
@@ -250,7 +253,30 @@ def test_counts_that_did_not_decide_are_found(name):
     assert judged(with_parameters(release, in_engine=True)) is FAILS
     assert judged(stated(release, mechanism="WeightedGaussian")) is FAILS
     peeled = RELEASES["unknown"]
+    laplace = RELEASES["union, Laplace counts that decided"]
+    rate, threshold = laplace.privacy.parameters["rate"], laplace.privacy.parameters["threshold"]
+    assert judged(with_parameters(laplace, rate=rate * Fraction(11, 10))) is FAILS
+    assert judged(with_parameters(laplace, threshold=threshold - 1)) is FAILS
+    assert judged(with_parameters(laplace, deviation_of_counts=less / 10)) is FAILS
     assert judged(with_parameters(replace(peeled, counted=True), counts_decided=True)) is FAILS
+
+
+def test_a_bound_that_was_chosen_in_a_budget_is_judged():
+    """Rounds have what the choice leaves of a budget of their order; other methods have less of delta."""
+    rounds, one = RELEASES["union, chosen bound"], RELEASES["union, chosen bound of one"]
+    said, deviation = rounds.privacy.parameters, rounds.privacy.parameters["deviation_of_counts"]
+    assert said["bound_in_budget"] is True
+    assert judged(rounds) is STATED
+    assert judged(with_parameters(rounds, deviation_of_counts=deviation * 0.99)) is FAILS
+    assert judged(with_parameters(rounds, share_of_counts=None)) is FAILS
+    assert judged(with_parameters(rounds, order=2)) is FAILS  # its whole budget is below 0
+    assert judged(with_parameters(rounds, epsilon_of_bound=said["epsilon_of_bound"] * 18)) is FAILS
+    assert judged(stated(rounds, mechanism="CountGaussian")) is FAILS
+    assert one.privacy.mechanism == "CountLaplace"
+    assert judged(one) is FOLLOWS
+    delta = one.privacy.parameters["delta_of_items"]
+    assert judged(with_parameters(one, delta_of_items=one.privacy.delta)) is FAILS
+    assert judged(with_parameters(one, delta_of_items=delta * Fraction(101, 100))) is FAILS
 
 
 def test_a_threshold_is_paid_beside_the_composition():
@@ -295,7 +321,9 @@ def test_what_cannot_be_true_of_a_release_is_found():
 
 
 LEFT = {"charged", "question"}  # a receipt is its payer's, and a question is what all else is compared with
-FOUND = {"item", "exact", "group", "count", "sum", "gain", "group_users", "value"}  # of rows: what no plan knows
+FOUND = {  # of rows: what no plan knows
+    *("item", "exact", "group", "count", "sum", "gain", "group_users", "value", "users_below", "users_above")
+}
 SEVERAL = [
     "counts", "by group, counts", "weights, counts", "bounded, peeling, measures", "discover", "renyi-shaped",
     "quantiles", "discover by group", "histogram", "union, weighted, counts", "median of listed groups",

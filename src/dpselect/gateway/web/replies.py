@@ -316,11 +316,13 @@ class Verification(TypedDict):
     head: str | None
 
 
-class Change(Promise):
-    """A change of the promise."""
+class Change(TypedDict):
+    """A change of the promise, or of the ledger that keeps it."""
 
     when: str
     what: str
+    epsilon: float | None
+    delta: float | None
 
 
 class PeriodUse(TypedDict):

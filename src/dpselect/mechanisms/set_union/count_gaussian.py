@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
+from typing import ClassVar
 
 from flint import arb, ctx
 
@@ -23,6 +23,7 @@ from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     gaussian_delta,
     gaussian_tail,
+    not_refuted,
     root_up,
     smallest_deviation,
     some,
@@ -53,6 +54,7 @@ class CountGaussian(SetUnion):
     """
 
     max_items_per_user: int
+    noise: ClassVar[str] = "Gaussian"
     law: GaussianTail = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -82,34 +84,22 @@ class CountGaussian(SetUnion):
         return self.threshold.__floor__() + 1
 
     def interval(self, noisy: int, beta: float) -> tuple[int, int]:
-        """From which to which number of users an item may have whose noisy count came to this, above the threshold.
+        """From which to which number of users an item may have whose noisy count came to this, above the threshold."""
+        return not_refuted(noisy, self._above, math.ceil(CERTAIN * float(self.deviation)), beta)
 
-        A number is left out if counts so far above, or so far below, are rarer than beta / 2 among the released items
-        that have it: so the true one is left out with probability at most beta, however near the threshold it is.
-        Just above the threshold that can leave out every number; none is left out above, up to the noisy one.
-        """
-        at, half = float(noisy - self.least + self.threshold), beta / 2
-        low = self._first(noisy, lambda users: self._above(at, users) > half)
-        high = self._first(noisy, lambda users: 1 - self._above(at + 1, users) <= half) - 1
-        return low, max(low, high, noisy)
+    def width(self, beta: float) -> int:
+        """How near a noisy count is that lies far above the threshold."""
+        return math.ceil(-NormalDist().inv_cdf(beta / 2) * float(self.deviation))
 
-    def _above(self, level: float, users: int) -> float:
-        """P(users + Z > level), given that it is above the threshold."""
+    def _above(self, noisy: int, users: int) -> float:
+        """P(the noisy count is at least this), given that it is above the threshold."""
         deviation, threshold = float(self.deviation), float(self.threshold)
+        level = float(noisy - self.least + self.threshold)
         if level <= threshold:
             return 1.0
         gap = (threshold - users) / deviation
         whole = _tail(gap)
         return _tail((level - users) / deviation) / whole if whole > 0 else 0.0
-
-    def _first(self, near: int, holds: Callable[[int], bool]) -> int:
-        """The least number of users, from 1 on, from which it holds."""
-        reach = math.ceil(CERTAIN * float(self.deviation))
-        low, high = max(0, near - reach), near + reach
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle) else (middle, high)
-        return high
 
 
 def _tail(x: float) -> float:

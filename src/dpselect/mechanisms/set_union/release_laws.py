@@ -18,9 +18,10 @@ from typing import Protocol
 
 from flint import arb, ctx
 
-from dpselect._ground.reals import Real, enclose
+from dpselect._ground.reals import Real, enclose, upper
 from dpselect.draws import MonotoneProbability
 from dpselect.errors import ParameterError
+from dpselect.mechanisms.gaps import OUTWARD
 
 MORE = 32  # bits of work beyond those asked for
 
@@ -61,6 +62,23 @@ class LaplaceTail:
         """The ball at the current precision."""
         half = (-enclose(self.rate * abs(gap))).exp() / 2
         return half if gap >= 0 else 1 - half
+
+
+@dataclass(frozen=True)
+class DiscreteLaplaceTail:
+    """P(n + Z >= threshold) for whole numbers, Z of probability proportional to e^(-rate |z|)."""
+
+    threshold: Fraction
+    rate: Fraction
+
+    def at(self, weight: Fraction) -> Real:
+        """q^gap / (1 + q) for a gap of threshold - weight >= 1 and q = e^-rate, and 1 - q^(1 - gap) / (1 + q) below."""
+        return Formula(lambda: self.of_gap(self.threshold - int(weight)))
+
+    def of_gap(self, gap: Fraction) -> arb:
+        """The ball at the current precision."""
+        beyond = (-enclose(self.rate * (gap if gap >= 1 else 1 - gap))).exp() / (1 + (-enclose(self.rate)).exp())
+        return beyond if gap >= 1 else 1 - beyond
 
 
 @dataclass(frozen=True)
@@ -135,6 +153,7 @@ PRECISION = 128
 FINEST = Fraction(1, 2**42)  # what a guess is raised by, as a part of itself
 GUESSES = 512  # numbers of items at which floats look for the largest threshold
 HIGHEST = 2**60
+WIDEST = 2**50  # noise of a rate below 1 / WIDEST could leave 64 bits
 
 Share = Callable[[int], Fraction]
 Tail = LaplaceTail | GaussianTail
@@ -203,6 +222,28 @@ def laplace_tail(rate: Fraction, delta: Fraction, most: int, share: Share) -> La
     return LaplaceTail(threshold(lambda at: LaplaceTail(at, rate), delta, most, share), rate)
 
 
+def discrete_laplace_tail(rate: Fraction, delta: Fraction, most: int) -> DiscreteLaplaceTail:
+    """Whole Laplace noise of this rate, and the least threshold of 2 or more for up to `most` new items of 1 each.
+
+    It is near 1 + ln(1 / ((1 + q) q(most))) / rate, with q = e^-rate; q(most) is that of `one_of`.
+    """
+    if rate < Fraction(1, WIDEST):
+        raise ParameterError("epsilon", "be large enough for noise of a rate above 2^-50", "a smaller value")
+    with ctx.workprec(PRECISION):
+        allowed = one_of(delta, most)
+        bound = -(allowed * (1 + (-enclose(rate)).exp())).log() / enclose(rate)
+        least = max(Fraction(2), Fraction(1 + upper(bound).__ceil__()))
+
+        def holds(threshold: Fraction) -> bool:
+            return bool(DiscreteLaplaceTail(threshold, rate).of_gap(threshold - 1) <= allowed)
+
+        while not holds(least):
+            least += 1
+        while least > 2 and holds(least - 1):
+            least -= 1
+    return DiscreteLaplaceTail(least, rate)
+
+
 def gaussian_tail(deviation: Fraction, delta: Fraction, most: int, share: Share) -> GaussianTail:
     """Gaussian noise of this deviation, above the least threshold for new items."""
     return GaussianTail(threshold(lambda at: GaussianTail(at, deviation), delta, most, share), deviation)
@@ -229,6 +270,29 @@ def refused(tail: Tail, delta: Fraction, most: int, share: Share) -> int | None:
 def one_of(delta: Fraction, t: int) -> arb:
     """q(t) = 1 - (1 - delta)^(1/t), a ball at the current precision."""
     return -((-enclose(delta)).log1p() / t).expm1()
+
+
+def not_refuted(noisy: int, above: Callable[[int, int], float], reach: int, beta: float) -> tuple[int, int]:
+    """From which to which number of users an item may have that was released with this noisy count.
+
+    `above(m, users)` is P(noisy count >= m, given that it was released). A number is left out if counts so high, or so
+    low, are rarer than beta / 2 among the released items that have it: so the true one is left out with probability at
+    most beta, however near the threshold it is. Just above the threshold that can leave out every number; none is left
+    out above, up to the noisy one. Numbers further than `reach` are not looked at.
+    """
+    half = beta / 2 / OUTWARD
+
+    def first(holds: Callable[[int], bool]) -> int:
+        """The least number of users, from 1 on, from which it holds."""
+        low, high = max(0, noisy - reach), noisy + reach
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        return high
+
+    low = first(lambda users: above(noisy, users) > half)
+    high = first(lambda users: 1 - above(noisy + 1, users) <= half) - 1
+    return low, max(low, high, noisy)
 
 
 def some(most: int) -> list[int]:

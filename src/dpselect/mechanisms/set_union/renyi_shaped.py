@@ -11,12 +11,13 @@ from functools import cache, lru_cache, partial, reduce
 
 import numpy as np
 
+from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import Privacy
 from dpselect.accounting.renyi import best_order, first_order, renyi_budget
 from dpselect.aggregates.user_sets import Blocks, Int64, Sets, UserSets, summed
 from dpselect.draws import Draws
-from dpselect.errors import ParameterError
+from dpselect.errors import ParameterError, came
 from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.port import parse
 from dpselect.mechanisms.set_union.renyi_curve import Conditions, Curve, half_weight, spends, steepest
@@ -30,6 +31,9 @@ FINEST, FINEST_OF_OTHERS = 16, 32  # parts of a full contribution, by the first 
 WEIGHTS, WEIGHTS_OF_OTHERS = 4000, 2500  # parts are coarser where a curve would be longer than this
 MOST_OF_OTHERS = 10_000  # weights of a curve; other shares that need more are left out
 COARSER = 4  # of the numbers of items that shares are made for, each this part of the one before
+LARGEST_ORDER = 2**20
+TYPICAL = 20  # items of a user, for whom an order is chosen that serves all bounds
+MOST_FOR_COUNTS = Fraction(9, 10)  # of the budget
 LONGEST = 20_000  # full contributions that an item may need; beyond, another mechanism must do
 
 Shares = tuple[Conditions, Curve]
@@ -43,10 +47,12 @@ class RenyiShaped:
     In each round every user keeps a new random `max_items_per_user` of those of their items that are not released yet.
     A user who keeps t items contributes the t-th share to each, more where t is small. An item of weight w has the
     chance `curves[r].at(w)`; `others[r]` has more shares and their curves, which suit users of fewer items. The largest
-    chance counts. Of the budget round r gets a part in proportion to split^(rounds - r).
+    chance counts. Of the budget round r gets a part in proportion to split^(rounds - r); `counts_share` of the whole is
+    left for noisy counts of what was released, at the order of the curves (`rho_of_counts`). With `at_order` the curves
+    have that order, of which an earlier step `spent` some of the budget.
 
-    Guarantee: (epsilon, delta)-DP; three quarters of delta for all draws together, the rest for items that only one
-        data set has.
+    Guarantee: (epsilon, delta)-DP, also together with counts whose noise keeps `rho_of_counts`; three quarters of delta
+        for all draws together, the rest for items that only one data set has.
     Neighbors: add-remove.
     Sensitivity: a user moves the weights of at most t items, by the share of t. The curve's steps are so small that
         the draws of those items together spend at most the round's part of the Renyi budget, whatever their weights.
@@ -66,6 +72,9 @@ class RenyiShaped:
     rounds: int = 3
     split: Number = Fraction(1, 5)
     part: Number = 1
+    counts_share: Number = 0
+    at_order: int | None = None
+    spent: Number = 0
     order: int = field(init=False)
     conditions: tuple[Conditions, ...] = field(init=False, repr=False)
     curves: tuple[Curve, ...] = field(init=False, repr=False, compare=False)
@@ -78,13 +87,18 @@ class RenyiShaped:
             raise ParameterError("epsilon", "be at least 1/1000", str(self.epsilon))
         if delta < LEAST_DELTA:
             raise ParameterError("delta", "be at least 1e-100", str(self.delta))
-        parts, most = parts_of(self), self.max_items_per_user
-        order, half = _best_order(epsilon, delta, most)
-        every = [[_conditions(order, epsilon, delta, one, part) for one in _lists(half, part, most)] for part in parts]
+        parts, most, counts = parts_of(self), self.max_items_per_user, _counts_share(self.counts_share)
+        spent = parameters.not_negative("spent", self.spent)
+        order, half = _order(epsilon, delta, most, counts, self.at_order, spent)
+        every = [
+            [_conditions(order, epsilon, delta, one, part, counts, spent) for one in _lists(half, part, most)]
+            for part in parts
+        ]
         shares = [[(one, steepest(one)) for one in of_round] for of_round in every]
         privacy = promise(epsilon, delta, f"Renyi of order {order}")
         conditions, curves = (tuple(of_round[0][i] for of_round in shares) for i in (0, 1))
         others = tuple(tuple(of_round[1:]) for of_round in shares)
+        set_fields(self, counts_share=counts, spent=spent)
         set_fields(self, order=order, conditions=conditions, curves=curves, others=others, privacy=privacy)
 
     @property
@@ -109,8 +123,20 @@ class RenyiShaped:
         """How likely an item is released that only one user has, at most."""
         return sum((one.delta for one in self.conditions), Fraction(0))
 
+    @property
+    def rho_of_counts(self) -> Fraction:
+        """The zCDP that counts of what all parts release may spend together: their share, at the order of the curves.
+
+        A user moves at most D counts by 1: discrete Gaussian noise of variance D / (2 rho) keeps it.
+        """
+        budget = whole_budget(self.order, Fraction(self.epsilon), Fraction(self.delta), Fraction(self.spent))
+        return budget * Fraction(self.counts_share) / self.order
+
     def divergence(self, order: int) -> Fraction | None:
-        """The Rényi divergence of any order that all rounds spend at most, but for hidden items; None if unknown."""
+        """The Rényi divergence of any order that all rounds spend at most, but for hidden items; None if unknown.
+
+        Counts are not in it.
+        """
         found = Fraction(0)
         for of_round in self.shares:
             spent = [spends(curve, one, order) for one, curve in of_round]
@@ -126,15 +152,16 @@ class RenyiShaped:
         return in_rounds(sets, self.max_items_per_user, rounds, draws, progress)
 
 
-def has_curve(epsilon: Fraction, delta: Fraction, most: int) -> bool:
+def has_curve(epsilon: Fraction, delta: Fraction, most: int, counts_share: Fraction = Fraction(0)) -> bool:
     """Are the curves made in a second or two, by what they were measured to be about?"""
-    return delta >= LEAST_DELTA and epsilon >= least_epsilon(delta, most)
+    return delta >= LEAST_DELTA and epsilon >= least_epsilon(delta, most, counts_share)
 
 
-def least_epsilon(delta: Fraction, most: int) -> Fraction:
-    """The smallest epsilon that has a curve at this delta."""
+def least_epsilon(delta: Fraction, most: int, counts_share: Fraction = Fraction(0)) -> Fraction:
+    """The smallest epsilon that has a curve at this delta; a budget is about a multiple of its square."""
     rare = -math.log(float(delta))
-    return max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * most) + 2 * rare) * 4 / LONGEST))
+    least = max(LEAST_EPSILON, Fraction((4 * math.sqrt(rare * most) + 2 * rare) * 4 / LONGEST))
+    return least if not counts_share else least / Fraction(math.sqrt(1 - counts_share))
 
 
 def given(kept: UserSets, lists: Sequence[tuple[tuple[int, int], ...]]) -> Int64:
@@ -175,10 +202,29 @@ def _weigh(kept: Blocks, shares: Sequence[Shares]) -> Int64:
 
 
 def _conditions(
-    order: int, epsilon: Fraction, delta: Fraction, steps: tuple[tuple[int, int], ...], part: Fraction = Fraction(1)
+    order: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    steps: tuple[tuple[int, int], ...],
+    part: Fraction = Fraction(1),
+    counts_share: Fraction = Fraction(0),
+    spent: Fraction = Fraction(0),
 ) -> Conditions:
-    budget = min(renyi_budget(order, epsilon, delta * COMPOSED), Fraction(MOST_MOMENT, order - 1)) * part
+    budget = whole_budget(order, epsilon, delta, spent) * (1 - counts_share) * part
     return Conditions(order=order, budget=budget, delta=delta * (1 - COMPOSED) * part, steps=steps)
+
+
+def whole_budget(order: int, epsilon: Fraction, delta: Fraction, spent: Fraction) -> Fraction:
+    """What curves and counts may spend together."""
+    return min(renyi_budget(order, epsilon, delta * COMPOSED) - spent, Fraction(MOST_MOMENT, order - 1))
+
+
+def _counts_share(given: Number) -> Fraction:
+    """The part of the budget that is left for counts."""
+    share = parameters.not_negative("counts_share", given)
+    if share > MOST_FOR_COUNTS:
+        raise ParameterError("counts_share", f"be at most {MOST_FOR_COUNTS}", came(given))
+    return share
 
 
 def _lists(half: float, part: Fraction, most: int) -> list[tuple[tuple[int, int], ...]]:
@@ -216,13 +262,35 @@ def _steps(most: int, fits: int, finest: int) -> tuple[tuple[int, int], ...]:
     return tuple((t, share // common) for share, t in steps.items())
 
 
+def common_order(epsilon: Fraction, delta: Fraction, counts_share: Fraction) -> int:
+    """One order for the curves of every bound: the best for users of TYPICAL items, and nearly for all others."""
+    return _best_order(epsilon, delta, TYPICAL, counts_share)[0]
+
+
+def _order(
+    epsilon: Fraction, delta: Fraction, most: int, counts_share: Fraction, given: int | None, spent: Fraction
+) -> tuple[int, float]:
+    """The order that is given or best, and where its curve passes 1/2."""
+    if given is None and not spent:
+        return _best_order(epsilon, delta, most, counts_share)
+    order = parameters.whole("at_order", given, least=2, most=LARGEST_ORDER)
+    conditions = _conditions(order, epsilon, delta, ((most, 1),), counts_share=counts_share, spent=spent)
+    half = half_weight(conditions, LONGEST)
+    if math.isinf(half):
+        raise ParameterError("epsilon", f"be larger for {most} items per user at order {order}", str(epsilon))
+    return order, half
+
+
 @lru_cache(maxsize=64)
-def _best_order(epsilon: Fraction, delta: Fraction, most: int) -> tuple[int, float]:
+def _best_order(
+    epsilon: Fraction, delta: Fraction, most: int, counts_share: Fraction = Fraction(0)
+) -> tuple[int, float]:
     """The order whose curve reaches 1/2 first, and where, in full contributions of a user of `most` items."""
 
     @cache
     def score(order: int) -> float:
-        return half_weight(_conditions(order, epsilon, delta, ((most, 1),)), LONGEST)
+        conditions = _conditions(order, epsilon, delta, ((most, 1),), counts_share=counts_share)
+        return half_weight(conditions, LONGEST)
 
     start = first_order(epsilon, delta * COMPOSED)
     if math.isinf(score(start)):

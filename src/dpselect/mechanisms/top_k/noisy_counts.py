@@ -1,7 +1,9 @@
-"""Noisy counts of items that were selected."""
+"""Noisy counts of items that were selected, each with noise of its own; and what all such noise has in common."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -9,7 +11,7 @@ import numpy.typing as npt
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, neighbors
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken, neighbors
 from dpselect.accounting.composition import frugal
 from dpselect.draws import Draws, secure
 from dpselect.mechanisms.gaps import laplace_width
@@ -18,7 +20,55 @@ from dpselect.mechanisms.top_k.top_rows import whole
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyCounts:
+class CountNoise(ABC):
+    """Noise for the counts of at most k winners, fixed before they are known. Each kind is final, and has its price."""
+
+    k: int
+    max_items_per_user: int | None = None
+    sensitivity: int = 1
+
+    @abstractmethod
+    def noises(self, draws: Draws, *sizes: int) -> list[int]:
+        """Draw the noise of so many counts, of each of several groups by itself."""
+
+    @abstractmethod
+    def width(self, beta: float, times: int = 1) -> int:
+        """The error that one count, or any of so many, exceeds with probability at most beta."""
+
+    @abstractmethod
+    def lead(self, beta: float, times: int) -> int:
+        """Return the least lead of one count over another that is certain, of so many, for all pairs at once."""
+
+    @abstractmethod
+    def steps_of(self, *items: int) -> tuple[Taken, ...]:
+        """What the counts of so many winners cost, in each of the groups of one user."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """The parameters of the noise, as a statement has them."""
+
+    @property
+    def failure(self) -> Fraction:
+        """What may fail where epsilons add up."""
+        return Fraction(0)
+
+    @property
+    def moved(self) -> int:
+        """How many of the k counts one user moves at most."""
+        return self.k if self.max_items_per_user is None else min(self.k, self.max_items_per_user)
+
+    def __call__(
+        self, counts: npt.ArrayLike, *, draws: Draws | None = None, sizes: Sequence[int] | None = None
+    ) -> list[int]:
+        """The noisy counts, in the order given, of groups of these sizes; the noise can make a small count negative."""
+        given = whole(counts).tolist()
+        noises = self.noises(secure(draws), *([len(given)] if sizes is None else sizes))
+        return [count + noise for count, noise in zip(given, noises, strict=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyCounts(CountNoise):
     """Release the counts of k selected items with discrete Laplace noise of scale sensitivity / epsilon_per_count.
 
     Guarantee: (epsilon, delta)-DP for all k counts together: each is one epsilon_per_count-DP step.
@@ -34,12 +84,9 @@ class NoisyCounts:
         True
     """
 
-    k: int
     epsilon_per_count: Number
     delta: Number = 0
-    max_items_per_user: int | None = None
     neighbors: Neighbors = Neighbors.ADD_REMOVE
-    sensitivity: int = 1
     privacy: Privacy = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -62,6 +109,10 @@ class NoisyCounts:
         """Noise z weighs exp(-rate |z|)."""
         return Fraction(self.epsilon_per_count) / self.sensitivity
 
+    def noises(self, draws: Draws, *sizes: int) -> list[int]:
+        """Draw the noise of so many counts."""
+        return draws.laplaces(self.rate, sum(sizes))
+
     def width(self, beta: float, times: int = 1) -> int:
         """The error that one count, or any of so many, exceeds with probability at most beta."""
         return laplace_width(self.rate, beta, times)
@@ -72,8 +123,11 @@ class NoisyCounts:
 
         return laplace_lead(self.rate, beta, times)
 
-    def __call__(self, counts: npt.ArrayLike, *, draws: Draws | None = None) -> list[int]:
-        """The noisy counts, in the order given; the noise can make a small count negative."""
-        given = whole(counts).tolist()
-        noises = secure(draws).laplaces(self.rate, len(given))
-        return [count + noise for count, noise in zip(given, noises, strict=True)]
+    def steps_of(self, *items: int) -> tuple[Taken, ...]:
+        """One for each of the counts that a user moves."""
+        return (Steps(PureDP(Fraction(self.epsilon_per_count)), sum(min(size, self.moved) for size in items)),)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of the noise, as a statement has them."""
+        return {"epsilon_per_count": self.epsilon_per_count}

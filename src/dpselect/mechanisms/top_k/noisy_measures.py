@@ -51,10 +51,10 @@ class NoisyMeasures:
     def __post_init__(self) -> None:
         k = parameters.listed("k", self.k)
         each = parameters.epsilon("epsilon_per_noise", self.epsilon_per_noise)
-        bound = self.max_items_per_user
-        moved = k if bound is None else min(k, parameters.whole("max_items_per_user", bound, least=1))
+        if self.max_items_per_user is not None:
+            parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
         set_fields(self, measures=tuple(self.measures), k=k, epsilon_per_noise=each)
-        steps = (Steps(PureDP(each), moved * self.noises),)
+        steps = self.steps_of(k)
         total = frugal(steps, Fraction(0))
         privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=Neighbors.ADD_REMOVE, steps=steps)
         set_fields(self, privacy=privacy)
@@ -63,6 +63,11 @@ class NoisyMeasures:
     def noises(self) -> int:
         """How many noisy numbers an item comes with."""
         return noises(self.measures)
+
+    def steps_of(self, items: int) -> tuple[Steps, ...]:
+        """Those of so many items."""
+        moved = items if self.max_items_per_user is None else min(items, self.max_items_per_user)
+        return tuple(step for step in (Steps(PureDP(Fraction(self.epsilon_per_noise)), moved * self.noises),) if moved)
 
     def rate(self, measure: Measure) -> Fraction:
         """Noise z on a sum of steps weighs exp(-rate |z|)."""

@@ -41,7 +41,8 @@ class SparseTerms:
     epsilon_of_test: Fraction
     delta_threshold: Fraction
     height: int
-    counts: tuple[Steps, ...]  # noisy numbers of the winners that follow
+    left: Fraction  # epsilon and delta for picks, and for noisy numbers of the winners that follow
+    composition: Fraction
     privacy: Privacy
 
     @property
@@ -54,14 +55,13 @@ class SparseTerms:
         """The noise n on a count has probability in proportion to e^(-test_rate n)."""
         return self.epsilon_of_test / self.sensitivity
 
-    def added(self, items: int, told: int) -> Fraction:
-        """The epsilons of an answer of so many items, and so many noisy numbers of them, by adding up.
+    def added(self, items: int) -> Fraction:
+        """The epsilons of the picks and tests of an answer of so many items, by adding up.
 
         The pick that ends a list is hidden together with its test, so the larger of the two is enough.
         """
         last = max(self.epsilon_per_pick, self.epsilon_of_test) if items < self.k else Fraction(0)
-        each = [Steps(one.value, min(told, one.times)) for one in self.counts]
-        return self.epsilon_of_threshold + items * self.epsilon_per_pick + last + basic(each)
+        return self.epsilon_of_threshold + items * self.epsilon_per_pick + last
 
     def gap(self, beta: float) -> Fraction:
         """No item that is picked later, or never, has more users by more than this, but with probability beta."""
@@ -178,14 +178,13 @@ def settled(mechanism: LimitedDomainSparse) -> SparseTerms:
     m, epsilon, delta = mechanism, Fraction(mechanism.epsilon), Fraction(mechanism.delta)
     threshold = epsilon * Fraction(m.threshold_share or SHARE)
     left, plan = epsilon - threshold, plan_of(m.k, m.counted)
-    pick, test, failure = left / basic(plan(Fraction(1))), Fraction(0), delta
+    pick, composition = left / basic(plan(Fraction(1))), Fraction(0)
+    test, failure, bound = pick, delta, "basic"
     composed = largest_epsilon(plan, left * (1 - TEST_SHARE), delta / 2)
     if composed > pick:
-        pick, test, failure = composed, left * TEST_SHARE, delta / 2
-        privacy = priced(plan(pick), left - test, failure, failure=failure, neighbors=Neighbors.ADD_REMOVE)
-        bound = privacy.bound
-    else:
-        test, bound = pick, "basic"
+        pick, test, failure, composition = composed, left * TEST_SHARE, delta / 2, delta / 2
+        left -= test
+        bound = priced(plan(pick), left, composition, failure=failure, neighbors=Neighbors.ADD_REMOVE).bound
     steps = (Steps(BoundedRange(threshold + 2 * test), 1), *plan(pick))
     return SparseTerms(
         k=m.k,
@@ -196,7 +195,8 @@ def settled(mechanism: LimitedDomainSparse) -> SparseTerms:
         epsilon_of_test=test,
         delta_threshold=failure,
         height=height_for(threshold / m.sensitivity, test / m.sensitivity, failure, m.sensitivity),
-        counts=tuple(plan(pick)[1:]),
+        left=left,
+        composition=composition,
         privacy=Privacy(
             epsilon=epsilon,
             delta=delta,

@@ -23,19 +23,11 @@ from dpselect.mechanisms import gaps
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
-from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
+from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, noisy_counts
 from dpselect.queries.union.accuracy import found_by
-from dpselect.queries.union.bound import (
-    BOUND_SHARE,
-    BOUNDS,
-    MOST_ITEMS,
-    bound_at,
-    bound_chooser,
-    chosen_bound,
-    one_of,
-    placed,
-)
+from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, bounds_with_curve
 from dpselect.queries.union.terms import without_curve
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
 from dpselect.release.answers.method_reasons import DISCOVERED
@@ -44,7 +36,6 @@ from dpselect.release.answers.ranking_sentences import (
     describe_counts,
     describe_discovered_ranking,
     describe_discovery,
-    describe_noise,
 )
 from dpselect.release.answers.union_sentences import add_in_engine
 from dpselect.release.measures import of_measures
@@ -79,6 +70,11 @@ class Discovery:
     def for_bound(self) -> Fraction:
         """The epsilon for choosing max_items_per_user."""
         return self.epsilon * BOUND_SHARE if self.most is None else Fraction(0)
+
+    @property
+    def choice(self) -> BoundChoice:
+        """What chooses max_items_per_user, among bounds that have a curve."""
+        return BoundChoice(self.for_bound, bounds_with_curve(self.epsilon - self.for_bound, self.delta))
 
     @property
     def privacy(self) -> Privacy:
@@ -142,7 +138,7 @@ class FoundTop(Selection):
     def draw(self, aggregate: Sets, draws: Draws, progress: Progress | None = None) -> Outcome:
         """Draw from the items of every user: a bound if none is known, the union, the ranking, and counts."""
         asked, sets = self.selector, aggregate
-        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
+        mechanism = self.ready or asked.mechanism(asked.choice.of_sets(sets, draws))
         found = mechanism.union(sets, draws=draws, progress=progress)
         codes = best(asked.k, found, users_of(sets, found), self._price_of_pick(mechanism, len(found)), draws)
         return self._ranked(mechanism, len(found), sets.labels(codes), users_of(sets, codes), draws)
@@ -170,16 +166,18 @@ class FoundTop(Selection):
         )
 
     def _possible_bound(self, outcome: Outcome) -> int:
-        return one_of(BOUNDS, outcome.max_items_per_user) if self.ready is None else self.ready.max_items_per_user
+        if self.ready is not None:
+            return self.ready.max_items_per_user
+        return self.selector.choice.stated(outcome.max_items_per_user)
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release; the bound, and how many items were discovered, are parts of the outcome."""
         mechanism, discovered = self._mechanism_of(outcome), outcome.discovered or 0
         each = self._price_of_pick(mechanism, discovered)
         statement, near = self.statement(mechanism, discovered, each), self._near(mechanism, discovered, each)
-        return self._write(outcome, statement, near, self._counter(len(outcome.items), each))
+        return self._write(outcome, statement, near, self._counter(mechanism, len(outcome.items), each))
 
-    def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: NoisyCounts | None) -> Release:
+    def _write(self, outcome: Outcome, statement: Statement, near: Accuracy, counter: CountNoise | None) -> Release:
         """Write the release, with counts by this counter."""
         width = None if counter is None else counter.width(BETA)
         near += describe_counts(counter, self.scale, outcome.largest, by_group=bool(self._columns))
@@ -208,8 +206,7 @@ class FoundTop(Selection):
         """Draw for pairs that are kept elsewhere: what was found comes here, with its numbers of users."""
         asked, mechanism = self.selector, self.ready
         if mechanism is None:
-            users_at, chooser = placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), bound_chooser(asked.for_bound, BOUNDS)
-            mechanism = asked.mechanism(bound_at(users_at, chooser, draws, BOUNDS))
+            mechanism = asked.mechanism(asked.choice.of_pairs(pairs, draws))
         release_elsewhere(mechanism.union, pairs, draws=draws, progress=progress)
         names = pairs.names()
         users = pairs.users(max(1, len(names)), fresh_key()) if names else np.zeros(0, dtype=np.int64)
@@ -222,17 +219,18 @@ class FoundTop(Selection):
         asked = self.selector
         return mechanism.epsilon_per_pick(made(asked.k, found), min(asked.k, found) * asked.noises)
 
-    def _counter(self, size: int, each: Fraction) -> NoisyCounts | None:
+    def _counter(self, mechanism: DiscoverThenPeel, size: int, each: Fraction) -> CountNoise | None:
         """What tells the counts of so many items, where they were asked for."""
         if not self.selector.counted or not size:
             return None
-        return NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE)
+        plain = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE)
+        return sharpest_of_rho(plain) if isinstance(mechanism.union, RenyiShaped) else plain
 
     def _ranked(
         self, mechanism: DiscoverThenPeel, discovered: int, labels: Sequence[object], users: Int64, draws: Draws
     ) -> Outcome:
         """Return the outcome with these items of those that were discovered, and draw their noisy counts."""
-        counter = self._counter(len(labels), self._price_of_pick(mechanism, discovered))
+        counter = self._counter(mechanism, len(labels), self._price_of_pick(mechanism, discovered))
         return Outcome(
             items=tuple(map(DrawnItem, labels, noisy_counts(counter, users.tolist(), draws))),
             secure=draws.secure,
@@ -268,8 +266,10 @@ class FoundTop(Selection):
             asked.k, discovered, bound, share_of_bound=share, by_group=by_group, scale=self.scale
         )
         if asked.counted:
-            parameters["epsilon_per_count"] = noise
-            sentences.append(describe_noise(noise, self.scale))
+            counter = self._counter(mechanism, max(1, min(asked.k, discovered)), each)
+            assert counter is not None
+            parameters |= counter.parameters
+            sentences.append(self._noise_of(counter))
         if asked.measures:
             more, of_each = of_measures(asked.measures, noise, None)
             parameters, sentences = parameters | more, [*sentences, *of_each]
@@ -317,5 +317,7 @@ def made(k: int, found: int) -> int:
 
 
 def fits(epsilon: Fraction, delta: Fraction, most: int | None) -> bool:
-    """Is there a union for users of so many items, or of as many as may be chosen?"""
-    return most == 1 or has_curve(epsilon, delta, MOST_ITEMS if most is None else most)
+    """Is there a union for users of so many items, or are there bounds to choose from?"""
+    if most is None:
+        return bool(bounds_with_curve(epsilon, delta))
+    return most == 1 or has_curve(epsilon, delta, most)

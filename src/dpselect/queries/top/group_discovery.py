@@ -11,17 +11,18 @@ import numpy as np
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Progress
+from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.aggregates.user_sets import Int64, Sets, numbers_of_users
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.top_k.by_group import MOST_GROUPS
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best
+from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.discovery import FoundTop, discovered_at_least, made, plan_discovery
 from dpselect.queries.top.selection import noisy_counts
-from dpselect.queries.union.bound import BOUNDS, bound_chooser, chosen_bound
 from dpselect.questions.parts import AskedGroups
 from dpselect.release.answers import method_reasons
 from dpselect.release.answers.outcome import DrawnItem, Outcome
@@ -67,7 +68,7 @@ class FoundTopByGroup(FoundTop):
     def draw_by_group(self, sets: Sets, listed: Sequence[object], draws: Draws, progress: Progress | None) -> Outcome:
         """Draw from the pairs of every user; the label of a pair has the values of the group, then the item's."""
         asked = self.selector
-        mechanism = self.ready or asked.mechanism(chosen_bound(sets, bound_chooser(asked.for_bound, BOUNDS), draws))
+        mechanism = self.ready or asked.mechanism(asked.choice.of_sets(sets, draws))
         codes = mechanism.union(sets, draws=draws, progress=progress)
         found = self._by_group(codes, sets.labels(codes))
         users = numbers_of_users(sets)
@@ -75,7 +76,7 @@ class FoundTopByGroup(FoundTop):
         shown = {told_apart(values): values for values in named or (of_group.group for of_group in found.values())}
         largest = self._largest(len(of_group.codes) for of_group in found.values())
         each = self._each(mechanism, largest)
-        counter = self._counter(asked.k, each)
+        counter = self._counter(mechanism, asked.k, each)
         items: list[DrawnItem] = []
         for of_group in (found[which] for which in shown if which in found):
             labels = dict(zip(of_group.codes.tolist(), of_group.items, strict=True))
@@ -98,6 +99,10 @@ class FoundTopByGroup(FoundTop):
             discovered_by_group=tuple(largest),
         )
 
+    def _counter(self, mechanism: DiscoverThenPeel, size: int, each: Fraction) -> NoisyCounts | None:  # noqa: ARG002
+        """What tells the counts of every group, of which some have fewer items."""
+        return NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE) if self.selector.counted and size else None
+
     def possible(self, outcome: Outcome) -> Outcome:
         """Return an outcome with a bound that can be chosen, and no fewer discovered items than are shown."""
         k, sizes = self.selector.k, Counter(told_apart(item.group) for item in outcome.items).values()
@@ -116,7 +121,7 @@ class FoundTopByGroup(FoundTop):
         """Write the release; the bound, and how many pairs were discovered, are parts of the outcome."""
         mechanism, largest = self._mechanism_of(outcome), outcome.discovered_by_group
         each = self._each(mechanism, largest)
-        counter = self._counter(self.selector.k, each) if outcome.items else None
+        counter = self._counter(mechanism, self.selector.k, each) if outcome.items else None
         statement = self.statement(mechanism, outcome.discovered or 0, each)
         more = {"max_groups_per_user": self.groups, "discovered_by_group": largest}
         statement = replace(statement, parameters={**statement.parameters, **more})

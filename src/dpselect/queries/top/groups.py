@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Neighbors, Steps
+from dpselect._ground.privacy import Neighbors, Taken
 from dpselect.accounting.calibration import COUNT_SHARE, plan_of, priced
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.draws import Draws
@@ -17,6 +17,7 @@ from dpselect.engines.port import Engine
 from dpselect.mechanisms.top_k.by_group import LimitedDomainByGroup, parsed, split_by_group
 from dpselect.mechanisms.top_k.group_draws import Picked
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+from dpselect.mechanisms.top_k.sharp_counts import sharpest
 from dpselect.queries.facts import cut_by
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection, Terms, noisy_counts
@@ -65,7 +66,8 @@ class TopByGroup(Selection):
         """Draw the picks of every group, their noisy counts, and the noisy numbers of users of the groups."""
         picked = self.selector.picks(aggregate, draws)
         places = np.concatenate([one.rows for one in picked]) if picked else np.zeros(0, dtype=np.int64)
-        noisy = noisy_counts(self.counter, aggregate.counts[places].tolist(), draws)
+        sizes = [len(one.rows) for one in picked]
+        noisy = noisy_counts(self.counter, aggregate.counts[places].tolist(), draws, sizes)
         groups = self._draw_groups(aggregate, picked, draws)
         of_items = [groups[one.group].values for one in picked for _ in one.rows]
         shown = tuple(groups.values())
@@ -133,7 +135,12 @@ class TopByGroup(Selection):
             gap, reach, self.k_bar, counts=counts, group_width=self._group_width, scale=self.scale
         )
 
-    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
+    @property
+    def in_groups(self) -> bool:
+        """Does it select in every group?"""
+        return True
+
+    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:
         """The steps that an answer took: those of the groups with most, as many as one user may count in.
 
         A group that is not shown took one pick: bottom.
@@ -142,20 +149,16 @@ class TopByGroup(Selection):
         most = s.max_groups_per_user
         largest = sorted(found, reverse=True)[:most]
         picks = sum(min(s.k, items + 1) for items in largest) + most - len(largest)
-        counted = sum(min(items, self._moved) for items in largest) if self.counter is not None else 0
-        groups = self._groups_counted(len(largest)) if self.of_groups is not None else 0
-        first, *counts = self.privacy.steps
-        steps = [Steps(first.value, picks), *(Steps(one.value, counted + groups) for one in counts)]
+        steps = [replace(self.privacy.steps[0], times=picks)]
+        if self.of_groups is not None:
+            steps += self.of_groups.steps_of(*[1] * self._groups_counted(len(largest)))
+        if self.counter is not None:
+            steps += self.counter.steps_of(*largest)
         return tuple(one for one in steps if one.times)
 
     def _groups_counted(self, with_items: int) -> int:
         """How many numbers of users one user may have moved: those of listed groups are told in any case."""
         return with_items if self.asked.listed is None else self.selector.max_groups_per_user
-
-    @property
-    def _moved(self) -> int:
-        """How many counts of one group a user can move."""
-        return moved(self.selector.k, self.selector.max_items_per_user)
 
 
 def plan_by_group(
@@ -175,7 +178,15 @@ def plan_by_group(
     plan = plan_of(groups * k, counted)
     split = split_by_group(plan, epsilon, delta, groups, k_bar if most is None else min(most, k_bar))
     pick, failure = split.epsilon_per_pick, groups * split.threshold
-    privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
+    each = pick * COUNT_SHARE
+    of_groups = NoisyCounts(k=1, epsilon_per_count=each) if asked.sizes else None
+    before: list[Taken] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
+    plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=most, sensitivity=moves)
+    counter = sharpest(plain, before, epsilon, split.composition, BETA, groups) if counts else None
+    apart = Fraction(0) if counter is None else counter.failure
+    steps = before if counter is None else [*before, *counter.steps_of(*[k] * groups)]
+    left, related = split.composition - apart, Neighbors.ADD_REMOVE
+    privacy = priced(steps, epsilon, left, failure=failure + apart, neighbors=related)
     selector = LimitedDomainByGroup(
         k=k,
         max_groups_per_user=groups,
@@ -186,13 +197,11 @@ def plan_by_group(
         max_items_per_user=most,
         sensitivity=moves,
     )
-    each = pick * COUNT_SHARE
-    counter = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=most, sensitivity=moves)
     return TopByGroup(
         method=METHOD,
         selector=selector,
-        counter=counter if counts else None,
-        of_groups=NoisyCounts(k=1, epsilon_per_count=each) if asked.sizes else None,
+        counter=counter,
+        of_groups=of_groups,
         privacy=privacy,
         reason=method_reasons.limited_by_group(listed=asked.listed is not None),
         asked=asked,

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpselect._ground import methods
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Neighbors, Steps
-from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, priced, split_delta
+from dpselect._ground.privacy import Taken
+from dpselect.accounting.calibration import COUNT_SHARE, largest_epsilon, plan_of, split_delta
+from dpselect.accounting.composition import basic
 from dpselect.accounting.prices import Price, ceiling
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
@@ -73,15 +74,14 @@ class Picks(Selection):
         near = self.near(outcome.candidates or 1) + self.near_counts(len(outcome.items))
         return self.write(outcome, self.state(self.terms()), near)
 
-    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:
+    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:
         """The steps that an answer took, read from the answer alone. Bottom is a pick like any.
 
         Why the epsilon of picks that were not made may be kept, and delta may not: docs/composing.md.
         """
-        picks, *counts = self.privacy.steps
-        items, told = sum(found), self.noises * sum(found)
+        picks, items = self.privacy.steps[0], sum(found)
         missing = max(0, self.selector.k - items - 1)
-        steps = [Steps(picks.value, picks.times - missing), *(Steps(c.value, min(told, c.times)) for c in counts)]
+        steps = (replace(picks, times=picks.times - missing), *self.told(items))
         return tuple(s for s in steps if s.times)
 
     def terms(self) -> Terms:
@@ -104,10 +104,16 @@ class PeeledTop(Picks):
             return cls(method=PEELING, selector=whole, privacy=whole.privacy, reason=KNOWN_DOMAIN + why)
         plan = plan_of(whole.k, wanted.moved * wanted.noises)
         pick = largest_epsilon(plan, epsilon, delta)
-        privacy = priced(plan(pick), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
         selector = peeling.make(k=wanted.k, epsilon_per_pick=pick, delta=delta, sensitivity=wanted.moves)
-        told = wanted.told(pick * COUNT_SHARE)
-        return cls(method=PEELING, selector=selector, **told, privacy=privacy, reason=KNOWN_DOMAIN + why)
+        told = wanted.told(plan(pick)[0], pick * COUNT_SHARE, epsilon, delta)
+        return cls(
+            method=PEELING,
+            selector=selector,
+            counter=told.counter,
+            measurer=told.measurer,
+            privacy=told.priced(epsilon, delta, Fraction(0)),
+            reason=KNOWN_DOMAIN + why,
+        )
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best."""
@@ -174,9 +180,15 @@ class LimitedTop(UnknownTop):
         split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
         selector = limited(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
-        privacy = priced(plan(pick), epsilon, split.composition, failure=failure, neighbors=Neighbors.ADD_REMOVE)
-        told = wanted.told(pick * COUNT_SHARE)
-        return cls(method=LIMITED, selector=selector, **told, privacy=privacy, reason=UNKNOWN_DOMAIN)
+        told = wanted.told(plan(pick)[0], pick * COUNT_SHARE, epsilon, split.composition)
+        return cls(
+            method=LIMITED,
+            selector=selector,
+            counter=told.counter,
+            measurer=told.measurer,
+            privacy=told.priced(epsilon, split.composition, failure),
+            reason=UNKNOWN_DOMAIN,
+        )
 
     def terms(self) -> Terms:
         """Describe the selection."""
@@ -197,11 +209,19 @@ class SparseTop(UnknownTop):
         counted = wanted.moved * wanted.noises
         given: dict[str, Any] = {"k": wanted.k, "k_bar": wanted.k_bar, "sensitivity": wanted.moves, "counted": counted}
         selector = methods.named("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
-        told = wanted.told(selector.epsilon_per_pick * COUNT_SHARE)
-        privacy, reason = selector.privacy, UNKNOWN_SPARSE + why
-        return cls(method=SPARSE, selector=selector, **told, privacy=privacy, reason=reason)
+        terms, (tests, picks, *_) = selector.terms, selector.privacy.steps
+        told = wanted.told(picks, selector.epsilon_per_pick * COUNT_SHARE, terms.left, terms.composition)
+        privacy = told.priced(terms.left, terms.composition, terms.delta_threshold)
+        return cls(
+            method=SPARSE,
+            selector=selector,
+            counter=told.counter,
+            measurer=told.measurer,
+            privacy=replace(privacy, epsilon=epsilon, steps=(tests, *privacy.steps)),
+            reason=UNKNOWN_SPARSE + why,
+        )
 
-    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:  # noqa: ARG002 - the picks that are hidden were made
+    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:  # noqa: ARG002 - the picks that are hidden were made
         """All steps: the picks that an answer does not show took place."""
         return self.privacy.steps
 
@@ -222,8 +242,9 @@ class SparseTop(UnknownTop):
     def _added(self, items: int) -> Fraction:
         """An answer of k - 1 items ends by a test, and may so cost more than one of k: a ceiling is that of both."""
         terms = self.selector.terms
-        of = terms.added(items, self.noises * items)
-        return max(of, terms.added(items - 1, self.noises * items)) if items == self.selector.k else of
+        picks = terms.added(items)
+        picks = max(picks, terms.added(items - 1)) if items == self.selector.k else picks
+        return picks + basic(self.told(items))
 
     def terms(self) -> Terms:
         """Describe the selection."""

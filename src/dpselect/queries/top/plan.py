@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from dpselect._ground import methods
 from dpselect._ground.domain import Column, most_items
 from dpselect._ground.methods import AUTO
-from dpselect._ground.privacy import Privacy, Steps
+from dpselect._ground.privacy import Privacy, Taken
 from dpselect.accounting.prices import Price
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError, came
@@ -294,7 +294,7 @@ class TopKPlan(Plan):
         bound = None if self.selection.of_sets else self._wanted.cut
         return MeasuredItems(selection=self.selection, measures=self.measuring, max_items_per_user=bound)
 
-    def steps(self, release: Release) -> tuple[Steps, ...]:
+    def steps(self, release: Release) -> tuple[Taken, ...]:
         """The steps that an answer took."""
         if self.chosen is not None:
             return self.chosen.steps(release)

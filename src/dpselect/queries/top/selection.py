@@ -9,12 +9,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Privacy, Steps
+from dpselect._ground.privacy import Neighbors, Privacy, Steps, Taken
+from dpselect.accounting.calibration import priced
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
-from dpselect.release.answers.ranking_sentences import describe_counts, describe_noise
+from dpselect.release.answers.ranking_sentences import describe_counts, describe_noise, describe_sharp_noise
 from dpselect.release.answers.written_release import write_release
 from dpselect.release.scale import USERS, Scale
 from dpselect.release.statement import Statement
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
     from dpselect.aggregates.measures import Measure
     from dpselect.engines.port import Engine
-    from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+    from dpselect.mechanisms.top_k.noisy_counts import CountNoise
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
     from dpselect.queries.plan import BoundDraw
     from dpselect.release.answers.outcome import Outcome
@@ -61,9 +62,18 @@ class Wanted:
         """How many of them are for measures."""
         return sum(one.noises for one in self.measures)
 
-    def told(self, each: Fraction) -> dict[str, Any]:
-        """What tells noisy numbers of the winners, at this epsilon for each of them."""
-        return {"counter": self._counter(each) if self.counts else None, "measurer": self.measurer(each)}
+    def told(self, picks: Steps, each: Fraction, epsilon: Fraction, delta: Fraction) -> Told:
+        """What tells noisy numbers of the winners after these picks, each at this epsilon or sharper for its price."""
+        k, bound, counter = self.k, self.cut, None
+        measurer = self.measurer(each)
+        before = [picks, *(() if measurer is None else measurer.privacy.steps)]
+        if self.counts:
+            from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+            from dpselect.mechanisms.top_k.sharp_counts import sharpest
+
+            plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self.moves)
+            counter = sharpest(plain, before, epsilon, delta, BETA)
+        return Told(counter, measurer, tuple(before))
 
     def measurer(self, each: Fraction) -> NoisyMeasures | None:
         """What tells their measures, where some are asked for."""
@@ -73,12 +83,6 @@ class Wanted:
 
         bound = self.cut
         return NoisyMeasures(measures=self.measures, k=self.k, epsilon_per_noise=each, max_items_per_user=bound)
-
-    def _counter(self, each: Fraction) -> NoisyCounts:
-        from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-
-        bound = self.cut
-        return NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self.moves)
 
     @property
     def cut(self) -> int | None:
@@ -92,13 +96,33 @@ class Wanted:
         return self.k if self.cut is None else self.cut
 
 
+@dataclass(frozen=True)
+class Told:
+    """What tells noisy numbers of winners, and the steps before the counts: picks, then measures."""
+
+    counter: CountNoise | None
+    measurer: NoisyMeasures | None
+    before: tuple[Taken, ...]
+
+    @property
+    def apart(self) -> Fraction:
+        """What Gaussian noise may fail by where epsilons add up: a part of the delta of composition."""
+        return Fraction(0) if self.counter is None else self.counter.failure
+
+    def priced(self, epsilon: Fraction, composition: Fraction, failure: Fraction) -> Privacy:
+        """The privacy of all steps, which were calibrated to this epsilon."""
+        steps = self.before if self.counter is None else (*self.before, *self.counter.steps_of(self.counter.k))
+        related = Neighbors.ADD_REMOVE
+        return priced(steps, epsilon, composition - self.apart, failure=failure + self.apart, neighbors=related)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Selection(ABC):
     """By which method of the menu, what selects, what tells numbers of the winners, the price, and why."""
 
     method: str
     selector: Any
-    counter: NoisyCounts | None = None
+    counter: CountNoise | None = None
     measurer: NoisyMeasures | None = None
     privacy: Privacy
     reason: str
@@ -109,10 +133,16 @@ class Selection(ABC):
         """How many items with the most users are looked at; None for a known domain, or where all are."""
         return None
 
+    def told(self, items: int) -> tuple[Taken, ...]:
+        """The steps of noisy numbers of so many items."""
+        measured = () if self.measurer is None else self.measurer.steps_of(items)
+        counted = () if self.counter is None else self.counter.steps_of(items)
+        return (*measured, *counted)
+
     @property
-    def noises(self) -> int:
-        """How many noisy numbers with a price of their own an item comes with."""
-        return (self.counter is not None) + (0 if self.measurer is None else self.measurer.noises)
+    def in_groups(self) -> bool:
+        """Does it select in every group?"""
+        return False
 
     @property
     def of_sets(self) -> bool:
@@ -135,10 +165,10 @@ class Selection(ABC):
         """State the promise: the terms of the selection, the counts and measures that were asked for, who counts."""
         parameters, sentences = terms
         if self.counter is not None:
-            parameters["epsilon_per_count"] = self.counter.epsilon_per_count
+            parameters |= self.counter.parameters
             if self.counter.max_items_per_user is not None:  # one user moves that many counts
                 parameters["max_items_per_user"] = self.counter.max_items_per_user
-            sentences = [*sentences, describe_noise(self.counter.rate, self.counted_scale)]
+            sentences = [*sentences, self._noise_of(self.counter)]
         if self.measurer is not None:
             from dpselect.release.measures import of_measures
 
@@ -148,6 +178,17 @@ class Selection(ABC):
         counted = self.counted_scale
         parameters, sentences = parameters | counted.parameters, [*sentences, *counted.sentences]
         return Statement.of(self.privacy, mechanism or type(self.selector).__name__, parameters, tuple(sentences))
+
+    def _noise_of(self, counter: CountNoise) -> str:
+        """Say how noisy counts are."""
+        from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+        from dpselect.mechanisms.top_k.sharp_counts import SharpCounts
+
+        if isinstance(counter, NoisyCounts):
+            return describe_noise(counter.rate, self.counted_scale)
+        assert isinstance(counter, SharpCounts)
+        deviation, shared, grouped = float(counter.noise.variance) ** 0.5, counter.is_shared, self.in_groups
+        return describe_sharp_noise(counter.shape, deviation, self.counted_scale, shared=shared, by_group=grouped)
 
     @property
     def counted_scale(self) -> Scale:
@@ -217,7 +258,7 @@ class Selection(ABC):
         """Return what draws from the engine, where that is a question of its own."""
         return None
 
-    def steps(self, found: Sequence[int]) -> tuple[Steps, ...]:  # noqa: ARG002 - only picks can be saved
+    def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:  # noqa: ARG002 - only picks can be saved
         """The steps that an answer took; `found` are its items, of each group by itself that has any."""
         return self.privacy.steps
 
@@ -230,8 +271,10 @@ class Selection(ABC):
         return of_outcome(self.privacy, self.steps(release.found), order)
 
 
-def noisy_counts(counter: NoisyCounts | None, counts: Sequence[int], draws: Draws) -> Sequence[int | None]:
-    """Return the counts with noise of their own, or None for each where they were not asked for."""
+def noisy_counts(
+    counter: CountNoise | None, counts: Sequence[int], draws: Draws, sizes: Sequence[int] | None = None
+) -> Sequence[int | None]:
+    """Return the counts of groups of these sizes with fresh noise, or None for each if they were not asked for."""
     if counter is None:
         return [None] * len(counts)
-    return counter(counts, draws=draws) if counts else []
+    return counter(counts, draws=draws, sizes=sizes) if counts else []

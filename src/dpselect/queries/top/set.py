@@ -8,8 +8,8 @@ from typing import Self
 
 from dpselect._ground import methods
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import BoundedRange, Neighbors, PureDP, Steps
-from dpselect.accounting.calibration import largest_epsilon, priced
+from dpselect._ground.privacy import BoundedRange, PureDP, Steps
+from dpselect.accounting.calibration import largest_epsilon
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.draws import Draws
 from dpselect.mechanisms.candidates import fixed
@@ -45,9 +45,15 @@ class SetTop(Selection):
             return (Steps(BoundedRange(x), 1), Steps(PureDP(x / moved), moved * wanted.noises))
 
         x = largest_epsilon(plan, epsilon, delta)
-        privacy = priced(plan(x), epsilon, delta, failure=Fraction(0), neighbors=Neighbors.ADD_REMOVE)
-        selector = row.make(k=wanted.k, epsilon=x, sensitivity=wanted.moves)
-        return cls(method=method, selector=selector, **wanted.told(x / moved), privacy=privacy, reason=reason)
+        told = wanted.told(plan(x)[0], x / moved, epsilon, delta)
+        return cls(
+            method=method,
+            selector=row.make(k=wanted.k, epsilon=x, sensitivity=wanted.moves),
+            counter=told.counter,
+            measurer=told.measurer,
+            privacy=told.priced(epsilon, delta, Fraction(0)),
+            reason=reason,
+        )
 
     def shortfall(self, candidates: int | None) -> int | None:
         """By how much an item may be below the k-th best: no more than by the loss of the set."""

@@ -3,38 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from flint import ctx
 
+from dpselect._ground.privacy import BoundedRange
+from dpselect._ground.reals import enclose, lower
+from dpselect.accounting.prices import divergence
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.value_counts import UsersAt
+from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws
 from dpselect.mechanisms.quantile import Quantile
+from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, common_order, has_curve
 
+PRECISION = 64
 BOUND_SHARE = Fraction(1, 20)  # of epsilon, for choosing max_items_per_user
 # What max_items_per_user is chosen from. Few points and wide steps: of many far ones, some would often win by luck.
 BOUNDS = (
     *(1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 80),
     *(100, 125, 160, 200, 250, 315, 400, 500, 630, 800, 1000),
 )
-MOST_ITEMS = BOUNDS[-1]
+ENOUGH = 20  # where the bounds that have a curve end below, weighted-gaussian finds more of users of many items
 MANY = Fraction(9, 10)  # of the users shall have no more items than the bound that is chosen
+
+
+@dataclass(frozen=True)
+class BoundChoice:
+    """A private choice of max_items_per_user among these bounds, for this epsilon: data-independent, both."""
+
+    epsilon: Fraction
+    bounds: tuple[int, ...]
+
+    @property
+    def chooser(self) -> Quantile:
+        """What chooses a place in the bounds."""
+        return bound_chooser(self.epsilon, self.bounds)
+
+    def of_sets(self, sets: Sets, draws: Draws) -> int:
+        """The bound, chosen from the items of every user."""
+        most = self.bounds[-1]
+        total = np.zeros(most + 1, dtype=np.int64)
+        for block in sets.blocks():
+            total += np.bincount(np.minimum(np.diff(block.offsets), most), minlength=len(total))
+        lengths = np.flatnonzero(total[1:]) + 1
+        return bound_at(placed(lengths, total[lengths], self.bounds), self.chooser, draws, self.bounds)
+
+    def of_pairs(self, pairs: PairsElsewhere, draws: Draws) -> int:
+        """The bound, chosen where users and items stay in the engine."""
+        users = placed(*pairs.lengths(self.bounds[-1]), self.bounds)
+        return bound_at(users, self.chooser, draws, self.bounds)
+
+    def stated(self, chosen: object) -> int:
+        """The bound that an answer says was chosen."""
+        return one_of(self.bounds, chosen)
+
+
+@dataclass(frozen=True)
+class SharedBudget:
+    """One Rényi budget for the choice of a bound, items and counts: docs/mechanisms/renyi-shaped.md.
+
+    The choice has `spent` some of it at the one `order` of all bounds. What answers a bound by another method has the
+    epsilon that the choice leaves, and only `delta_of_others`.
+    """
+
+    order: int
+    spent: Fraction
+    delta_of_others: Fraction
+
+
+@lru_cache(maxsize=64)
+def shared_budget(epsilon: Fraction, delta: Fraction, for_bound: Fraction, counts_share: Fraction) -> SharedBudget:
+    """The budget of a union whose bound is chosen: by its price alone.
+
+    delta_of_others = hidden + near e^(-(a - 1)(e + r)): r is what the choice of epsilon e spends at the order a.
+    """
+    order = common_order(epsilon, delta, counts_share)
+    spent = divergence(BoundedRange(for_bound), order)
+    with ctx.workprec(PRECISION):
+        least = (-enclose((order - 1) * (for_bound + spent))).exp()
+        others = lower(enclose(delta * (1 - COMPOSED)) + enclose(delta * COMPOSED) * least)
+    return SharedBudget(order, spent, others)
+
+
+def bounds_with_curve(epsilon: Fraction, delta: Fraction, counts_share: Fraction = Fraction(0)) -> tuple[int, ...]:
+    """Those of BOUNDS for which rounds have their curves at this price; none if the last is below ENOUGH."""
+    found = tuple(most for most in BOUNDS if has_curve(epsilon, delta, most, counts_share))
+    return found if ENOUGH in found else ()
 
 
 def bound_chooser(epsilon: Fraction, bounds: Sequence[int]) -> Quantile:
     """A private quantile of one place in `bounds` per user: the least that leaves a user all they have."""
     return Quantile(q=MANY, bounds=(0, len(bounds) - 1), step=1, epsilon=epsilon)
-
-
-def chosen_bound(sets: Sets, chooser: Quantile, draws: Draws) -> int:
-    """About how many items 9 of 10 users have at most: each stands at the least of BOUNDS that leaves all they have."""
-    total = np.zeros(BOUNDS[-1] + 1, dtype=np.int64)
-    for block in sets.blocks():
-        total += np.bincount(np.minimum(np.diff(block.offsets), BOUNDS[-1]), minlength=len(total))
-    lengths = np.flatnonzero(total[1:]) + 1
-    return bound_at(placed(lengths, total[lengths], BOUNDS), chooser, draws, BOUNDS)
 
 
 def bound_at(places: Any, chooser: Quantile, draws: Draws, bounds: Sequence[int]) -> int:

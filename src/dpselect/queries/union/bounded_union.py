@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import repeat
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.set_union.rounds import bounded, without
 from dpselect.queries.union.accuracy import found_by
-from dpselect.queries.union.bound import BOUND_SHARE, chosen_bound
+from dpselect.queries.union.bound import BOUND_SHARE
 from dpselect.queries.union.terms import UnionTerms, chosen_method
 from dpselect.release import accuracy
 from dpselect.release.accuracy import BETA, Accuracy
@@ -35,7 +34,7 @@ from dpselect.release.scale import Scale
 from dpselect.release.statement import Kind, Statement
 
 ORDERED = (str, int, float, bytes, decimal.Decimal, datetime.date, datetime.time)
-MECHANISM_PARAMETERS = ("threshold", "deviation", "cutoff", "rounds", "order")  # those that a statement has
+MECHANISM_PARAMETERS = ("threshold", "deviation", "rate", "cutoff", "rounds", "order")  # those that a statement has
 
 
 @dataclass(frozen=True)
@@ -54,14 +53,19 @@ class BoundedUnion:
     @classmethod
     def choose(cls, terms: UnionTerms, sets: Sets | None, draws: Draws) -> BoundedUnion:
         """Return the union with a bound that is chosen privately from `sets`, or with that of its terms."""
-        return cls.of(terms, terms.most if sets is None else chosen_bound(sets, terms.chooser, draws))
+        return cls.of(terms, terms.most if sets is None else terms.choice.of_sets(sets, draws))
+
+    @cached_property
+    def counts_decide(self) -> bool:
+        """Are the counts those that decided which items are released?"""
+        return self.terms.counts_decide(self.max_items_per_user)
 
     # ---- what is drawn ----------------------------------------------------------------------------------------
 
     def draw_level(self, sets: Sets, level: int, draws: Draws, progress: Progress | None) -> dict[int, DrawnItem]:
         """Draw what one level releases, by code."""
         mechanism, shown = self.mechanisms[level], level >= self.terms.first
-        if self.terms.counts_decide and shown:
+        if self.counts_decide and shown:
             codes, users = mechanism.weighed(sets, draws, progress)
             noisy: Iterable[int | None] = mechanism.noisy(users.astype("int64"), draws)
         else:
@@ -150,7 +154,7 @@ class BoundedUnion:
 
     def interval(self, level: int, count: int) -> Interval:
         """Return the interval of a count of a level."""
-        if self.terms.counts_decide:
+        if self.counts_decide:
             interval: Interval = self.mechanisms[level].interval(count, BETA)
             return interval
         return accuracy.interval(count, self._widths[level])
@@ -159,8 +163,8 @@ class BoundedUnion:
         """Return from how many users on an item is found, and how near the counts are."""
         among = union_sentences.IN_ONE_GROUP if self.terms.by else ""
         good = found_by(self.mechanisms[-1], self.max_items_per_user, len(self.terms.parts), among, self.scale)
-        if self.terms.counts_decide:
-            widths = [_deciding_width(float(one.deviation)) for one in self.mechanisms[self.terms.first :]]
+        if self.counts_decide:
+            widths = [one.width(BETA) for one in self.mechanisms[self.terms.first :]]
             good += accuracy.counts_that_decided(max(widths), self.scale)
         elif self.terms.counts:
             good += accuracy.counts_of_takers(list(self._widths.values()), self.scale)
@@ -169,7 +173,7 @@ class BoundedUnion:
     @property
     def scale(self) -> Scale:
         """Which users are counted: each for a few of the items that came back, or of all that they have."""
-        here = not self.terms.counts_decide
+        here = not self.counts_decide
         terms, most = self.terms, self.max_items_per_user
         return Scale(items=most, here=here, pairs=bool(terms.by), period=terms.period, rows=terms.row_bound)
 
@@ -178,19 +182,28 @@ class BoundedUnion:
         terms, last, bound = self.terms, self.mechanisms[-1], self.max_items_per_user
         name = chosen_method(terms, bound)
         own = {key: value for key in MECHANISM_PARAMETERS if (value := getattr(last, key, None))}
-        epsilon, delta = terms.for_union
+        epsilon, delta = terms.for_union(bound)
+        shared = terms.shared is not None and terms.in_rounds(bound)
         parameters: dict[str, object] = {"method": name, "max_items_per_user": bound, **own}
-        parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
+        if not shared:
+            parameters |= {"epsilon_of_items": epsilon, "delta_of_items": delta}
         sentences = [
             union_sentences.describe_method(name, was_named=terms.named != AUTO),
             *union_sentences.describe_levels(terms.parts),
             union_sentences.describe_bound(
-                bound, share_of_bound=BOUND_SHARE if terms.chosen else None, in_groups=bool(terms.by)
+                bound,
+                share_of_bound=BOUND_SHARE if terms.chosen else None,
+                shared=shared,
+                in_groups=bool(terms.by),
             ),
             union_sentences.describe_rare(in_groups=bool(terms.by)),
         ]
         if terms.chosen:
             parameters["epsilon_of_bound"] = terms.for_bound
+            if shared:
+                parameters["bound_in_budget"] = True
+            elif terms.shared is not None:
+                parameters["order_of_other_bounds"] = terms.shared.order
             if terms.named == AUTO and terms.words is None and not terms.in_engine:
                 sentences += union_sentences.describe_few_items(bound)
         if len(terms.parts) > 1:
@@ -211,13 +224,17 @@ class BoundedUnion:
 
     def _describe_counts(self) -> tuple[dict[str, object], str]:
         """Return the parameters and the sentence of the counts."""
-        if self.terms.counts_decide:
+        if self.counts_decide:
             shown = self.mechanisms[self.terms.first :]
             deviation, least = max(float(one.deviation) for one in shown), min(one.least for one in shown)
-            sentence = union_sentences.describe_deciding_counts(deviation, least, several=len(shown) > 1)
+            noise = shown[0].noise
+            sentence = union_sentences.describe_deciding_counts(noise, deviation, least, several=len(shown) > 1)
             return {"deviation_of_counts": deviation, "counts_decided": True}, sentence
-        epsilon, delta = self.terms.for_counts
-        deviation = math.sqrt(max(self._variances.values()))
+        deviation, share = math.sqrt(max(self._variances.values())), self.terms.counts_share(self.max_items_per_user)
+        if share:
+            parameters: dict[str, object] = {"share_of_counts": share, "deviation_of_counts": deviation}
+            return parameters, union_sentences.describe_counts_of_budget(deviation, share)
+        epsilon, delta = self.terms.for_counts(self.max_items_per_user)
         parameters = {"epsilon_of_counts": epsilon, "delta_of_counts": delta, "deviation_of_counts": deviation}
         return parameters, union_sentences.describe_counts(deviation)
 
@@ -232,8 +249,3 @@ def plainly(label: object) -> tuple[str, bool, Any]:
     if not isinstance(label, ORDERED) or (isinstance(label, float) and math.isnan(label)):
         return kind, True, repr(label)
     return kind, False, label
-
-
-def _deciding_width(deviation: float) -> int:
-    """Return how near a count is that lies far above the threshold."""
-    return math.ceil(-NormalDist().inv_cdf(BETA / 2) * deviation)

@@ -10,18 +10,17 @@ import numpy as np
 from dpselect._ground.methods import AUTO
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import ZCDP, BoundedRange, PureDP
-from dpselect.accounting.calibration import largest_rho
 from dpselect.accounting.prices import Price, ceiling, divergence, up
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
 from dpselect.engines.port import Engine
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
+from dpselect.mechanisms.set_union.count_laplace import CountLaplace
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped
 from dpselect.queries.plan import BoundDraw
-from dpselect.queries.union.bound import BOUNDS, bound_at, one_of, placed
 from dpselect.queries.union.bounded_union import BoundedUnion, plainly
-from dpselect.queries.union.terms import UnionTerms
+from dpselect.queries.union.terms import COUNT_SHARE, UnionTerms
 from dpselect.release import accuracy
 from dpselect.release.accuracy import Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
@@ -95,7 +94,7 @@ class UnionPlan(UnionTerms):
 
     def _bounded(self, outcome: Outcome) -> BoundedUnion:
         """Return the union with the bound that was chosen, if one was."""
-        return BoundedUnion.of(self, one_of(BOUNDS, outcome.max_items_per_user) if self.chosen else self.most)
+        return BoundedUnion.of(self, self.choice.stated(outcome.max_items_per_user) if self.chosen else self.most)
 
 
 def draw_union(sets: Sets, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
@@ -123,7 +122,7 @@ def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progre
 
 def draw_pairs(pairs: PairsElsewhere, terms: UnionTerms, draws: Draws, progress: Progress | None) -> Outcome:
     """Draw the items that enough users share; neither users nor items that were not released come here."""
-    most = terms.most or bound_at(placed(*pairs.lengths(BOUNDS[-1]), BOUNDS), terms.chooser, draws, BOUNDS)
+    most = terms.most or terms.choice.of_pairs(pairs, draws)
     union = BoundedUnion.of(terms, most)
     release_elsewhere(union.mechanisms[0], pairs, draws=draws, progress=progress)
     labels = pairs.names()
@@ -137,26 +136,50 @@ def union_price(terms: UnionTerms, most: int | None, order: int | None) -> Price
     """The price of an answer for users of at most `most` items; where that was to be chosen and is None, of any."""
     if order is None:
         return ceiling(terms.price, None)
-    renyi = divergence(BoundedRange(terms.for_bound), order) + _items(terms, most, order) + _counts(terms, order)
-    return Price(terms.price.epsilon, renyi, terms.price.delta, added=terms.price.epsilon)
+    return Price(terms.price.epsilon, _renyi(terms, most, order), terms.price.delta, added=terms.price.epsilon)
 
 
-def _items(terms: UnionTerms, most: int | None, order: int) -> Fraction:
-    """The divergence of all levels: of any (epsilon, delta) step, or less where the release curves say so."""
-    stated = divergence(PureDP(terms.for_union[0]), order)
-    if terms.chosen and most is None:
-        return stated
-    made = [one.divergence(order) if isinstance(one, RenyiShaped) else None for one in terms.mechanisms(most)]
+def _renyi(terms: UnionTerms, most: int | None, order: int) -> Fraction:
+    """The divergence of the choice of the bound and of what follows."""
+    choice, shared = divergence(BoundedRange(terms.for_bound), order), terms.shared
+    if shared is None:
+        return choice + (_of_any_bound(terms, order) if most is None else _items_and_counts(terms, most, order))
+    if order > shared.order:  # of all bounds or of none: docs/composing.md
+        return divergence(PureDP(terms.total), order)
+    left = terms.budget_of_rounds  # spent at the budget's own order, so not more at this one
+    if most is None:
+        return choice + max(left, _of_any_bound(terms, order))
+    if not terms.in_rounds(most):
+        return choice + _items_and_counts(terms, most, order)
+    items = _items(terms, most, order)
+    return choice + (left if items is None else min(left, items + divergence(ZCDP(terms.rho_of_counts(most)), order)))
+
+
+def _items_and_counts(terms: UnionTerms, most: int | None, order: int) -> Fraction:
+    """The divergence of all levels and their counts: of (epsilon, delta) steps, or less where it is known."""
+    stated, known = divergence(PureDP(terms.for_union(most)[0]), order), _items(terms, most, order)
+    counts = divergence(ZCDP(terms.rho_of_counts(most)), order)
+    if terms.counts_share(most):
+        return stated if known is None else min(stated, known + counts)
+    return min(stated, known or stated) + min(divergence(PureDP(terms.for_counts(most)[0]), order), counts)
+
+
+def _of_any_bound(terms: UnionTerms, order: int) -> Fraction:
+    """The divergence where the bound is not known: of one step, or of two if counts are a step of their own."""
+    epsilon, of_counts = terms.after_bound[0], terms.total * COUNT_SHARE
+    whole = divergence(PureDP(epsilon), order)
+    if not terms.counts:
+        return whole
+    return max(whole, divergence(PureDP(epsilon - of_counts), order) + divergence(PureDP(of_counts), order))
+
+
+def _items(terms: UnionTerms, most: int | None, order: int) -> Fraction | None:
+    """The divergence of the items of all levels as their mechanisms know it; None if one does not."""
+    made = [
+        one.divergence(order) if isinstance(one, RenyiShaped | CountLaplace) else None for one in terms.mechanisms(most)
+    ]
     known = [one for one in made if one is not None]
-    return min(stated, up(sum(known, Fraction(0)))) if len(known) == len(made) else stated
-
-
-def _counts(terms: UnionTerms, order: int) -> Fraction:
-    """The divergence of the Gaussian noise on all counts together."""
-    if not terms.counts or terms.counts_decide:
-        return Fraction(0)
-    epsilon, delta = terms.for_counts
-    return min(divergence(PureDP(epsilon), order), divergence(ZCDP(largest_rho(epsilon, delta)), order))
+    return up(sum(known, Fraction(0))) if len(known) == len(made) else None
 
 
 def _by_group(outcome: Outcome, columns: int) -> Outcome:

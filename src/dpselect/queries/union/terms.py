@@ -18,23 +18,32 @@ from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.question import named
 from dpselect.mechanisms.port import set_fields
-from dpselect.mechanisms.quantile import Quantile
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon
+from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon, whole_budget
 from dpselect.queries.plan import Plan
 from dpselect.queries.price import price_for
 from dpselect.queries.union.accuracy import looks_at_others, users_for
-from dpselect.queries.union.bound import BOUND_SHARE, BOUNDS, MOST_ITEMS, bound_chooser
+from dpselect.queries.union.bound import (
+    BOUND_SHARE,
+    BOUNDS,
+    ENOUGH,
+    BoundChoice,
+    SharedBudget,
+    bounds_with_curve,
+    shared_budget,
+)
 from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
 from dpselect.texts.text import Words, level_shares
 
-ONE_ITEM = "truncated-geometric"
+ROUNDS = "renyi-shaped"
+ONE_ITEM, ONE_ITEM_COUNTED = "truncated-geometric", "count-laplace"
 WITHOUT_CURVE = "weighted-gaussian"  # where epsilon is too small for a curve of renyi-shaped
-WITH_COUNTS = "count-gaussian"  # what decides there is a noisy count, which may be shown
+WITH_COUNTS = ("count-laplace", "count-gaussian")  # what decides there is a noisy count, which may be shown
 WITH_POPULAR = "greedy-geometric"
-COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts
+COUNT_SHARE = Fraction(1, 4)  # of epsilon and of delta, for counts that are a step of their own
+COUNTS_OF_BUDGET = Fraction(1, 2)  # of a Renyi budget, for counts: as many items as without a budget in common
 # Outside of these a set union says nothing that anybody wants to know, and thresholds leave what floats can search.
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10**6), Fraction(10**6)
 LEAST_DELTA = Fraction(1, 10**100)
@@ -188,37 +197,81 @@ class UnionTerms(Plan):
         return self.total * BOUND_SHARE if self.chosen else Fraction(0)
 
     @property
-    def counts_decide(self) -> bool:
+    def after_bound(self) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for items and counts, once the bound is known."""
+        return self.total - self.for_bound, self.delta
+
+    def counts_decide(self, most: int | None) -> bool:
         """Are the counts those that decided which items are released? They cost nothing more."""
-        return self.counts and self.named == WITH_COUNTS and not self.in_engine
+        return self.counts and chosen_method(self, most) in WITH_COUNTS and not self.in_engine
+
+    def in_rounds(self, most: int | None) -> bool:
+        """Do rounds answer, for users of at most `most` items?"""
+        return methods.named("union", chosen_method(self, most)).weights is WeightRule.ROUNDS
+
+    def counts_share(self, most: int | None) -> Fraction:
+        """The part of the Renyi budget of rounds that is left for the counts of what they release."""
+        return COUNTS_OF_BUDGET if self.counts and self.in_rounds(most) else Fraction(0)
 
     @property
-    def for_counts(self) -> tuple[Fraction, Fraction]:
-        """The (epsilon, delta) for counting what was released."""
-        if not self.counts or self.counts_decide:
+    def shared(self) -> SharedBudget | None:
+        """The one budget of the choice of a bound and all that follows, where rounds may answer."""
+        if not self.chosen or self.by or self.named not in (AUTO, ROUNDS) or not self._with_curve():
+            return None
+        return shared_budget(self.total, self.delta, self.for_bound, COUNTS_OF_BUDGET if self.counts else Fraction(0))
+
+    @property
+    def budget_of_rounds(self) -> Fraction:
+        """What the choice of a bound leaves of the one budget; 0 where there is none."""
+        shared = self.shared
+        return Fraction(0) if shared is None else whole_budget(shared.order, self.total, self.delta, shared.spent)
+
+    @property
+    def _of_others(self) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) of what answers without a part in such a budget."""
+        epsilon, delta = self.after_bound
+        return epsilon, delta if self.shared is None else self.shared.delta_of_others
+
+    def for_counts(self, most: int | None) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for counts that are a step of their own."""
+        if not self.counts or self.counts_decide(most) or self.counts_share(most):
             return Fraction(0), Fraction(0)
-        return self.total * COUNT_SHARE, self.delta * COUNT_SHARE
+        return self.total * COUNT_SHARE, self._of_others[1] * COUNT_SHARE
+
+    def for_union(self, most: int | None) -> tuple[Fraction, Fraction]:
+        """The (epsilon, delta) for the items, all levels together, and for all that shares their noise or budget."""
+        if self.shared is not None and self.in_rounds(most):
+            return self.total, self.delta
+        (epsilon, delta), (of_counts, delta_of_counts) = self._of_others, self.for_counts(most)
+        return epsilon - of_counts, delta - delta_of_counts
 
     @property
-    def for_union(self) -> tuple[Fraction, Fraction]:
-        """The (epsilon, delta) for the items, all levels together."""
-        epsilon, delta = self.for_counts
-        return self.total - self.for_bound - epsilon, self.delta - delta
+    def choice(self) -> BoundChoice:
+        """What chooses max_items_per_user: among bounds that have a curve, if rounds may answer."""
+        curves = self._with_curve() if self.named in (AUTO, ROUNDS) else ()
+        return BoundChoice(self.for_bound, curves or BOUNDS)
 
-    @property
-    def chooser(self) -> Quantile:
-        """What chooses max_items_per_user: a private quantile of one place in BOUNDS per user."""
-        return bound_chooser(self.for_bound, BOUNDS)
+    def _with_curve(self) -> tuple[int, ...]:
+        share = COUNTS_OF_BUDGET if self.counts else Fraction(0)
+        return bounds_with_curve(*self.after_bound, share)
 
     def mechanisms(self, most: int | None) -> tuple[Any, ...]:
         """The set union of each level, for users of at most `most` items."""
         return _mechanisms(self, most, _digest(self.popular))
 
+    def rho_of_counts(self, most: int | None) -> Fraction:
+        """The zCDP of the Gaussian noise on the counts of all levels together; 0 where there is none of its own."""
+        if not self.counts or self.counts_decide(most):
+            return Fraction(0)
+        if self.counts_share(most):
+            rho: Fraction = self.mechanisms(most)[0].rho_of_counts
+            return rho
+        return largest_rho(*self.for_counts(most))
+
     def noise(self, place: int, most: int) -> Fraction:
         """The variance of the noise on the counts of a level: a user moves at most `most` of them by 1 each."""
-        epsilon, delta = self.for_counts
         part = self.parts[place] / sum(self.parts[self.first :])
-        return Fraction(most) / (2 * largest_rho(epsilon, delta) * part)
+        return Fraction(most) / (2 * self.rho_of_counts(most) * part)
 
     def _refuse_what_engines_cannot(self) -> None:
         if self.words is not None:
@@ -231,19 +284,22 @@ class UnionTerms(Plan):
         """Now, and not when the bound is known: by then the ceiling is reserved."""
         if not self.chosen:
             self.mechanisms(self.most)
-        elif self.named == "renyi-shaped":
-            epsilon, delta = self.for_union
-            if not has_curve(epsilon, delta, MOST_ITEMS):
+        elif self.named == ROUNDS:
+            if not self._with_curve():
                 hint = f"give max_items_per_user, or take {WITHOUT_CURVE}"
-                raise without_curve(self.total, epsilon, delta, None, "renyi-shaped", hint)
+                share = self.counts_share(ENOUGH)
+                raise without_curve(self.total, *self.after_bound, None, ROUNDS, hint, share)
         elif self.named != AUTO:
             self.mechanisms(1)
-            self.mechanisms(MOST_ITEMS)
+            self.mechanisms(BOUNDS[-1])
 
 
 def chosen_method(plan: UnionTerms, most: int | None) -> str:
     """The name of the method that answers, for users of at most `most` items."""
-    return best_method(*plan.for_union, most) if plan.named == AUTO else plan.named
+    if plan.named != AUTO:
+        return plan.named
+    most = plan.choice.bounds[-1] if most is None else most
+    return best_method(*plan.after_bound, most, counted=plan.counts, in_engine=plan.in_engine)
 
 
 @lru_cache(maxsize=4)
@@ -252,7 +308,7 @@ def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any,
 
     Some take seconds to make, and they are made once to check them and once to run them.
     """
-    epsilon, delta = plan.for_union
+    epsilon, delta = plan.for_union(most)
     row = methods.named("union", chosen_method(plan, most))
     given: dict[str, object] = {}
     if row.bound is not NeedsBound.NONE and most is not None:
@@ -260,6 +316,9 @@ def _mechanisms(plan: UnionTerms, most: int | None, _popular: str) -> tuple[Any,
     if plan.popular:
         given["popular"] = plan.popular
     if row.weights is WeightRule.ROUNDS:  # parts of one budget add up, which is less than adding (epsilon, delta)
+        given["counts_share"] = plan.counts_share(most)
+        if plan.shared is not None:
+            given |= {"at_order": plan.shared.order, "spent": plan.shared.spent}
         return tuple(row.make(epsilon=epsilon, delta=delta, part=part, **given) for part in plan.parts)
     return tuple(row.make(epsilon=epsilon * part, delta=delta * part, **given) for part in plan.parts)
 
@@ -289,13 +348,19 @@ def _digest(popular: tuple[Any, ...]) -> str:
 
 
 def without_curve(
-    asked: Fraction, epsilon: Fraction, delta: Fraction, most: int | None, method: str, hint: str
+    asked: Fraction,
+    epsilon: Fraction,
+    delta: Fraction,
+    most: int | None,
+    method: str,
+    hint: str,
+    counts_share: Fraction = Fraction(0),
 ) -> ParameterError:
     """The refusal where `epsilon`, the union's part of the price asked, is too small for a Renyi-shaped curve."""
     items = "max_items_per_user chosen privately" if most is None else f"{most} items per user"
     if delta < LEAST_DELTA:
         return ParameterError("delta", f"be at least {rounded_up(LEAST_DELTA)} for {method}", rounded_up(delta), hint)
-    least = rounded_up(least_epsilon(delta, MOST_ITEMS if most is None else most) * asked / epsilon)
+    least = rounded_up(least_epsilon(delta, ENOUGH if most is None else most, counts_share) * asked / epsilon)
     return ParameterError("epsilon", f"be at least {least} for {method} with {items}", rounded_up(asked), hint)
 
 
@@ -309,8 +374,11 @@ def _bound(method: str, given: int | None, *, counted: bool) -> tuple[int | None
     return None, needed or counted
 
 
-def best_method(epsilon: Fraction, delta: Fraction, most: int | None) -> str:
-    """By epsilon, delta and the bound alone; measured: docs/methods-compared.md."""
+def best_method(
+    epsilon: Fraction, delta: Fraction, most: int, *, counted: bool = False, in_engine: bool = False
+) -> str:
+    """By epsilon, delta, the bound and what is asked for alone; measured: docs/methods-compared.md."""
     if most == 1:
-        return ONE_ITEM
-    return "renyi-shaped" if has_curve(epsilon, delta, most or MOST_ITEMS) else WITHOUT_CURVE
+        return ONE_ITEM_COUNTED if counted and not in_engine else ONE_ITEM
+    share = COUNTS_OF_BUDGET if counted else Fraction(0)
+    return ROUNDS if has_curve(epsilon, delta, most, share) else WITHOUT_CURVE

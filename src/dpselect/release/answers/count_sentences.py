@@ -38,13 +38,17 @@ def describe_shared(variance: Fraction, *, gaussian: bool) -> str:
     )
 
 
-def describe_users(rate: Fraction, *, in_groups: bool) -> tuple[str, str, str]:
-    """Describe the number of all users, or those of listed groups, with Laplace noise of this rate."""
-    noise = f"discrete Laplace noise of scale {formatting.short(1 / rate)} users; below 0 it is shown as 0"
+def describe_laplace_exactly(rate: Fraction) -> str:
+    """Describe Laplace noise of this rate, whose scale has few digits."""
+    return f"Laplace noise of scale {formatting.short(1 / rate)} users"
+
+
+def describe_users(noise: str, *, in_groups: bool) -> tuple[str, str, str]:
+    """Describe the number of all users, or those of listed groups, with this noise."""
     return (
         "The groups are listed, and the numbers of users of all of them are released together."
         if in_groups
         else "The number of distinct users in all selected rows.",
-        f"{'Each' if in_groups else 'The'} number carries {noise}.",
+        f"{'Each' if in_groups else 'The'} number carries discrete {noise}; below 0 it is shown as 0.",
         "Any selected row makes its user count, even one without an item.",
     )

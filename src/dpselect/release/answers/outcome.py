@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class DrawnItem(NamedTuple):
     """A released item, in whole steps its noisy score if one was asked for, its group, and its noisy measures.
 
+    Below and above a quantile are noisy numbers of users.
     `level` is the place of the level of a union that released it: each level has noise of its own.
     """
 
@@ -26,6 +27,8 @@ class DrawnItem(NamedTuple):
     group: tuple[object, ...] = ()
     level: int = 0
     measures: tuple[Measurement, ...] = ()
+    users_below: int | None = None
+    users_above: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +37,8 @@ class Outcome:
 
     `candidates` is the number of items that could be chosen; None where only the data tell it. The bounds are those
     that were chosen privately, and the numbers of discovered items are what a set union found before a ranking, in all
-    and in the groups with most. `is_place` says that the item is a place in an array of scores.
+    and in the groups with most. `is_place` says that the item is a place in an array of scores. `users` is the noisy
+    number of users of quantiles; by group each group has its own.
     """
 
     items: tuple[DrawnItem, ...]
@@ -48,6 +52,7 @@ class Outcome:
     discovered_by_group: tuple[int, ...] = ()
     items_by_length: Mapping[str, int] | None = None
     is_place: bool = False
+    users: int | None = None
 
     @property
     def largest(self) -> int:
@@ -59,19 +64,30 @@ class Outcome:
         return max(Counter(told_apart(item.group) for item in self.items).values(), default=0)
 
     @classmethod
-    def by_group(cls, groups: Sequence[object], labels: Sequence[Sequence[object]], *, secure: bool) -> Self:
-        """Return the outcome of several labels for every group; a group of one column may be its value alone."""
+    def by_group(
+        cls,
+        groups: Sequence[object],
+        items: Sequence[Sequence[DrawnItem]],
+        *,
+        secure: bool,
+        users: Sequence[int | None] = (),
+    ) -> Self:
+        """Return the outcome of several items for every group; a group of one column may be its value alone.
+
+        `users` has the noisy number of users of each group, if they were counted.
+        """
         from dpselect.release.groups import Group
 
         values = [group if isinstance(group, tuple) else (group,) for group in groups]
         return cls(
             items=tuple(
-                DrawnItem(label, group=group)
-                for group, of_group in zip(values, labels, strict=True)
-                for label in of_group
+                item._replace(group=group) for group, of_group in zip(values, items, strict=True) for item in of_group
             ),
             secure=secure,
-            groups=tuple(Group(group, Ended.FULL) for group in values),
+            groups=tuple(
+                Group(group, Ended.FULL, users=number)
+                for group, number in zip(values, users or [None] * len(values), strict=True)
+            ),
         )
 
     @classmethod
@@ -86,7 +102,14 @@ class Outcome:
             groups = tuple(replace(group, low=None, high=None) for group in release.groups.shown)
         scores = (None if item.count is None else scale.steps(item.count) for item in release.items)
         items = (
-            DrawnItem(item.item, score, item.group, measures=item.measures)
+            DrawnItem(
+                item.item,
+                score,
+                item.group,
+                measures=item.measures,
+                users_below=None if item.ranked is None else item.ranked.users_below,
+                users_above=None if item.ranked is None else item.ranked.users_above,
+            )
             for item, score in zip(release.items, scores, strict=True)
         )
         return cls(
@@ -101,6 +124,7 @@ class Outcome:
             discovered_by_group=by_group,
             items_by_length=by_length if isinstance(by_length, Mapping) else None,
             is_place=drawn.get(FROM_ZERO) == 0,
+            users=_whole(release.accuracy.numbers.get("users")),
         )
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpselect.release import accuracy, formatting
-from dpselect.release.accuracy import Accuracy
-from dpselect.release.scale import Scale
+from dpselect.release import formatting
 
 _COUNTED_VALUES = {
     "random": "one of each user's distinct values, chosen at random",
@@ -29,13 +27,20 @@ _BY_LEVELS = (
 EVEN_OF_NOTHING = "A number is returned even if no row matches."
 
 
-def describe_ranks(
-    gap: Fraction, *, quantiles: int, per_user: str | None, bounded: bool, shared: int | None, scale: Scale
-) -> Accuracy:
-    """Say how far answers may be from their ranks; `per_user` names the value of a user, None for the caller's own."""
+def describe_counted(per_user: str | None, *, bounded: bool) -> str:
+    """Say which value of a user counts, and where it is moved; None for the caller's own values."""
     value = "those given" if per_user is None else _COUNTED_VALUES[per_user]
-    where = "into the bounds, in steps" if bounded else "to six digits"
-    return accuracy.ranks(gap, quantiles > 1, f"{value}, moved {where}", scale, shared=shared)
+    return f"{value}, moved {'into the bounds, in steps' if bounded else 'to six digits'}"
+
+
+def describe_cells(rate: Fraction, *, several: bool, in_groups: bool) -> str:
+    """Say how the numbers of users below and above were found: for a price of their own, with Laplace noise."""
+    which = "below, at, between and above the values" if several else "below, at and above the value"
+    price, scale = formatting.price(rate), formatting.few(float(1 / rate), 4)
+    return (
+        f"Then the users {which}{' of each group' if in_groups else ''} were counted, for epsilon {price}, "
+        f"each number with discrete Laplace noise of scale {scale}."
+    )
 
 
 def describe_quantiles(

@@ -32,6 +32,18 @@ def describe_noise(rate: Fraction, scale: Scale) -> str:
     return f"{scale.scores.title()} carry discrete Laplace noise of scale {scale.about(1 / float(rate), 3)}."
 
 
+def describe_sharp_noise(shape: str, deviation: float, scale: Scale, *, shared: bool, by_group: bool = False) -> str:
+    """Say how noisy counts are together, and of noise that they share what that means."""
+    noise = f"{scale.scores.title()} carry discrete {shape} noise of standard deviation {scale.about(deviation, 3)}"
+    if not shared:
+        return f"{noise}."
+    among = " of a group" if by_group else ""
+    return (
+        f"{noise}, of which one part is the same for all of them{among}, so that differences of {scale.scores}{among} "
+        f"are more accurate than {scale.scores}, and totals of several less."
+    )
+
+
 def describe_limited_domain(height: float, k_bar: int, scale: Scale) -> list[str]:
     """Describe picks that end at bottom, which is `height` above the item at rank k_bar + 1."""
     return [ANY_NUMBER, f"{_describe_bottom(height, k_bar, scale)}."]

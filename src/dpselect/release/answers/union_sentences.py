@@ -43,7 +43,9 @@ def describe_rare(*, in_groups: bool) -> str:
     return f"{what} that only one user has appears with probability at most delta."
 
 
-def describe_bound(max_items_per_user: int | None, *, share_of_bound: Fraction | None, in_groups: bool = False) -> str:
+def describe_bound(
+    max_items_per_user: int | None, *, share_of_bound: Fraction | None, shared: bool = False, in_groups: bool = False
+) -> str:
     """Say with how many items a user takes part; the bound was chosen privately if that took a share of epsilon."""
     if max_items_per_user is None:
         return "A user may have any number of items."
@@ -51,7 +53,8 @@ def describe_bound(max_items_per_user: int | None, *, share_of_bound: Fraction |
     sentence = f"Each user contributes at most {number} random {what}"
     if share_of_bound is None:
         return f"{sentence}."
-    return f"{sentence}; that number was chosen privately, with {share_of_bound} of epsilon."
+    where = ", in the same Rényi budget" if shared else ""
+    return f"{sentence}; that number was chosen privately, with {share_of_bound} of epsilon{where}."
 
 
 def describe_few_items(max_items_per_user: int | None) -> list[str]:
@@ -65,11 +68,11 @@ def describe_few_items(max_items_per_user: int | None) -> list[str]:
     return [f"About nine of ten users have at most {max_items_per_user} items: method={_FOR_FEW!r} {more}."]
 
 
-def describe_deciding_counts(deviation: float, least: int, *, several: bool) -> str:
+def describe_deciding_counts(noise: str, deviation: float, least: int, *, several: bool) -> str:
     """Describe noisy counts that decided which items were released."""
     some = ", or less at some lengths," if several else ""
     return (
-        f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: Gaussian "
+        f"Counts are the noisy numbers of users that selected the items, so they cost nothing extra: {noise} "
         f"noise of standard deviation {formatting.few(deviation, 4)}{some}, whole numbers. None is below {least:,}."
     )
 
@@ -79,6 +82,14 @@ def describe_counts(deviation: float) -> str:
     return (
         f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and cost "
         "a quarter of the price."
+    )
+
+
+def describe_counts_of_budget(deviation: float, share: Fraction) -> str:
+    """Describe counts that share the Rényi budget of the items."""
+    return (
+        f"Counts carry Gaussian noise of standard deviation {formatting.few(deviation, 4)}, or less, and take {share} "
+        "of the Rényi budget of the union."
     )
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from dpselect.release.accuracy import Accuracy, interval
 from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.groups import Group, Groups, told_apart
 from dpselect.release.release import Item, Kind, Release
 from dpselect.release.scale import USERS, Scale
-from dpselect.release.statement import Statement
+from dpselect.release.statement import Ranked, Statement
 
 Interval = tuple[float | None, float | None]
 
@@ -25,18 +26,19 @@ def write_release(
     counted: bool = False,
     width: int | None = None,
     interval_of: Callable[[DrawnItem], Interval] | None = None,
+    ranked: Sequence[Ranked] = (),
     columns: tuple[str, ...] = (),
     group_width: int | None = None,
     scale: Scale = USERS,
 ) -> Release:
     """Return the release: ranks within groups, and scores, if `counted`, with their intervals.
 
-    A score lies within `width` steps, or in the interval of `interval_of`; numbers of users of groups, if asked for,
-    lie within `group_width`. `columns` are those of groups.
+    A score lies within `width` steps, or in the interval of `interval_of`; quantiles have what is `ranked`; numbers of
+    users of groups, if they were counted, lie within `group_width`. `columns` are those of groups.
     """
     places = Counter[object]()
     items = []
-    for drawn in outcome.items:
+    for drawn, rank_of in zip_longest(outcome.items, ranked):
         group = told_apart(drawn.group)
         places[group] += 1
         rank = None if kind is Kind.SET else places[group]
@@ -46,7 +48,7 @@ def write_release(
         if counted and drawn.score is not None:
             count = scale.value(drawn.score)
             low, high = interval(drawn.score, width, scale) if interval_of is None else interval_of(drawn)
-        items.append(Item(drawn.label, rank, count, low, high, drawn.group, drawn.measures))
+        items.append(Item(drawn.label, rank, count, low, high, drawn.group, drawn.measures, rank_of))
     groups = None
     if outcome.groups is not None:
         shown = tuple(_with_interval(group, group_width) for group in outcome.groups)
