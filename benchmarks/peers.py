@@ -8,12 +8,12 @@ Python.
 
 Data: `lastfm`, `ml100k` and `msweb` of the folder `DPSELECT_DATA`, and planted users. Only figures are printed.
 For unions, each user's items are cut to the bound before, so that no library cuts any. An even chance is that of
-planted items, whose users have exactly as many items as the bound: the mean number of users that were not enough.
-Widths are those of a 95 % interval of one count, as each library says them, or from the noise that it says; a measured
-one holds 95 % of the errors. Top tens are of all users' rows, which each library cuts itself. Recall: the places, in
-per cent, filled with an item that has at least as many users as the true tenth. Ranks: how many users are between an
-answer and the true quantile of the plays of each user, on the same bounds. Bold is the best of a column, and whatever
-is within two standard errors of the difference to it.
+planted items with all numbers of users, whose users have about as many items as the bound: the mean number of users
+that were not enough. Widths are those of a 95 % interval of one count, as each library says them, or from the noise
+that it says. Top tens are of all users' rows, which each library cuts itself. Recall: the places, in per cent, filled
+with an item that has at least as many users as the true tenth. Ranks: how many users are between an answer and the
+true quantile of the plays of each user, on the same bounds. Bold is the best of a column, and whatever is within two
+standard errors of the difference to it.
 """
 
 from __future__ import annotations
@@ -415,7 +415,7 @@ def write_inputs(folder: Path) -> None:
 
 
 def plant(file: Path, most: int) -> None:
-    """Items with all numbers of users up to the most, step by step; each user has exactly so many items."""
+    """Items with all numbers of users up to about the most, step by step; a user draws so many places of items."""
     import duckdb
     import numpy as np
 
@@ -520,19 +520,25 @@ def scores(asked: Question, folder: Path, answers: list[Answer]) -> dict[str, Sc
     if asked.kind == "quantile":
         return {"ranks": Score.of([rank_error(sorted_plays(file), asked.quantiles, one.values) for one in answers])}
     if asked.kind == "histogram":
-        counts = true_counts(file)
-        off = sorted(abs(n - counts[item]) for one in answers for item, n in one.counts.items())
-        return {"width": width, "measured": Score(off[math.ceil(0.95 * len(off)) - 1])}
+        return {"width": width}
     if asked.kind == "union":
         if asked.data == "planted":
-            step, counts = PLANTED[asked.bound][1], true_counts(file)
-            return {"even chance": Score.of([step * (len(counts) - len(one.counts)) for one in answers])}
+            return {"even chance": Score.of([users_missed(true_counts(file), one.counts) for one in answers])}
         return {"items": Score.of([len(one.counts) for one in answers], less=False), "width": width}
     counts = true_counts(file)
     tenth = sorted(counts.values())[-K]
     found = [sorted(one.counts, key=lambda item: -one.counts[item])[:K] for one in answers]
     recall = [100 * sum(counts[item] >= tenth for item in ten) / K for ten in found]
     return {"recall": Score.of(recall, less=False), "width": width}
+
+
+def users_missed(counts: dict[str, int], found: dict[str, float]) -> float:
+    """How many numbers of users were not enough: each item stands for those from the next smaller one's on."""
+    smaller, missed = 0, 0
+    for item, n in sorted(counts.items(), key=lambda one: one[1]):
+        missed += 0 if item in found else n - smaller
+        smaller = n
+    return missed
 
 
 def rank_error(ordered: list[float], quantiles: tuple[float, ...], values: list[float]) -> float:
@@ -596,8 +602,7 @@ def report(found: dict[tuple[str, str, str], list[Answer]], folder: Path) -> Ite
         for name, column in told.items():
             figure = name.rpartition(", ")[2]
             known = [column.get(way, Score(math.nan)) for way in ways]
-            marks = [False] * len(known) if figure == "measured" else best_of(known)
-            for way, score, best in zip(ways, known, marks, strict=True):
+            for way, score, best in zip(ways, known, best_of(known), strict=True):
                 text = shown(figure, score)
                 cells[way].append(f"**{text}**" if best else text)
                 if way in column and not math.isnan(score.mean):
