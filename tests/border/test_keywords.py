@@ -69,6 +69,11 @@ def test_every_public_callable_refuses_a_keyword_that_is_no_parameter(name: str)
         ),
         (lambda: dps.Budget(eps=2), "eps of Budget", "did you mean epsilon? Budget(epsilon=2)"),
         (lambda: dps.Dataset("x", users="u"), "users of Dataset", "did you mean user? Dataset(user=...)"),
+        (lambda: dps.Dataset("x", eps=1), "eps of Dataset", "data.top_k(10, epsilon=1)"),
+        (lambda: dps.Dataset("x", delta=0.1), "delta of Dataset", "data.top_k(10, delta=0.1)"),
+        (lambda: dps.Dataset("x", percentile=95), "percentile of Dataset", "data.quantile(..., q=95)"),
+        (lambda: dps.Dataset(file="x"), "file of Dataset", "did you mean source? Dataset(source=...)"),
+        (lambda: dps.TopK(3, eps=1), "eps of TopK", "data.ask(question, epsilon=1)"),
         (lambda: dps.connect("x", tok="secret"), "tok of connect", "did you mean token? connect(token=...)"),
     ],
 )

@@ -53,6 +53,19 @@ def of_ann(dpselect, book):
     return row
 
 
+def test_a_total_that_is_too_small_to_compose_is_not_said_to(dpselect, tmp_path):
+    """The order is that of the first total: what is promised later may be less than any divergence of it."""
+    path = tmp_path / "budget.sqlite"
+    dpselect("ledger", "init", path)
+    dpselect("ledger", "data", path, "plays", "--epsilon", "2", "--delta", "1e-5")
+    assert dpselect("ledger", "show", path, "--format", "json").out.count('"composes": true') == 1
+    low = dpselect("ledger", "data", path, "plays", "--epsilon", "1/4", "--delta", "1e-5")
+    assert low.out.endswith(
+        "epsilons add up, for how an account composes is fixed when it is made, and this total is too small for that\n"
+    )
+    assert '"composes": false' in dpselect("ledger", "show", path, "--format", "json").out
+
+
 def test_a_question_is_paid_repeated_and_refused(dpselect, events, book):
     first = dpselect(*paid(events, book))
     assert first.status == 0

@@ -84,3 +84,10 @@ def test_a_page_and_http_tell_them_too(tmp_path: Path) -> None:
     assert "delta must be at least 0 and less than 1" in page
     assert "epsilon must be a positive, finite number" in page
     assert (told["parameter"], [one["parameter"] for one in told["others"]]) == ("k", ["epsilon"])
+
+
+@pytest.mark.parametrize(("name", "hint"), [("eps", "epsilon"), ("top_n", "k"), ("group_by", "by")])
+def test_names_of_other_tools_are_told_which_parameter_is_meant(plan: Any, name: str, hint: str) -> None:
+    with pytest.raises(ParameterError) as error:
+        plan({"data": "plays", "verb": "top_k", name: 3})
+    assert error.value.hint == f"did you mean {hint}?"

@@ -246,6 +246,7 @@ def test_a_value_that_is_not_listed_is_told_from_another_condition(where: str, m
     assert found.value.hint == "GET /v1/data has the lists"  # by command, by page and for agents there is no HTTP
     assert error_of(problem).hint == "the ask page of the gateway, or described() of its Remote, has the lists"
     assert help_for(problem) == "the menus of the ask page have the lists"
-    assert "the tool data has the lists" in words_of(found.value)
+    for error in (found.value, error_of(problem)):
+        assert "hint: the tool data has the lists" in words_of(error)
     assert "Atlantis" not in str(found.value)
     assert "FR" not in str(found.value)

@@ -116,7 +116,8 @@ SAYS = {
     "empty": "0 of at most 3 items: none could be released, though there may be some. ",
     "paid": "no lower or missing item has over {gap} users more. charged: ",
     "by group": " in each group alone, no lower or missing item has over {gap} counted users more. Each user ",
-    "counts by group": "; in a group, no lower or missing item has over {gap} more; the users of a group are within ",
+    "counts by group": "; in a group, no lower or missing item has over {gap} more; the counted users of a group are "
+    "within ",
     "discover by group": "With 95 % confidence in each group alone, no lower item has over {gap} ",
     "no groups": "No groups: none could be released. A group that is not shown may still have users. ",
     "quantile by group": "With 95 % confidence in each group alone, at most too_many_below counted users too many lie "

@@ -168,6 +168,13 @@ def test_what_may_be_corrected_is_told_from_a_refusal(
     assert called(tools, "budget") == before
 
 
+def test_an_agent_is_told_of_its_own_tools_and_parameters(tools: AgentTools) -> None:
+    """Its desk may be a gateway's, whose errors send people to the ask page, which an agent has not."""
+    said = str(called(tools, "top_k", where="country = 'Atlantis'", share="1%"))
+    assert said.endswith("hint: the tool data has the lists")
+    assert str(called(tools, "top_k", top_n=3)).endswith("hint: did you mean k?")
+
+
 def test_an_address_is_nobodys_business() -> None:
     said = words_of(GatewayError("http://127.0.0.1:5 is not there", kind="connection"))
     assert "127" not in said

@@ -34,6 +34,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
         {},
     ),
     "groups": ({}, {**BY, "max_groups_per_user": 1}, {"max_groups_per_user": 1}),
+    "items of each listed group": (
+        {"max_items_per_user": 1},
+        {**BY, "k": 1},
+        {"max_items_per_user": 1},
+    ),
     "as many groups as are listed": ({}, {**BY, "max_groups_per_user": 2}, {}),
     "groups and items": (
         {"max_items_per_user": 2},
@@ -78,10 +83,51 @@ def test_a_bound_on_counts_is_none_on_the_ranking() -> None:
     found = dps.Dataset(rows, user="user", item="item", max_items_per_user=1).top_k(2, epsilon=50, counts=True)
     said, printed = " ".join(found.accuracy.sentences), " ".join(str(found).split())
     assert re.search(r"An item that is left out or ranked below another has at most \d+ users? more than that", said)
-    assert re.search(r"no lower or missing item has over \d+ users? more\.", printed)
-    assert "for at most 1 item of those here (chosen at random), and for all in the ranking." in printed
+    assert "for at most 1 item of those here (chosen at random)." in printed
     assert "One user counts for any number of items in the ranking." in found.privacy.sentences
     assert sum(item.count or 0 for item in found.items) < 1.2 * 300  # each of 300 users counts once
+
+
+MINUTES = {**ROWS, "minutes": [place % 7 for place in range(1200)]}
+# What is asked of two winners of which each user counts for one, and whom its ranking counts.
+OF_WINNERS: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "counts": ({}, {}, "users"),
+    "a domain": ({}, {"domain": ["i0", "i1", "i2"]}, "users"),
+    "numbers of users and sums": ({}, {"measures": ["users", "sum(minutes, 0, 7)"], "counts": False}, "users"),
+    "sums alone": ({}, {"measures": ["sum(minutes, 0, 7)"], "counts": False}, "users"),
+    "weights": ({}, {"by_weight": "minutes", "at_most": 30}, "counted minutes"),
+    "months": (MONTHS, {}, "counted users"),
+    "pairs": ({"user": ["user", "group"]}, {}, "users"),
+    "no item": ({"where": "item = 'none'"}, {"epsilon": 1}, "users"),
+}
+
+
+@pytest.mark.parametrize("name", OF_WINNERS)
+def test_a_print_does_not_say_of_counted_users_what_the_ranking_of_all_says(name: str) -> None:
+    """Counts are of users who count for one winner each, so an item far below another in these may be ranked above."""
+    data, asked, unit = OF_WINNERS[name]
+    source = dataset_of(MINUTES, **{"user": "user", "item": "item", "max_items_per_user": 1, **data})
+    brief = " ".join(str(by_names(source).top_k(**{**ASKED, **asked})).split())
+    assert "for at most 1 item of those here (chosen at random)" in brief
+    if name == "no item":
+        assert re.search(r"no item has over [\d,]+ users more than the one at rank 1,001", brief)
+    elif "separate noise, so they may disagree" not in brief:
+        assert re.search(
+            rf"; by all items of every user, no lower or missing item has over [\d,]+ {unit} more", brief
+        ) or (
+            unit == "users" and "; by all items of every user, no lower or missing item has over 1 user more" in brief
+        )
+
+
+@pytest.mark.parametrize("data", [{"max_items_per_user": 1}, MONTHS, {"user": ["user", "group"], **MONTHS}], ids=str)
+def test_a_print_of_a_histogram_says_who_counts_beside_noise_that_counts_share(data: dict[str, Any]) -> None:
+    """A sentence about noise has an "Each" and a "so" too."""
+    source = dataset_of(ROWS, **{"user": "user", "item": "item", **data})
+    release = source.histogram(domain=["i0", "i1", "i2"], epsilon=1)
+    brief = str(release).replace("\n", " ")
+    who = next(one for one in release.privacy.sentences if ", so counted users may be " in one)
+    assert f"{who.partition(', so ')[0]}. spent: " in brief
+    assert "noise" not in brief.partition("95 %")[2]
 
 
 @pytest.mark.parametrize("name", ["nothing", "groups and items", "months"])
@@ -98,6 +144,8 @@ def test_the_line_names_every_bound() -> None:
         "Each user counts in at most 1 group, for at most 2 items of each (chosen at random), so counted users may be "
         "fewer than all users."
     ) in released("groups and items").privacy.sentences
+    each = "Each user counts for at most 1 item in each group (chosen at random), so "
+    assert each in " ".join(released("items of each listed group").privacy.sentences)
     months = "Each user counts once in each month, so counted users may be more than people."
     assert months in released("months").privacy.sentences
 
@@ -179,3 +227,26 @@ def test_a_union_by_group_counts_pairs_of_group_and_item(bound: int, pairs: str)
     assert "A pair of group and item that only one user has appears with probability at most delta." in said
     empty = dps.Dataset({"user": [1], "g": ["p"], "i": ["a"]}, user="user", item="i").union(by="g", epsilon=1)
     assert "a `top_k` in a public list of `groups`" in str(empty).replace("\n", " ")
+
+
+def test_only_groups_make_pairs_of_items() -> None:
+    """Where gains are compared a bound of the discovery is of items, in the periods that are asked about."""
+    data = dataset_of(ROWS, user="user", item="item", max_items_per_user=1, **{**MONTHS, "during": "2026-02"})
+    said = " ".join(data.top_k(2, score=dps.Gain("2026-01"), epsilon=9).accuracy.sentences)
+    assert " with more than 1 item contributes 1 of them, chosen at random." in said
+    assert "pair" not in said
+
+
+def test_users_of_groups_of_weights_are_those_who_give_something() -> None:
+    """Of 300 users in a group 150 give nothing there, and the true number of its users is another one."""
+    rows = {"user": range(300), "group": ["DE"] * 300, "item": ["i"] * 300, "minutes": [0, 5] * 150}
+    by = dps.By("group", groups=["DE"], sizes=True)
+    data = dps.Dataset(rows, user="user", item="item")
+    found = data.top_k(1, by=by, score=dps.Total("minutes", at_most=60), epsilon=50, counts=True)
+    assert found.groups is not None
+    assert found.groups.shown[0].users == pytest.approx(150, abs=3)
+    said = (
+        "The number of counted users of any one group, chosen beforehand, is between low and high: counted_group_users"
+    )
+    assert said in found.accuracy.sentences[-1]
+    assert "the counted users of a group are within " in str(found).replace("\n", " ")

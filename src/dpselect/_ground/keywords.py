@@ -17,6 +17,7 @@ MEANT = {
     "q": ("quantile", "quantiles", "percentile", "percentiles", "p"),
     "score": ("weight", "weights", "by_weight", "order_by", "rank_by", "sort_by"),
     "domain": ("candidates", "options", "categories", "values", "items", "keys", "choices"),
+    "source": ("data", "file", "path", "csv", "df", "frame", "dataframe"),
     "user": ("users", "user_id", "uid", "privacy_id", "privacy_key", "privacy_unit", "id_column"),
     "item": ("items", "column", "value", "partition", "partition_key"),
     "where": ("filter", "query", "condition"),
@@ -88,6 +89,13 @@ HOMES: Mapping[str, tuple[Collection[str], str]] = {
     **{name: (_OF_QUESTIONS, f"data.{name}({{value}})") for name in ("where", "during", "exclude")},
 }
 """The line for a parameter that something else has, for a callable with one of some parameters."""
+OF_QUESTIONS: Mapping[str, str] = {
+    **dict.fromkeys(("epsilon", "delta", "share"), "data.top_k(10, {given})"),
+    **dict.fromkeys(("k", "by", "score", "counts", "measures", "domain", "method"), "data.top_k(..., {given})"),
+    **dict.fromkeys(("q", "bounds"), "data.quantile(..., {given})"),
+}
+"""The same for what data are made of: a question says it."""
+_ALIKE = 0.6  # of a name and the one that may be meant; short ones that are less alike have nothing in common
 
 
 def unknown_keyword(called: str, parameters: Collection[str], given: Mapping[str, object]) -> UnknownKeyword:
@@ -104,11 +112,14 @@ def unknown_keyword(called: str, parameters: Collection[str], given: Mapping[str
 
 
 def _hint(called: str, parameters: Collection[str], name: str, value: str) -> str:
-    needed, line = HOMES.get(name, ((), ""))
-    if not set(parameters).isdisjoint(needed):
-        return line.format(given=f"{name}={value}", value=value)
     meant = [one for one in parameters if name.lower() in MEANT.get(one, ())]
-    meant = meant or get_close_matches(name.lower(), parameters, n=1, cutoff=0.5)
+    for one in () if meant else (name, *also_called(name.lower())):
+        needed, line = HOMES.get(one, ((), ""))
+        if "source" in parameters and "budget" in parameters:
+            needed, line = parameters, OF_QUESTIONS.get(one, "")
+        if line and not set(parameters).isdisjoint(needed):
+            return line.format(given=f"{one}={value}", value=value)
+    meant = meant or get_close_matches(name.lower(), parameters, n=1, cutoff=_ALIKE)
     return f"did you mean {meant[0]}? {called}({meant[0]}={value})" if meant else f"there is {', '.join(parameters)}"
 
 

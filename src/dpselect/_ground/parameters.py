@@ -326,11 +326,15 @@ def refuse_others(given: Iterable[str], known: Collection[str], must: str) -> No
     """Refuse a name that nothing here has."""
     for name in given:
         if name not in known:
-            from dpselect._ground.keywords import also_called
+            raise ParameterError(name, must, "another", near_parameter(name, known))
 
-            meant = [one for one in also_called(name) if one in known]
-            hint = f"did you mean {' or '.join(meant)}?" if meant else near(name, known)
-            raise ParameterError(name, must, "another", hint)
+
+def near_parameter(name: str, known: Collection[str]) -> str:
+    """A hint with the parameters that other tools call so, or else with those whose names are nearest."""
+    from dpselect._ground.keywords import also_called
+
+    meant = [one for one in also_called(name) if one in known]
+    return f"did you mean {' or '.join(meant)}?" if meant else near(name, known)
 
 
 def shown(number: Fraction) -> float:

@@ -20,7 +20,9 @@ def promised(data: DataAccount) -> str:
     said = f"{data.dataset}: ({rounded_up(promise.epsilon)}, {rounded_up(promise.delta)}) is promised to {data.unit}"
     said += f" of {data.timezone}" if data.period else ""
     said += ", for all answers to all analysts together; "
-    said += "questions compose" if promise.order else "epsilons add up"
+    said += "questions compose" if promise.renyi is not None else "epsilons add up"
+    if promise.order is not None and promise.renyi is None:
+        said += ", for how an account composes is fixed when it is made, and this total is too small for that"
     return said + (f"; {percent(data.keep)} is kept back" if data.keep else "")
 
 
@@ -31,7 +33,7 @@ def granted(balance: Balance, data: DataAccount) -> str:
     account, each = balance.account, "" if data.period is None else f", in every {data.period}"
     said = f"{account.analyst} on {account.dataset}: may use {balance.granted} of it{each}"
     promise = data.promise
-    if promise.order is None or not promise.epsilon:
+    if promise.renyi is None or not promise.epsilon:
         return said
     share = percent(balance.granted.epsilon / promise.epsilon)
     return f"{said}: {share} of what is promised, adding up or composing, so epsilons of answers may add up to more"
@@ -49,7 +51,7 @@ def data_rows(data: DataAccount, used: Mapping[str, Used]) -> list[dict[str, Jso
             "unit": data.unit,
             "epsilon": float(promise.epsilon),
             "delta": float(promise.delta),
-            "composes": promise.order is not None,
+            "composes": promise.renyi is not None,
             "used": float(limits.part(one.total.sums)),
             "reserved": float(limits.part(one.total.sums) - limits.part(one.spent.sums)),
             "kept": float(data.keep),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpselect._ground import parameters
 from dpselect._ground.domain import Span
 from dpselect._ground.keys import columns_of, said
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import near, near_parameter
 from dpselect.engines import row_filter
 from dpselect.engines.filters.canonical import canonical
 from dpselect.errors import ParameterError, came
@@ -136,7 +136,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     unknown = next((name for name in given if name != "verb" and name not in kind(verb).fields()), None)
     if unknown is not None:
         known = [*kind(verb).fields(), *BESIDE]
-        raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near(unknown, known))
+        raise ParameterError("body", f"hold parameters of {verb}", came(unknown), near_parameter(unknown, known))
     for name, field in kind(verb).fields().items():
         if name in given:
             given[name] = schemas.as_integer(

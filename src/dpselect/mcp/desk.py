@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpselect._ground.parameters import near
+from dpselect._ground.parameters import near_parameter
 from dpselect.draws import fresh_key
 from dpselect.errors import DpselectError, GatewayError, ParameterError
 from dpselect.release.release import Release
+from dpselect.remote.problems import LISTS
 from dpselect.remote.remote import Remote
 from dpselect.remote.waiting import RUNNING, RemoteJob
 
@@ -59,7 +60,9 @@ def words_of(error: DpselectError) -> str:
     """An error for an agent: `fix:` where it may correct what it sent, and `refused:` where that would be no use."""
     if isinstance(error, GatewayError) and error.kind == "connection":
         return "refused: the data cannot be reached now; wait a minute. The same question is never paid twice."
-    said = _in_json_words(error).replace("GET /v1/data has", "the tool data has")
+    said = _in_json_words(error)
+    for where in ("GET /v1/data has", LISTS):  # of this process, and as an error of a gateway says it
+        said = said.replace(where, "the tool data has")
     right = "owner" in getattr(error, "must", "") and "double quotes" not in said
     return f"{'fix' if isinstance(error, ParameterError) and not right else 'refused'}: {said}"
 
@@ -78,4 +81,4 @@ def refuse_unknown(tool: str, given: Body, known: Body) -> None:
     for name in given:
         if name not in known:
             must = f"be left out: {tool} takes {', '.join(known) or 'nothing'}"
-            raise ParameterError(name, must, "a value", near(name, [*known]))
+            raise ParameterError(name, must, "a value", near_parameter(name, [*known]))

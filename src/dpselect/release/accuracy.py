@@ -193,9 +193,10 @@ def leads(lead: int, scale: Scale = USERS, what: str = "item", within: str = "")
 
 
 def users_of_groups(width: int, scale: Scale = USERS) -> Accuracy:
-    """Of the noisy numbers of users of groups."""
+    """Of the noisy numbers of users of groups; of weights these are users who give an item something."""
+    truth = "number of counted users" if scale.bounds else "true number of users"
     said = (
-        f"The {scale.truth} of any one group, chosen beforehand, is between low and high: "
+        f"The {truth} of any one group, chosen beforehand, is between low and high: "
         f"{column_of(GROUP_USERS, scale.parameters)} plus or minus {width:,}."
     )
     return Accuracy((said,), {"width_of_group_users": width})

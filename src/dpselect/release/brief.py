@@ -30,7 +30,7 @@ from dpselect.release.accuracy import (
     up_to,
 )
 from dpselect.release.formatting import counted
-from dpselect.release.scale import COUNTED, USERS_BY, WHO, said_items, score_of, unit_of
+from dpselect.release.scale import COUNTED, OF_HERE, USERS_BY, WHO, said_items, score_of, unit_of
 from dpselect.release.statement import PAID_AGAIN, Item, Kind, Receipt, Statement
 from dpselect.release.table import Leaflet, TextTable, filled
 
@@ -44,6 +44,7 @@ NOT_ABSENT = "there may be others"
 CANDIDATE = re.compile(r"A candidate of [\d,]+ tokens")
 LARGEST = 10**300  # of a bound
 MOST_ITEMS = "max_items_per_user"
+RANKED_BY_ALL = "by all items of every user, "  # before what is said of a ranking where counts are of fewer
 OF_ROWS = {"once_in_each", "max_rows_per_user"}  # bounds that decide who has an item
 DIGITS = 4  # of a quantile, or of the part of its bounds that a print shows, unless a `step` was asked for
 
@@ -218,22 +219,32 @@ def _most(answer: Answer, name: str) -> str:
     number = answer.accuracy.numbers.get(name)
     if isinstance(number, Fraction):
         return formatting.price(number)
-    unit = _ranked_unit(answer)
+    unit = unit_of(_of_ranking(answer))
     return f"{counted(number)} {unit.replace('users', 'user') if number == 1 else unit}"
 
 
-def _ranked_unit(answer: Answer) -> str:
-    """What a ranking counts: in one list all items of a user, also where a bound cuts the numbers that are shown."""
+def _of_ranking(answer: Answer) -> Mapping[str, object]:
+    """The parameters of the ranking: a bound on the items that came back keeps nobody from counting there."""
     used = answer.privacy.parameters
-    if _ranks_more_than_it_counts(answer) and _bounds(used) == {MOST_ITEMS}:
-        used = {name: value for name, value in used.items() if name != COUNTED}
-    return unit_of(used)
+    if not _is_of_winners(answer):
+        return used
+    bounds = used.get(COUNTED)
+    more = {one: most for one, most in bounds.items() if one != MOST_ITEMS} if isinstance(bounds, Mapping) else {}
+    rest = {name: value for name, value in used.items() if name != COUNTED}
+    return {**rest, COUNTED: more} if more else rest
 
 
-def _ranks_more_than_it_counts(answer: Answer) -> bool:
-    """Is one list ranked by all items of a user, who is counted for few of those that came back?"""
-    ranked = "k" in answer.privacy.parameters and answer.groups is None
-    return ranked and MOST_ITEMS in _bounds(answer.privacy.parameters)
+def _is_of_winners(answer: Answer) -> bool:
+    """Were items counted once more when they had come back, of every user some?"""
+    return OF_HERE in _who_counts(answer)
+
+
+def _who_counts(answer: Answer) -> str:
+    """The sentence that says who counts, without what follows for numbers; empty where all do."""
+    if COUNTED not in answer.privacy.parameters:
+        return ""
+    said = (one for one in answer.privacy.sentences if one.startswith("Each ") and f"{WHO}{COUNTED} " in one)
+    return next(said, "").partition(WHO)[0]
 
 
 def _order(answer: Answer) -> str:
@@ -270,13 +281,15 @@ def _counts(answer: Answer, *, apart: bool) -> str:
         said.append("ranks and counts have separate noise, so they may disagree")
     elif order and "within" not in numbers and "found_with_users" not in numbers:
         whose = "no" if answer.groups is None else "in a group, no"
-        same = truth == "counted users" == _ranked_unit(answer)
-        most = counted(numbers["gap"]) if same else _most(answer, "gap")
-        said.append(f"{whose} lower or missing item{_but(answer)} has over {most} more")
+        by, short = RANKED_BY_ALL if _is_of_winners(answer) else "", truth == "counted users"
+        most = counted(numbers["gap"]) if short and not by else _most(answer, "gap")
+        said.append(f"{by}{whose} lower or missing item{_but(answer)} has over {most} more")
     elif order or "found_with_users" in numbers:
         said.append(order or NOT_ABSENT)
     if "width_of_group_users" in numbers:
-        said.append(f"the users of a group are within {counted(numbers['width_of_group_users'])}")
+        said.append(
+            f"the {'counted ' if cut else ''}users of a group are within {counted(numbers['width_of_group_users'])}"
+        )
     return f"{'; '.join(said)}."
 
 
@@ -336,14 +349,12 @@ def _found(answer: Answer) -> str:
 
 def who(answer: Answer) -> str:
     """What of a user was counted, where a bound cut; empty where all was."""
-    used, said = answer.privacy.parameters, answer.privacy.sentences
+    used = answer.privacy.parameters
     most = used.get(MOST_ITEMS)
     several = "once_in_each" in _bounds(used) or answer.privacy.unit.startswith("(")
     unit, found = answer.privacy.unit if several else "user", []
     if COUNTED in used:
-        cut = next((one for one in said if one.startswith("Each ") and WHO in one), "")
-        ranked = ", and for all in the ranking" if _ranks_more_than_it_counts(answer) else ""
-        found.append(_named(answer, cut.partition(WHO)[0]) + ranked)
+        found.append(_named(answer, _who_counts(answer)))
     if "found_with_users" in answer.accuracy.numbers and isinstance(most, int) and not _bounds(used) & {MOST_ITEMS}:
         whose = f"Each {unit} counts" if answer.kind is Kind.SET else f"To find items each {unit} counts"
         some = said_items(most, in_groups=answer.groups is not None)

@@ -22,6 +22,7 @@ GROUP_USERS = "group_users"
 CERTAIN_PLACE = "certain place"  # a column of tables for people
 COUNTED_COLUMNS = ("counted_users", "counted_sum", "counted_gain", "counted_loss", "counted_group_users")
 ONCE_IN_EACH = " counts once in each "  # of a whole user, in several periods
+OF_HERE = " of those here"  # which items a bound is on that keeps nobody from counting where items are chosen
 WHO = ", so "  # between who counts and what counts are therefore
 LOST = "lost"  # the parameter of a statement that says that gains are losses
 COUNTED = "counted"
@@ -33,8 +34,9 @@ USERS_BY = "users_by"  # the columns of groups of which users are counted
 class Scale:
     """How whole scores become numbers for a reader. Of weights these are in the weight's own unit.
 
-    A user counts in at most so many `groups`, for at most so many `items` (of those that came back, if `here`), once in
-    each `period`, and by the `rows` that were prepared; None where a user counts wherever they are.
+    A user counts in at most so many `groups`, for at most so many `items` (of those that came back, if `here`; in each
+    group, if `each`), once in each `period`, and by the `rows` that were prepared; None where a user counts wherever
+    they are.
     """
 
     totals: Totals | None = None
@@ -43,6 +45,7 @@ class Scale:
     groups: int | None = None
     items: int | None = None
     here: bool = False
+    each: bool = False
     pairs: bool = False  # is an item a group and an item of it?
     period: str | None = None
     rows: RowBound | None = None
@@ -67,7 +70,7 @@ class Scale:
     @property
     def _who(self) -> str:
         """Who counts, and what an interval is not of, where bounds cut."""
-        of = " of each" if self.groups else " of those here" if self.here else ""
+        of = " of each" if self.groups else " in each group" if self.each else OF_HERE if self.here else ""
         said = [
             *([f"once in each {self.period}"] if self.period else []),
             *([self.rows.text] if self.rows else []),
@@ -145,9 +148,11 @@ class Scale:
             return f"{steps:,} {self.counted}{self.users}{'' if steps == 1 else 's'}"
         return f"{self.value(steps):,} of counted {formatting.text(self.totals.column)}"
 
-    def kept(self, groups: int | None = None, items: int | None = None, *, here: bool = False) -> Scale:
-        """The same where a user counts in so many groups, for so many items; of those that came back if `here`."""
-        return replace(self, groups=groups, items=items, here=here)
+    def kept(
+        self, groups: int | None = None, items: int | None = None, *, here: bool = False, each: bool = False
+    ) -> Scale:
+        """The same where a user counts in so many groups, for so many items: of those `here`, or in `each` group."""
+        return replace(self, groups=groups, items=items, here=here, each=each)
 
     @property
     def of_rows(self) -> Scale:

@@ -205,7 +205,7 @@ def plan_by_group(
         privacy=privacy,
         reason=method_reasons.limited_by_group(listed=asked.listed is not None),
         asked=asked,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed), items=most),
+        scale=USERS.kept(groups=cut_by(groups, asked.listed), items=most, each=True),
     )
 
 

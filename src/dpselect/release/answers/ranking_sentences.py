@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -133,7 +132,7 @@ def describe_ranking_by_group(
 ) -> Accuracy:
     """Say how good the list of each group is, its counts and, where asked for, its number of users."""
     good = in_each_group(describe_unknown_domain(gap, reach, k_bar, scale)) + counts
-    return good if group_width is None else good + accuracy.users_of_groups(group_width, replace(scale, totals=None))
+    return good if group_width is None else good + accuracy.users_of_groups(group_width, scale)
 
 
 def describe_discovered_ranking(gap: int | None, scale: Scale, *, by_group: bool) -> Accuracy:

@@ -135,7 +135,7 @@ def describe_found_items(
     if max_items_per_user is None or looks_at_others:
         more = "What users with several items add to it depends on other users, so this says nothing about them."
     else:
-        most = said_items(max_items_per_user, in_groups=bool(among))
+        most = said_items(max_items_per_user, in_groups=among == IN_ONE_GROUP)
         more = f"A {scale.unit} with more than {most} contributes {max_items_per_user:,} of them, chosen at random."
         if users_of_many is not None:
             sentence += f", or {scale.said(users_of_many)} of at most {most} each"
