@@ -148,7 +148,8 @@ CASES = [
     ({"k": 1, "epsilon": 1, "delta": "0.3"} | KNOWN, GaussianNoise, FULL),
     ({"k": 2, "epsilon": 1, "delta": "0.1"} | KNOWN, SharedGaussianNoise, FULL),
     ({"k": 3, "epsilon": 2, "delta": "0.1"} | KNOWN, SharedGaussianNoise, [FULL[1], FULL[6]]),
-    ({"k": 2, "epsilon": 2, "delta": "0.02", "max_items_per_user": 1} | KNOWN, GaussianNoise, ONE),
+    ({"k": 2, "epsilon": 2, "delta": "0.02", "max_items_per_user": 1} | KNOWN, NoisyCounts, ONE),
+    ({"k": 2, "epsilon": 2, "delta": "0.1", "max_items_per_user": 1} | KNOWN, GaussianNoise, ONE),
     ({"k": 1, "k_bar": 2, "epsilon": 1, "delta": "0.3"}, GaussianNoise, OPEN),
     (SHARED, SharedGaussianNoise, OPEN),
     ({"k": 3, "k_bar": 3, "epsilon": 4, "delta": "1e-6"}, SharedLaplaceNoise, near_of((9, 9, 1), (1, 1, 1))),
@@ -396,7 +397,7 @@ def test_a_total_has_the_shared_noise_once_for_each_count() -> None:
 @pytest.mark.parametrize(
     ("asked", "width"),
     [({"k": 5}, 23), ({"k": 10}, 29), ({"k": 20}, 39), ({"k": 50}, 57), ({"k": 100}, 78), ({"k": 3}, 21),
-     ({"k": 10, "epsilon": "0.1"}, 261), ({"k": 10, "epsilon": 3}, 11), ({"k": 10, "max_items_per_user": 5}, 37),
+     ({"k": 10, "epsilon": "0.1"}, 261), ({"k": 10, "epsilon": 3}, 11), ({"k": 10, "max_items_per_user": 5}, 28),
      ({"k": 10, "delta": 0, "domain": range(1000)}, 59), ({"k": 1}, 9)],
 )  # fmt: skip
 def test_widths_are_those_of_the_page(asked: dict[str, Any], width: int) -> None:
@@ -419,15 +420,18 @@ def test_discovered_items_take_gaussian_noise_of_the_same_zcdp(items: int) -> No
 @pytest.mark.parametrize("method", ["limited-domain", "limited-domain-sparse", "peeling"])
 @pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
 def test_picks_are_as_before_and_no_answer_costs_more(method: str, delta: str) -> None:
-    """Beside Laplace noise of half the epsilon of a pick, which is what the share of the picks is made for."""
+    """Beside Laplace noise of half the epsilon of a pick on all k counts, which the share of the picks is made for."""
     for k, epsilon, most in [(2, 1, None), (10, 1, None), (10, "0.1", None), (10, 1, 3), (30, 1, None), (60, 3, 5)]:
         asked: dict[str, Any] = {"k": k, "epsilon": epsilon, "delta": delta, "method": method}
         asked |= {"max_items_per_user": most} if most else {}
         plan = asked_of(**asked | ({"domain": 1000} if method == "peeling" else {}))
         pick = plan.terms()[0]["epsilon_per_pick"]
-        plain = NoisyCounts(k=k, epsilon_per_count=cast("Fraction", pick) / 2, max_items_per_user=most)
+        plain = NoisyCounts(k=k, epsilon_per_count=cast("Fraction", pick) / 2)
         counter = cast("CountNoise", plan.counter)
         assert counter.width(0.05) <= plain.width(0.05)
+        unbounded = asked_of(**asked | {"max_items_per_user": None} | ({"domain": 1000} if method == "peeling" else {}))
+        assert unbounded.terms()[0]["epsilon_per_pick"] == pick  # a bound is for counts
+        assert counter.width(0.05) < unbounded.counter.width(0.05) or not most
         for order in (4, 9, 23):
             assert divergences(counter.steps_of(k), order) <= divergences(plain.steps_of(k), order) * Fraction(
                 1001, 1000

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import isqrt
 
 from dpselect._ground.privacy import Concentrated, NoiseSteps, PureDP, Steps, Taken
 from dpselect.accounting.calibration import largest_rho_beside
-from dpselect.accounting.composition import basic, zcdp_to_epsilon
+from dpselect.accounting.composition import basic, compose, zcdp_to_epsilon
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import gaussian_width
 from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise
@@ -146,23 +147,28 @@ def sharpest_of_rho(plain: NoisyCounts) -> CountNoise:
 def sharpest(
     plain: NoisyCounts, before: Sequence[Taken], epsilon: Fraction, delta: Fraction, beta: float, groups: int = 1
 ) -> CountNoise:
-    """The noise of the narrowest interval that fits into (epsilon, delta) after these steps, as `plain` noise does.
+    """The noise of the narrowest interval that fits into (epsilon, delta) after these steps.
 
-    It takes no more zCDP, or no more epsilon, than plain noise. Of equals the simpler one is taken. One user has counts
-    in so many groups, each of which has noise of its own.
+    As `plain` noise does on all k counts: it takes no more zCDP, or no more epsilon, than that, and noise is narrower
+    where a user moves few of them. Of equals the simpler one is taken. One user has counts in so many groups, each of
+    which has noise of its own.
     """
     k, moved, each = plain.k, plain.moved, Fraction(plain.epsilon_per_count)
+    if moved < k:
+        more = replace(plain, epsilon_per_count=each * Fraction(isqrt(k * 10**12 // moved), 10**6))
+        if compose([*before, *more.steps_of(*[k] * groups)], delta).epsilon <= epsilon:
+            plain = more
 
     def sharp(noise: GaussianNoise | SharedGaussianNoise | SharedLaplaceNoise, apart: Fraction) -> SharpCounts:
         bound, times = plain.max_items_per_user, plain.sensitivity
         return SharpCounts(k=k, max_items_per_user=bound, sensitivity=times, noise=noise, apart=apart)
 
     found: list[CountNoise] = [plain]
-    left = min((epsilon - basic(before)) / groups, each * moved) / plain.sensitivity
+    left = min((epsilon - basic(before)) / groups, each * k) / plain.sensitivity
     if moved > 1 and left > 0:
         found.append(sharp(SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
     apart = delta * APART
-    most = PureDP(each).rho * moved * groups
+    most = PureDP(each).rho * k * groups
     rho = largest_rho_beside(tuple(before), epsilon, delta - apart, most) if delta else Fraction(0)
     if rho:
         rho /= groups * plain.sensitivity**2

@@ -190,7 +190,7 @@ def plan_by_group(
     """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
     k, groups, k_bar, most = parsed(k, asked.each, k_bar, max_items_per_user)
     cut = None if most is None or most >= k else most
-    counted = groups * ((cut or k) * counts + asked.sizes)
+    counted = groups * (k * counts + asked.sizes)
     plan = plan_of(groups * k, counted)
     split = split_by_group(plan, epsilon, delta, groups, k_bar)
     pick, failure = split.epsilon_per_pick, groups * split.threshold

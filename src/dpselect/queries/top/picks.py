@@ -102,7 +102,7 @@ class PeeledTop(Picks):
         whole = peeling.make(k=wanted.k, epsilon=epsilon, delta=delta, sensitivity=wanted.moves)
         if not wanted.noises:
             return cls(method=PEELING, selector=whole, privacy=whole.privacy, reason=KNOWN_DOMAIN + why)
-        plan = plan_of(whole.k, wanted.moved * wanted.noises)
+        plan = plan_of(whole.k, wanted.priced)
         pick = largest_epsilon(plan, epsilon, delta)
         selector = peeling.make(k=wanted.k, epsilon_per_pick=pick, delta=delta, sensitivity=wanted.moves)
         told = wanted.told(plan(pick)[0], pick * COUNT_SHARE, epsilon, delta)
@@ -176,7 +176,7 @@ class LimitedTop(UnknownTop):
         if not wanted.noises:
             return cls(method=LIMITED, selector=whole, privacy=whole.privacy, reason=UNKNOWN_DOMAIN)
         picks = sum(s.times for s in whole.privacy.steps)
-        plan = plan_of(picks, wanted.moved * wanted.noises)
+        plan = plan_of(picks, wanted.priced)
         split = split_delta(plan, epsilon, delta, whole.terms.swaps(whole.terms.k_bar))
         pick, failure = split.epsilon_per_pick, split.threshold
         selector = limited(epsilon_per_pick=pick, delta=delta, delta_threshold=failure)
@@ -206,7 +206,7 @@ class SparseTop(UnknownTop):
     @classmethod
     def of(cls, wanted: Wanted, epsilon: Fraction, delta: Fraction, why: str) -> Self:
         """One noisy threshold, picks, and their noisy numbers, together within epsilon."""
-        counted = wanted.moved * wanted.noises
+        counted = wanted.priced
         given: dict[str, Any] = {"k": wanted.k, "k_bar": wanted.k_bar, "sensitivity": wanted.moves, "counted": counted}
         selector = methods.named("top_k", SPARSE).make(epsilon=epsilon, delta=delta, **given)
         terms, (tests, picks, *_) = selector.terms, selector.privacy.steps

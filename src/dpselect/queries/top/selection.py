@@ -95,6 +95,11 @@ class Wanted:
         """How many of the k winners' counts one user can move."""
         return self.k if self.cut is None else self.cut
 
+    @property
+    def priced(self) -> int:
+        """With how many noisy numbers the epsilon of a pick is found: where users move few counts, these gain by it."""
+        return self.k * self.counts + self.moved * self.of_measures
+
 
 @dataclass(frozen=True)
 class Told:
