@@ -129,8 +129,8 @@ def share_meant(given: object, values: Sequence[object] = ()) -> str | None:
     >>> [share_meant(one) for one in ("median", "50%", "p95", 99.9, "half")]
     ['0.5', '0.5', '0.95', '0.999', None]
     """
-    text = str(given).strip().lower() if isinstance(given, (str, int, float)) else ""
-    if text in ("0", "") and len(values) == 2 and str(values[1]).isdigit():  # a decimal comma
+    text = _short(given)
+    if text in ("0", "") and len(values) == 2 and _short(values[1]).isdigit():  # a decimal comma
         return f"0.{values[1]}, with a point"
     if several := re.fullmatch(r"(0?\.\d+)(?:\s*[;\s]\s*0?\.\d+)+", text):
         return ",".join(re.findall(r"0?\.\d+", several[0])) + ", with commas"
@@ -141,6 +141,14 @@ def share_meant(given: object, values: Sequence[object] = ()) -> str | None:
     if not number or (is_bare and number < LEAST_PERCENTILE):
         return None
     return format((number / 100).normalize(), "f")
+
+
+def _short(given: object) -> str:
+    """A text or a number as a person writes a share; nothing of one that is too long for any."""
+    if isinstance(given, int) and abs(given) > 10**9:
+        return ""
+    text = str(given).strip().lower() if isinstance(given, (str, int, float)) else ""
+    return text if len(text) < 100 else ""
 
 
 def choices_meant(word: str, known: Iterable[str]) -> list[str]:

@@ -122,7 +122,12 @@ ASKED = {
     ),
     "gains": Asked(
         "counted_gain",
-        data={**TIME, **FEW, "during": "2026-03", "where": "item < 5 OR day >= '2026-03-01' OR user < 100"},
+        data={
+            **TIME,
+            "max_items_per_user": 1,
+            "during": "2026-03",
+            "where": "item < 5 OR day >= '2026-03-01' OR user < 100",
+        },
         said={**K, **COUNTS, "compared_with": "2026-02", "k": 4, "method": "limited-domain"},
         uncut={"max_items_per_user": None},
     ),
