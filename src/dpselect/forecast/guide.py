@@ -115,7 +115,6 @@ def _top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
     sentences = [
         *said,
         crowd.sentence(),
-        *_bound(terms.max_items_per_user),
         f"Each mechanism was run {top_k.RUNS} times, planned and priced as for real data; ± is the standard "
         "deviation from one answer to the next.",
         "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: by how much the "

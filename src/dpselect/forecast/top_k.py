@@ -66,7 +66,7 @@ def top_k_rows(
     said: list[str],
 ) -> Iterator[ForecastRow]:
     """A row for each method and epsilon, None for what follows from `within`; what that costs is `said`."""
-    counts = np.rint(expected_counts(crowd, terms.max_items_per_user)).astype(np.int64)
+    counts = np.rint(expected_counts(crowd, None)).astype(np.int64)  # a ranking is of all items of a user
     counts = -np.sort(-counts)
     if not terms.known and not counts.any():
         raise ParameterError("users", "be enough for some item to have one", "too few", "raise users or items_per_user")
