@@ -130,7 +130,7 @@ class UnknownKeyword(ParameterError, TypeError):
 
     def __init__(self, keyword: str, called: str, hint: str) -> None:
         super().__init__(keyword, f"be a parameter of {called}", "another", hint)
-        self.args = (f"{called}() has no parameter {keyword!r}\nhint: {hint}",)
+        self.args: tuple[object, ...] = (f"{called}() has no parameter {keyword!r}\nhint: {hint}",)
 
 
 class SourceError(ParameterError):

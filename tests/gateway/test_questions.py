@@ -252,10 +252,10 @@ def test_an_owner_grants_and_nobody_else(served: Served) -> None:
     assert served.olga.post("/v1/grants", {**more, "epsilon": "much"}).json()["parameter"] == "epsilon"
 
 
-def test_the_log_holds_no_item_and_no_literal(served: Served) -> None:
-    served.ann.ask({**TOP, "where": "minutes > 31.25"})
-    served.until(lambda: '"what":"question"' in served.log.getvalue())  # written after the answer can be fetched
-    said = served.log.getvalue()
+def test_the_log_holds_no_item_and_no_literal(roomy: Served) -> None:
+    roomy.ann.ask({**TOP, "where": "minutes > 31.25"})
+    roomy.until(lambda: '"what":"question"' in roomy.log.getvalue())  # written after the answer can be fetched
+    said = roomy.log.getvalue()
     assert "artist 1" not in said
     assert "31.25" not in said
     assert "Germany" not in said

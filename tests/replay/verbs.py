@@ -66,10 +66,10 @@ VERBS: dict[str, Ask] = {
     "users by group": _call("users", by="item", groups=["a", "zz"], max_groups_per_user=2, epsilon=4000),
     "quantile": _call("quantile", {"item": "number"}, q=[0.25, 0.5], bounds=(0, 10), step=1, epsilon=40),
     "quantile, mean": _call("quantile", {"item": "number"}, bounds=(0, 10), step=1, per_user="mean", epsilon=40),
-    "quantile by group": _call("quantile", {"item": "number"}, by="item", bounds=(0, 10), step=1, epsilon=4000),
-    "choose by group": _call(
-        "choose", {"item": "other"}, by="item", groups=["a", "zz"], domain=["3", "8"], epsilon=400
+    "quantile by group": _call(
+        "quantile", {"item": "number"}, by="item", groups=["a", "zz"], bounds=(0, 10), step=1, epsilon=40
     ),
+    "choose by group": _call("choose", {"item": "other"}, by="item", domain=["3", "8"], epsilon=4000),
     "the same again": _twice,
 }
 OF_NUMBERS = {verb for verb in VERBS if verb.startswith("quantile")} | {"top k, weights", "top k, measures"}

@@ -34,7 +34,7 @@ def answers(session: SparkSession) -> list[object]:
 
     return [
         ask(lambda engine: pairs(engine.top(5))),
-        ask(lambda engine: sum(n for _, n in pairs(engine.top(5))), max_items_per_user=1),
+        ask(lambda engine: sum(engine.scores_of(["tea b", "Tea", "milk"])), max_items_per_user=1),
         ask(lambda engine: sorted(pairs(engine.grouped(Listed(("Tea", "none")))))),
         ask(lambda engine: sorted(pairs(engine.grouped(Span(10, 12)))), item="age"),
     ]

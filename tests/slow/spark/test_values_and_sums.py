@@ -10,7 +10,7 @@ from tests.engines.test_every_value import (  # noqa: F401 - tests run here too
     test_the_key_decides_which_place_is_taken_at_random,
 )
 from tests.engines.test_measures import (  # noqa: F401
-    test_a_bound_keeps_the_items_that_were_counted,
+    test_a_bound_keeps_some_of_the_items_that_came_back,
     test_columns_that_hold_no_numbers_are_refused,
     test_domains_and_items_that_were_never_seen,
     test_numbers_of_a_range_that_the_column_cannot_hold,
