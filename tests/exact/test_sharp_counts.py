@@ -417,6 +417,16 @@ def test_discovered_items_take_gaussian_noise_of_the_same_zcdp(items: int) -> No
     assert counter.width(0.05) < 0.7 * plain.width(0.05)
 
 
+@pytest.mark.parametrize(("k", "most"), [(10, 3), (10, 8), (50, 30), (50, 49), (200, 150)])
+def test_pure_noise_of_a_bound_costs_no_account_more(k: int, most: int) -> None:
+    """Than Laplace noise of half the epsilon of a pick on all k counts."""
+    plan = asked_of(k=k, epsilon=1, delta=0, max_items_per_user=most, **KNOWN | {"domain": 1000})
+    plain = NoisyCounts(k=k, epsilon_per_count=cast("Fraction", plan.terms()[0]["epsilon_per_pick"]) / 2)
+    assert plan.counter.width(0.05) <= plain.width(0.05)
+    for order in (2, 9, 23):
+        assert divergences(plan.counter.steps_of(k), order) <= divergences(plain.steps_of(k), order)
+
+
 @pytest.mark.parametrize("method", ["limited-domain", "limited-domain-sparse", "peeling"])
 @pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
 def test_picks_are_as_before_and_no_answer_costs_more(method: str, delta: str) -> None:

@@ -166,7 +166,10 @@ def sharpest(
     found: list[CountNoise] = [plain]
     left = min((epsilon - basic(before)) / groups, each * k) / plain.sensitivity
     if moved > 1 and left > 0:
-        found.append(sharp(SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left), Fraction(0)))
+        pure = SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left)
+        if pure.steps_of(k)[0].times == 1:  # the shared noise moves, so its zCDP is that of all k counts
+            pure = SharedLaplaceNoise(items=k, max_items_per_user=k, epsilon=left)
+        found.append(sharp(pure, Fraction(0)))
     apart = delta * APART
     most = PureDP(each).rho * k * groups
     rho = largest_rho_beside(tuple(before), epsilon, delta - apart, most) if delta else Fraction(0)
