@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ SURE = 6  # users whom an item needs to be found for certain, by every method, a
 GREEDY = 20  # where every user gives to one item alone, and others may have been faster
 SETS = ("set", "canonical-set")  # in no order
 LOOSE = {"within": 16, "threshold": 16}  # how far an answer may be off whose price follows from an accuracy
+FAR = 7  # deviations of noise that none is beyond
 DISCOVERED = {"discover", "compared"}
 NOBODY = Score()
 
@@ -24,8 +26,10 @@ def right(truth: Truth) -> None:
 
 
 def slack(truth: Truth) -> int:
-    """By how much a score may be misjudged."""
-    return max((far for name, far in LOOSE.items() if truth.call.asked.get(name)), default=0)
+    """By how much a score may be misjudged: seven deviations where the noise of counts is not lost in rounding."""
+    noise = float(truth.release.privacy.parameters.get("deviation_of_counts", 0))
+    loose = max((far for name, far in LOOSE.items() if truth.call.asked.get(name)), default=0)
+    return max(loose, math.floor(FAR * noise + 0.5))
 
 
 def _counted(item: dps.release.release.Item, score: Score, slack: int) -> None:
