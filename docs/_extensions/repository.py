@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cache, partial
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -106,11 +107,20 @@ def merged(_app: Sphinx, env: BuildEnvironment, _names: set[str], other: BuildEn
 
 
 def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """A page for every file that some page links to."""
+    """Yield a page for every file that some page links to.
+
+    Such pages are in no table of contents, so those of one folder show the same one, which is slow to make.
+    """
+
+    @cache
+    def table_of_contents(folder: str, **options: Any) -> str:
+        return app.builder._get_local_toctree(f"{folder}/page", **options)
+
     for name in sorted(set().union(*_shown(app.env).values())):
-        path = ROOT / name
+        path, page = ROOT / name, f"files/{name}"
         body = _listing(path) if path.is_dir() else _code(path)
-        yield f"files/{name}", {"title": name, "body": f"<h1>{escape(name)}</h1>{body}"}, "page.html"
+        context = {"title": name, "body": f"<h1>{escape(name)}</h1>{body}"}
+        yield page, {**context, "toctree": partial(table_of_contents, page.rpartition("/")[0])}, "page.html"
 
 
 def _code(path: Path) -> str:

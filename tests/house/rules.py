@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -82,35 +83,35 @@ class Import:
 
 def imports(tree: ast.Module, package: str) -> Iterator[Import]:
     """Every import of a module, plain, relative or through importlib; `package` is the package it lies in."""
-    lazy = lazy_nodes(tree)
-    for node in ast.walk(tree):
+    for node, lazy in _statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(alias.name, node.lineno, node in lazy)
+                yield Import(alias.name, node.lineno, lazy)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 above = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*above, *([base] if base else [])])
             for alias in node.names:
-                yield Import(f"{base}.{alias.name}", node.lineno, node in lazy)
+                yield Import(f"{base}.{alias.name}", node.lineno, lazy)
         elif isinstance(node, ast.Call) and called(node) == "door" and node.args:
-            yield Import(f"dpselect.{ast.literal_eval(node.args[0])}", node.lineno, node in lazy, door=True)
+            yield Import(f"dpselect.{ast.literal_eval(node.args[0])}", node.lineno, lazy, door=True)
         elif isinstance(node, ast.Call) and called(node) in {"import_module", "__import__"} and node.args:
             first = node.args[0]
             name = first.value if isinstance(first, ast.Constant) else AT_RUN_TIME
-            yield Import(str(name), node.lineno, node in lazy)
+            yield Import(str(name), node.lineno, lazy)
 
 
-def lazy_nodes(tree: ast.Module) -> set[ast.AST]:
-    """The nodes that do not run when the module is imported: in functions, and under TYPE_CHECKING."""
-    found: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            found.update(ast.walk(node))
-        elif isinstance(node, ast.If) and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
-            found.update(inner for statement in node.body for inner in ast.walk(statement))
-    return found
+def _statements(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield every node, and whether it does not run when the module is imported: in a function, or for types only."""
+    waiting: deque[tuple[ast.AST, bool]] = deque([(tree, False)])
+    while waiting:
+        node, lazy = waiting.popleft()
+        yield node, lazy
+        lazy = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for_types = isinstance(node, ast.If) and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+        body = set(node.body) if for_types else ()
+        waiting.extend((child, lazy or child in body) for child in ast.iter_child_nodes(node))
 
 
 def called(node: ast.Call) -> str:
