@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -171,11 +172,16 @@ def expected_table(runs: int) -> None:
 
 
 def chosen(method: str, epsilon: str, name: str, runs: int) -> tuple[list[int], list[int]]:
-    """With a bound that is chosen privately, for its part of epsilon: the bounds, the sizes."""
-    terms: Any = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA)  # what is left is the same for all
-    bounds = [terms.choice.of_sets(users(name, run), SeededDraws(seed=run)) for run in range(runs)]
-    left = str(terms.after_bound[0])
-    return bounds, [size(at(method, left, most), name, run) for run, most in enumerate(bounds)]
+    """With a bound that is chosen privately: the bounds, the sizes. Rounds share a budget with the choice."""
+    terms: Any = dps.Union(method=method).at(epsilon=epsilon, delta=DELTA)
+    if terms.chosen:
+        choice, mechanism = terms.choice, lambda most: terms.mechanisms(most)[0]
+    else:  # greedy needs no bound: its price would be what the same choice leaves
+        choice = dps.Union(method=RENYI).at(epsilon=epsilon, delta=DELTA).choice
+        left = str(Fraction(epsilon) - choice.epsilon)
+        mechanism = partial(at, method, left)
+    bounds = [choice.of_sets(users(name, run), SeededDraws(seed=run)) for run in range(runs)]
+    return bounds, [size(mechanism(most), name, run) for run, most in enumerate(bounds)]
 
 
 def bound_table(name: str, runs: int) -> None:
