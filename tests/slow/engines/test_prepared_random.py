@@ -24,7 +24,7 @@ from dpselect.engines.registry import Engine, open_engine
 from tests.engines.test_conformance import pairs
 from tests.slow.engines.test_prepared import OTHERS, QUESTIONS, prepared
 
-OF_A_FOLDER = 100  # questions
+OF_A_FOLDER = 60  # questions
 KEY = b"key of the test."
 pytestmark = pytest.mark.usefixtures("one_duckdb")
 SORTS = {"day": ("day", "week", "month"), "month": ("month", "quarter"), "week": ("week",)}
