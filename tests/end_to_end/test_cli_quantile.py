@@ -66,8 +66,8 @@ def test_the_real_command(people: Path) -> None:
     brief = process(*ask(people, "--q", "0.5", "--step", 1, "--quiet"), COLUMNS="100").stdout.splitlines()
     assert re.fullmatch(r"The median is (49|50)\d\.", brief[0])
     assert re.fullmatch(
-        r"With 95 % confidence, of about (\d{3}|1,0\d\d) users (none|at most \d) too many lie below it, and (none|at most \d) "
-        r"above, at any distance in value\.",
+        r"With 95 % confidence, of about (\d{3}|1,0\d\d) users (none|at most \d) too many lie below it, "
+        r"and (none|at most \d) above, at any distance in value\.",
         " ".join(brief[1:-2]),
     )
     assert brief[-2:] == [ONE_VALUE, "spent: epsilon 20 per user"]
