@@ -124,11 +124,13 @@ class SharedNoise(ABC):
 class SharedGaussianNoise(SharedNoise):
     """Discrete Gaussian noises whose variances are chosen so that all counts together are rho-zCDP.
 
-    Guarantee: rho-zCDP for all counts together, add-remove neighbours.
+    Guarantee: rho-zCDP for all counts together, add-remove neighbours. `wider` is added to both variances, for the
+        exact curve of Gaussian noise; `rho` then is that of the noises as they are.
     Source: shared noise of Lebeda 2025; the price for any bound and the parameters for it are on the proof page.
     """
 
     rho: Fraction
+    wider: Fraction = Fraction(0)
     own: Fraction = field(init=False)
     shared: Fraction = field(init=False)
 
@@ -138,7 +140,9 @@ class SharedGaussianNoise(SharedNoise):
         set_fields(self, items=items, max_items_per_user=most, rho=Fraction(self.rho))
         multiple, ratio = min(_ratios(items, most), key=lambda shape: _variance(items, most, *shape))
         shared = zcdp(items, most, multiple, own=ratio, shared=Fraction(1)) / self.rho
-        set_fields(self, multiple=multiple, own=ratio * shared, shared=shared)
+        own, shared = ratio * shared + self.wider, shared + self.wider
+        rho = zcdp(items, most, multiple, own=own, shared=shared) if self.wider else self.rho
+        set_fields(self, multiple=multiple, own=own, shared=shared, rho=rho)
 
     def own_noises(self, draws: Draws, n: int) -> list[int]:
         """Draw the noise of each count by itself."""
