@@ -299,6 +299,19 @@ def test_widths_of_wide_laws_are_a_little_larger(times: int, monkeypatch: pytest
         assert found[0] < found[1] <= 1.02 * found[0]
 
 
+@pytest.mark.parametrize("times", [1, 10])
+def test_bounds_of_laws_that_are_too_wide_to_be_added_up(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never below the width, and for one count hardly above; the sum of both noises' widths would be a third more."""
+    monkeypatch.setattr(shared_noise, "POINTS", 2**14)
+    monkeypatch.setattr(shared_noise, "CELLS", 2**20)
+    for noise in (
+        SharedGaussianNoise(items=10, max_items_per_user=10, rho=Fraction("0.0000002")),
+        SharedLaplaceNoise(items=10, max_items_per_user=10, epsilon=Fraction("0.001")),
+    ):
+        width = shared_noise.SharedNoise.width.__wrapped__(noise, 0.05, times)
+        assert width <= noise._users(noise.bound(0.05, times)) <= (1.01 if times == 1 else 1.06) * width
+
+
 def test_widths_of_all_counts_at_once() -> None:
     """At rho = 0.02 and epsilon = 1: the widths that the page states, beside independent noise."""
     rho = Fraction("0.02")
