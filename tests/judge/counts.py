@@ -53,8 +53,8 @@ def of_measures(said: Parameters, items: int, moved: int) -> list[Step]:
     noise = Parameters({name.removesuffix(OF_SUMS): one for name, one in said.of.items() if name.endswith(OF_SUMS)})
     together = _together(noise, items, moved, 1)
     sums = measures.of_one_sign(said) if together else 0
-    if together and not sums:
-        raise UnfitError("there is noise for sums of one sign, and no such sum")
+    if bool(noise.of) != bool(sums):
+        raise UnfitError("noise is stated for sums of one sign that there are not, or half of it")
     steps = [Step(Kind.PURE, measures.price(said), moved * (numbers - sums))]
     for one in together:
         noisy = one.kind is Kind.NOISE  # divergences add up in one step

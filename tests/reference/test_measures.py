@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,10 +11,12 @@ import pytest
 import dpselect as dps
 from dpselect.accounting.composition import basic
 from dpselect.aggregates.measures import Mean, Sum, measures_of
+from dpselect.checking.finding import Verdict, worst
 from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
+from tests.judge.promise import promised
 
 USERS = 900
 ROWS = {
@@ -164,3 +167,22 @@ def test_parts_of_a_text_have_no_measures() -> None:
     data = dps.Dataset(ROWS, user="user", item=dps.Split("item", " "))
     with pytest.raises(dps.ParameterError, match="split must be left out if measures is given"):
         by_names(data).top_k(2, **SURE, measures=ALL)
+
+
+@pytest.mark.parametrize("method", ["limited-domain", "discover"])
+def test_a_tampered_release_of_sums_that_share_noise_is_found(method: str) -> None:
+    """The price is recomputed from the noise that is stated for one unit; bounds of both signs share none."""
+    sums = [Sum("minutes", 0, 30), Sum("stars", -5, 0)]
+    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)
+    how = {"epsilon": 2, "delta": "1e-6", "method": method, "measures": ["users", *sums]}
+    release = by_names(data).top_k(3, **how)
+    said = release.privacy.parameters
+    assert worst(promised(release)) is not Verdict.FAILS
+    for change in (
+        {"own_variance_of_sums": said["own_variance_of_sums"] * Fraction(9, 10)},
+        {"shared_variance_of_sums": said["shared_variance_of_sums"] * Fraction(1, 2)},
+        {"own_variance_of_sums": None},
+        {"measures": ("mean(minutes, 0, 30)", "sum(stars, -5, 5)")},
+    ):
+        statement = replace(release.privacy, parameters={**said, **change})
+        assert worst(promised(replace(release, privacy=statement))) is Verdict.FAILS, change
