@@ -20,7 +20,7 @@ def counts_of(said: Parameters, items: int) -> list[Step]:
 
     One user moves a sum of weights by as many units as the cap has, like so many users one after another.
     """
-    if not items:
+    if not items or not any(map(said.has, SAID)):
         return []
     if said.has("epsilon_per_count"):
         return [Step(Kind.PURE, said.epsilon("epsilon_per_count"), min(items, measures.moved(said)))]

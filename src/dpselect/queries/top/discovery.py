@@ -283,8 +283,7 @@ class FoundTop(Selection):
             parameters |= counter.parameters
             sentences.append(self._noise_of(counter))
         if asked.measures:
-            m = self._measurer(mechanism, size, each)
-            more, of_each = of_measures(m.measures, m.epsilon_per_noise, None, m.sums)
+            more, of_each = of_measures(self._measurer(mechanism, size, each))
             parameters, sentences = parameters | more, [*sentences, *of_each]
         statement = self.state((parameters, sentences), type(mechanism).__name__)
         return add_in_engine(statement) if asked.in_engine else statement

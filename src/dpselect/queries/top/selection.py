@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Neighbors, Privacy, Steps, Taken
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken
 from dpselect.accounting.calibration import priced
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
@@ -71,9 +71,8 @@ class Wanted:
 
         plain = NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=self.cut, sensitivity=self.moves)
         measurer = self._measurer(picks, plain, epsilon, delta)
-        before, failure = [picks], Fraction(0)
-        if measurer is not None:
-            before, failure = [picks, *measurer.privacy.steps], measurer.failure
+        before: list[Taken] = [picks, *(() if measurer is None else measurer.steps_of(self.k))]
+        failure = Fraction(0) if measurer is None else measurer.failure
         counter = sharpest(plain, before, epsilon, delta - failure, BETA) if self.counts else None
         return Told(counter, measurer, tuple(before))
 
@@ -84,12 +83,12 @@ class Wanted:
         from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
         from dpselect.mechanisms.top_k.sharp_counts import APART, SharpCounts, sharpest
 
-        k, each, bound = self.k, plain.epsilon_per_count, self.cut
+        k, each, bound = self.k, Fraction(plain.epsilon_per_count), self.cut
         measurer = NoisyMeasures(measures=self.measures, k=k, epsilon_per_noise=each, max_items_per_user=bound)
         sums = measurer.of_one_sign
         if not sums:
             return measurer
-        numbers = Steps(plain.privacy.steps[0].value, plain.moved * (measurer.noises - sums) + k * self.counts)
+        numbers = Steps(PureDP(each), plain.moved * (measurer.noises - sums) + k * self.counts)
         before = [picks, *((numbers,) if numbers.times else ())]
         part = delta * (1 - APART * self.counts)  # counts may need as much for adding
         sharp = sharpest(replace(plain, sensitivity=1), before, epsilon, part, BETA, sums, paid=plain.moved)
@@ -188,8 +187,7 @@ class Selection(ABC):
         if self.measurer is not None:
             from dpselect.release.measures import of_measures
 
-            m = self.measurer
-            more, of_each = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user, m.sums)
+            more, of_each = of_measures(self.measurer)
             parameters, sentences = parameters | more, [*sentences, *of_each]
         counted = self.counted_scale
         parameters, sentences = parameters | counted.parameters, [*sentences, *counted.sentences]
