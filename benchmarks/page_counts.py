@@ -20,7 +20,7 @@ from by_group import views
 from measure import single_threaded, table
 
 import dpselect as dps
-from dpselect.mechanisms.set_union.release_laws import smallest_deviation
+from dpselect.accounting.gaussian_curve import smallest_deviation
 
 EPSILON, DELTA, MOST = 1.0, 1e-6, 10
 PARTS = np.linspace(0.02, 0.98, 49)  # of delta, for the noise

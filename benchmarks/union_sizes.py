@@ -14,6 +14,7 @@ import numpy as np
 from inputs import user_sets
 from measure import single_threaded, table
 
+from dpselect.accounting.gaussian_curve import smallest_deviation
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import (
     CountGaussian,
@@ -25,7 +26,7 @@ from dpselect.mechanisms import (
     WeightedGaussian,
 )
 from dpselect.mechanisms.port import set_fields
-from dpselect.mechanisms.set_union.release_laws import gaussian_tail, laplace_tail, root_up, smallest_deviation
+from dpselect.mechanisms.set_union.release_laws import gaussian_tail, laplace_tail, root_up
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
 
 DELTA = Fraction(exp(-10))

@@ -12,12 +12,13 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
+from dpselect.accounting.gaussian_curve import gaussian_delta, smallest_deviation
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import CertifiedDraws
 from dpselect.draws.gaussian_tails import WORTH, Tail, exact
 from dpselect.mechanisms import CountGaussian
 from dpselect.mechanisms.set_union.count_gaussian import _noise, _released, joint_threshold, too_much
-from dpselect.mechanisms.set_union.release_laws import GaussianTail, gaussian_delta, root_up, smallest_deviation
+from dpselect.mechanisms.set_union.release_laws import GaussianTail, root_up
 from dpselect.testing import ExactDraws, SeededDraws, hockey_stick, law
 from tests.exact.laws import BITS, at_most
 from tests.exact.test_samplers import Script

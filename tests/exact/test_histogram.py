@@ -12,6 +12,7 @@ import pytest
 
 from dpselect.accounting import zcdp_to_epsilon
 from dpselect.accounting.calibration import largest_rho
+from dpselect.accounting.gaussian_curve import by_curve, smallest_deviation
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import HistogramGaussian, HistogramLaplace
 from dpselect.mechanisms.histogram import nearest
@@ -41,7 +42,10 @@ def least_delta(run: Callable[..., tuple[int, ...]], mechanism: twins.Noisy, ite
 
 
 LAPLACE = [HistogramLaplace(epsilon=5 * most, max_items_per_user=most) for most in (1, 2)]
-GAUSSIAN = [HistogramGaussian(epsilon=4, delta="0.01", max_items_per_user=most) for most in (1, 2)]
+GAUSSIAN = [
+    HistogramGaussian(epsilon=epsilon, delta=delta, max_items_per_user=most)
+    for most, epsilon, delta in ((1, 4, "0.01"), (2, 4, "0.01"), (1, 1, "0.1"), (2, 1, "0.1"))
+]  # the first two by zCDP, the others by the exact curve
 
 
 @pytest.mark.parametrize("mechanism", [LAPLACE[1], GAUSSIAN[1]], ids=["laplace", "gaussian"])
@@ -73,17 +77,60 @@ def test_the_price_of_laplace_noise_is_tight(most: int) -> None:
     assert mechanism.privacy.delta == 0
 
 
-@pytest.mark.parametrize("most", [1, 2, 3])
-def test_gaussian_noise_over_arrays(most: int) -> None:
-    """A user of all items, where noise is as wide as in use: the delta that is promised, and no ten times less."""
-    mechanism = HistogramGaussian(epsilon=1, delta="0.001", max_items_per_user=most)
-    assert zcdp_to_epsilon(mechanism.rho.rho, Fraction("0.001")) <= 1
-    noise = gaussian(float(mechanism.variance))
-    z = np.arange(-WIDTH, WIDTH + 2)
+def over_arrays(variance: float, most: int, epsilon: float) -> float:
+    """The least delta of a user of so many items: of both directions, over whole laws."""
+    noise, z = gaussian(variance), np.arange(-WIDTH, WIDTH + 2)
     here, there = (reduce(np.multiply.outer, [noise(z - shift)] * most) for shift in (0, 1))
-    for one, other in ((here, there), (there, here)):
-        delta = np.maximum(one - math.e * other, 0).sum()
-        assert 0.0001 < delta <= 0.001
+    ways = ((here, there), (there, here))
+    return max(float(np.maximum(one - math.exp(epsilon) * other, 0).sum()) for one, other in ways)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "least"), [("0.5", "0.01", 0.87), ("1", "0.001", 0.7), ("1", "1e-6", 0.7), ("4", "0.01", 0.3)]
+)
+def test_gaussian_noise_over_arrays(most: int, epsilon: str, delta: str, least: float) -> None:
+    """The delta that is promised, and not much less; the last noise is so small that zCDP needs less of it."""
+    mechanism = HistogramGaussian(epsilon=epsilon, delta=delta, max_items_per_user=most)
+    found = over_arrays(float(mechanism.variance), most, float(mechanism.epsilon))
+    assert least * float(delta) < found <= float(delta)
+    if epsilon != "4":
+        assert mechanism.variance < most / (2 * largest_rho(Fraction(epsilon), Fraction(delta)))
+        assert zcdp_to_epsilon(mechanism.rho.rho, Fraction(delta)) > Fraction(epsilon)
+
+
+@pytest.mark.parametrize(("most", "epsilon", "delta"), [(1, "1", "0.1"), (2, "3", "1e-5"), (2, "4", "0.01")])
+def test_whole_noise_by_the_curve_of_real_noise_is_refused(most: int, epsilon: str, delta: str) -> None:
+    """Nothing added for what is whole: 1.10, 1.11 and 1.20 of the delta that is promised."""
+    variance = most * smallest_deviation(Fraction(epsilon), Fraction(delta)) ** 2
+    assert over_arrays(float(variance), most, float(Fraction(epsilon))) > 1.05 * float(delta)
+
+
+@pytest.mark.parametrize("noises", [1, 40])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "20"])
+def test_whole_noise_is_real_noise_that_was_rounded_at_random(noises: int, epsilon: str) -> None:
+    """The lemma of the page; were a quarter added, laws would be further apart than what is set aside for it."""
+    found = by_curve(Fraction(epsilon), Fraction(1, 10**6), noises)
+    assert found is not None
+    lost = min(1.0, float(Fraction(epsilon))) / 2**12
+    for variance in (1.5, 3.0):
+        assert 2 * noises * apart(variance, float(found.wider)) <= lost
+        assert 2 * noises * apart(variance, float(found.wider) / 4) > lost
+
+
+def apart(variance: float, square: float) -> float:
+    """How far whole noise is from real noise that is rounded with whole noise of this square: a logarithm of ratios."""
+    x, near, z = np.arange(-14, 14, 1e-3), np.arange(-24, 25)[:, None], np.arange(-4, 5)
+    real = np.exp(-(x**2) / (2 * (variance - square))) / math.sqrt(2 * math.pi * (variance - square)) * 1e-3
+    rounding = np.exp(-((near - x) ** 2) / (2 * square))
+    rounded = (rounding / rounding.sum(axis=0) * real).sum(axis=1)
+    return float(np.abs(np.log(gaussian(variance)(z) / rounded[z + 24])).max())
+
+
+def test_epsilons_that_real_noise_is_too_wide_for_are_answered_by_zcdp() -> None:
+    assert by_curve(Fraction(1, 10**10), Fraction(1, 10**6), 1) is None
+    mechanism = HistogramGaussian(epsilon="1e-10", delta="1e-6", max_items_per_user=3)
+    assert mechanism.rho.rho == largest_rho(Fraction(1, 10**10), Fraction(1, 10**6))
 
 
 @pytest.mark.parametrize("twin", [

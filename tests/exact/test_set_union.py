@@ -8,8 +8,9 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
+from dpselect.accounting.gaussian_curve import gaussian_delta
 from dpselect.mechanisms import CountLaplace, GreedyGeometric, TruncatedGeometric, WeightedGaussian
-from dpselect.mechanisms.set_union.release_laws import LaplaceTail, gaussian_delta, one_of
+from dpselect.mechanisms.set_union.release_laws import LaplaceTail, one_of
 from dpselect.papers import PolicyLaplace, WeightedLaplace
 from tests.exact.laws import BITS, at_most, delta_between, equals
 from tests.exact.union_laws import private, union_law, weights_of, worst

@@ -10,6 +10,7 @@ import pytest
 from flint import arb, ctx
 
 from dpselect._ground.reals import Exp, enclose
+from dpselect.accounting.gaussian_curve import gaussian_delta, smallest_deviation
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import (
     CountGaussian,
@@ -23,11 +24,9 @@ from dpselect.mechanisms.set_union.greedy import certain, even
 from dpselect.mechanisms.set_union.release_laws import (
     GaussianTail,
     LaplaceTail,
-    gaussian_delta,
     geometric,
     refused,
     root_up,
-    smallest_deviation,
     threshold,
 )
 from dpselect.mechanisms.set_union.renyi_curve import _moment

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from dpselect.accounting.calibration import largest_rho
+from dpselect.accounting.gaussian_curve import by_curve, gaussian_delta
 from dpselect.errors import ParameterError
 from dpselect.mechanisms import HistogramSharedGaussian, HistogramSharedLaplace, shared_noise
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
@@ -176,6 +177,50 @@ def test_the_price_of_a_bound_holds(items: int, most: int, multiple: int, own: i
     assert 0.85 < worst(base, multiple, most) / rho <= 1 + 1e-9
 
 
+def delta_of(base: Floats, multiple: int, most: int, epsilon: float) -> float:
+    """The least delta over all users of so many items, in both directions."""
+    both = neighbours(base, multiple, most)
+    return max(float(np.maximum(here - math.exp(epsilon) * there, 0).sum()) for here, there in both)
+
+
+@pytest.mark.parametrize(
+    ("items", "epsilon", "delta", "reach", "least"),
+    [(2, "1", "0.1", 60, 0.85), (2, "2", "0.01", 60, 0.7), (3, "1", "0.1", 34, 0.75), (3, "1", "0.01", 44, 0.8)],
+)
+def test_by_the_exact_curve_the_delta_is_the_promise_and_no_more(
+    items: int, epsilon: str, delta: str, reach: int, least: float
+) -> None:
+    mechanism = HistogramSharedGaussian(epsilon=epsilon, delta=delta, items=items, max_items_per_user=items)
+    noise, e = mechanism.noise, float(Fraction(epsilon))
+    assert isinstance(noise, SharedGaussianNoise)
+    assert noise.wider
+    base = joint(items, gaussian(float(noise.own)), gaussian(float(noise.shared)), reach)
+    assert least < delta_of(base, noise.multiple, items, e) / float(delta) <= 1
+    if items == 3:  # the shared noise for nothing
+        twin = twins.shared_for_nothing(items, items, noise.own, noise.shared) / noise.rho
+        cheaper = joint(items, gaussian(float(noise.own * twin)), gaussian(float(noise.shared * twin)), reach)
+        assert delta_of(cheaper, noise.multiple, items, e) > 1.4 * float(delta)
+
+
+@pytest.mark.parametrize(
+    ("items", "most", "multiple", "own", "shared", "reach"), [(3, 1, 2, 17, 10, 40), (3, 2, 4, 12, 3, 34)]
+)
+def test_the_exact_curve_of_a_bound_holds(
+    items: int, most: int, multiple: int, own: int, shared: int, reach: int
+) -> None:
+    """At epsilon 1, of few steps of a count: its delta is that of one count with the deviation of that rho."""
+    found = by_curve(Fraction(1), Fraction(1, 100), items + 1)
+    assert found is not None
+    rho = zcdp(items, most, multiple, own=own - found.wider, shared=shared - found.wider)
+    promised = float(gaussian_delta(Fraction(1 / math.sqrt(2 * rho)), Fraction(1)).mid())
+    base = joint(items, gaussian(own), gaussian(shared), reach)
+    assert 0.3 < delta_of(base, multiple, most, 1) / promised <= 1
+    charged_for_bound = twins.bound_in_place_of_items(items, most, Fraction(own), Fraction(shared))
+    if multiple == 2:
+        twin = float(gaussian_delta(Fraction(1 / math.sqrt(2 * charged_for_bound)), Fraction(1)).mid())
+        assert delta_of(base, multiple, most, 1) > 1.05 * twin
+
+
 @pytest.mark.parametrize(
     ("twin", "items", "most", "multiple", "own", "shared", "reach"),
     [
@@ -254,6 +299,19 @@ def test_widths_of_wide_laws_are_a_little_larger(times: int, monkeypatch: pytest
         assert found[0] < found[1] <= 1.02 * found[0]
 
 
+@pytest.mark.parametrize("times", [1, 10])
+def test_bounds_of_laws_that_are_too_wide_to_be_added_up(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never below the width, and for one count hardly above; the sum of both noises' widths would be a third more."""
+    monkeypatch.setattr(shared_noise, "POINTS", 2**14)
+    monkeypatch.setattr(shared_noise, "CELLS", 2**20)
+    for noise in (
+        SharedGaussianNoise(items=10, max_items_per_user=10, rho=Fraction("0.0000002")),
+        SharedLaplaceNoise(items=10, max_items_per_user=10, epsilon=Fraction("0.001")),
+    ):
+        width = shared_noise.SharedNoise.width.__wrapped__(noise, 0.05, times)
+        assert width <= noise._users(noise.bound(0.05, times)) <= (1.01 if times == 1 else 1.06) * width
+
+
 def test_widths_of_all_counts_at_once() -> None:
     """At rho = 0.02 and epsilon = 1: the widths that the page states, beside independent noise."""
     rho = Fraction("0.02")
@@ -286,7 +344,7 @@ def test_a_histogram_takes_the_narrowest_noise_by_public_numbers() -> None:
 
 def test_a_histogram_of_more_counts_is_refused_before_noise_is_drawn() -> None:
     mechanism = HistogramSharedGaussian(epsilon=1, delta="1e-6", items=3, max_items_per_user=3)
-    assert mechanism.rho.rho == largest_rho(Fraction(1), Fraction(1, 10**6))
+    assert largest_rho(Fraction(1), Fraction(1, 10**6)) < mechanism.rho.rho <= 0.0281
     with pytest.raises(ParameterError, match="counts must be at most 3, as the domain has items, got 4 of them"):
         mechanism([1, 2, 3, 4])
     assert len(mechanism([1, 2])) == 2

@@ -274,6 +274,7 @@ def test_sums_cost_as_much_as_so_many_users(by: int) -> None:
     assert counter.steps_of(2)[0].value.rho == rho
     assert 0.95 < worst_at(base, noise.multiple, order, by) / float(rho * order) <= 1 + ROUNDING
     assert worst_at(base, noise.multiple, order, by) > 1.4 * float(twins.sums_by_one_factor(noise, by) * order)
+    assert both_signs(base, noise.multiple, order, by) > 1.5 * float(rho * order)
     pure = SharedLaplaceNoise(items=2, max_items_per_user=2, epsilon=epsilon / by)
     counter = SharpCounts(k=2, sensitivity=by, noise=pure)
     base = joint(2, laplace(float(pure.own)), laplace(float(pure.shared)), 60)
@@ -281,6 +282,23 @@ def test_sums_cost_as_much_as_so_many_users(by: int) -> None:
     assert basic(steps) == pytest.approx(float(epsilon), rel=1e-4)
     found = worst_at(base, 2, order, by)
     assert 0.55 < found / float(divergences(steps, order)) <= 1 + ROUNDING
+    assert both_signs(base, 2, order, by) > found
+    assert loss_of_both_signs(base, 2, by) > 1.05 * float(epsilon)
+
+
+def both_signs(base: Floats, multiple: int, order: float, by: int) -> float:
+    """The divergence of a user who moves one sum up and the other one down: the twin that sums of any sign share."""
+    inside = (slice(multiple * by, -multiple * by),) * 2
+    moved = np.roll(base, (multiple * by, -multiple * by), axis=(0, 1))
+    return divergence(base[inside], moved[inside], order)
+
+
+def loss_of_both_signs(base: Floats, multiple: int, by: int) -> float:
+    """The largest loss of such a user, away from the edges."""
+    quarter = base.shape[0] // 4
+    inside = (slice(quarter, -quarter),) * 2
+    moved = np.roll(base, (multiple * by, -multiple * by), axis=(0, 1))
+    return float(np.abs(np.log(base[inside] / moved[inside])).max())
 
 
 # ---- groups --------------------------------------------------------------------------------------------------------

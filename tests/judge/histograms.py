@@ -19,6 +19,7 @@ from tests.judge.steps import Kind, Step
 LAPLACE, GAUSSIAN = "HistogramLaplace", "HistogramGaussian"
 SHARED_LAPLACE, SHARED_GAUSSIAN = "HistogramSharedLaplace", "HistogramSharedGaussian"
 NAMES = {LAPLACE, GAUSSIAN, SHARED_LAPLACE, SHARED_GAUSSIAN}
+VARIANCES = {GAUSSIAN: ("variance",), SHARED_GAUSSIAN: ("own_variance", "shared_variance")}
 
 
 def composed(name: str, said: Parameters, epsilon: Fraction, delta: Fraction, bound: str) -> Finding:
@@ -30,6 +31,10 @@ def composed(name: str, said: Parameters, epsilon: Fraction, delta: Fraction, bo
     moved = said.whole("max_items_per_user")
     with precision():
         needs = tails.zcdp_delta(rho_of(name, said), epsilon)
+        noises = moved if name == GAUSSIAN else said.whole("items") + 1
+        less = tails.whole_square(noises, epsilon)
+        if min(said.number(one) for one in VARIANCES[name]) > less:
+            needs = needs.min(tails.whole_gaussian_delta(rho_of(name, said, less), epsilon))
         text = f"{name} noise on {moved:,} counts needs delta {told(needs)}"
         return follows(text) if at_most(needs, delta) else fails(f"{text}, and has {told(delta)}")
 
@@ -47,10 +52,13 @@ def shared_steps_of(said: Parameters) -> list[Step]:
     )
 
 
-def rho_of(name: str, said: Parameters) -> Fraction:
-    """The zCDP of Gaussian noise (Canonne, Kamath and Steinke 2020, Theorem 14), or of that which all counts share."""
+def rho_of(name: str, said: Parameters, less: Fraction = Fraction(0)) -> Fraction:
+    """The zCDP of Gaussian noise (Canonne, Kamath and Steinke 2020, Theorem 14), or of that which all counts share.
+
+    Of noises whose variances are `less` by so much, where that is given.
+    """
     moved = said.whole("max_items_per_user")
     if name == GAUSSIAN:
-        return moved / (2 * said.number("variance"))
-    own, shared = said.number("own_variance"), said.number("shared_variance")
+        return moved / (2 * (said.number("variance") - less))
+    own, shared = said.number("own_variance") - less, said.number("shared_variance") - less
     return shared_rho(said.whole("items"), moved, said.whole("multiple"), own, shared)

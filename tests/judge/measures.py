@@ -30,6 +30,21 @@ def noises(said: Parameters) -> int:
     return sum(NOISES[kind] for kind in kinds)
 
 
+def of_one_sign(said: Parameters) -> int:
+    """How many of them are sums that every user moves in the same direction, by their bounds."""
+    return sum(1 for one in said.several(MEASURES) if _has_one_sign(str(one)))
+
+
+def _has_one_sign(text: str) -> bool:
+    kind, _, inside = text.removesuffix(")").partition("(")
+    ends = [one.strip() for one in inside.rsplit(",", 3) if not one.strip().startswith("unit=")][-2:]
+    try:
+        low, high = map(Fraction, ends)
+    except ValueError:
+        raise UnfitError("bounds of a measure are no numbers") from None
+    return kind == "sum" and (low >= 0 or high <= 0)
+
+
 def price(said: Parameters) -> Fraction:
     """The epsilon of each noisy number."""
     return said.epsilon(PRICE)

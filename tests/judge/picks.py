@@ -9,7 +9,7 @@ from flint import arb
 from dpselect.checking.finding import Finding, fails, follows
 from tests.judge import adaptive, measures
 from tests.judge.balls import at_most, ball, precision, told
-from tests.judge.counts import counts_of
+from tests.judge.counts import counts_of, of_measures
 from tests.judge.numbers import Parameters, UnfitError
 from tests.judge.steps import Kind, Step, Steps, added, pure_delta, renyi_delta
 
@@ -49,9 +49,7 @@ def levels_of(said: Parameters) -> int:
 
 def told_of(said: Parameters, items: int) -> list[Step]:
     """What noisy numbers of so many items take."""
-    steps = []
-    if times := measures.noises(said):
-        steps.append(Step(Kind.PURE, measures.price(said), min(items, measures.moved(said)) * times))
+    steps = of_measures(said, items, min(items, measures.moved(said))) if said.has(measures.MEASURES) else []
     return [one for one in (*steps, *counts_of(said, items)) if one.times]
 
 

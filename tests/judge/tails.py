@@ -76,6 +76,27 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> arb:
         return (b * ((1 + b) * ball(rho) - ball(epsilon)) - (1 + b).log() - b * (1 / b).log1p()).exp().min(arb(1))
 
 
+WHOLE = Fraction(1, 2**12)  # of epsilon, or of 1, and of delta: what whole noises may differ by from real noise
+
+
+def whole_square(noises: int, epsilon: Fraction) -> Fraction:
+    """What whole Gaussian noises have beyond the variance of real ones that hide as much, for so many that move.
+
+    It is an r^2 with 9 n e^(-2 pi^2 r^2) at most what may be lost: docs/mechanisms/histogram.md.
+    """
+    return Fraction(math.ceil(math.log(9 * noises / _lost(epsilon)) / (2 * math.pi**2) * 2**30), 2**30)
+
+
+def whole_gaussian_delta(rho: Fraction, epsilon: Fraction) -> arb:
+    """The delta of whole noises by the exact curve, if real noises of variances that much smaller are rho-zCDP."""
+    lost = _lost(epsilon)
+    return gaussian_delta(1 / (2 * ball(rho)).sqrt(), epsilon - lost) / (1 - ball(lost))
+
+
+def _lost(epsilon: Fraction) -> Fraction:
+    return min(epsilon, Fraction(1)) * WHOLE
+
+
 def _turn(holds: Callable[[Fraction], bool]) -> Fraction:
     """A number just below where what holds for small ones ends."""
     with ctx.workprec(BITS):

@@ -10,7 +10,7 @@ from flint import arb
 from dpselect.checking.finding import Finding, fails, follows, stated
 from tests.judge import by_group, measures
 from tests.judge.balls import ball, precision, told
-from tests.judge.counts import shared_rho
+from tests.judge.counts import of_measures, shared_rho
 from tests.judge.numbers import Parameters, UnfitError
 from tests.judge.picks import of_steps
 from tests.judge.steps import Kind, Step
@@ -32,8 +32,9 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bo
         Step(Kind.PICK, said.epsilon("epsilon_per_pick"), sum(max(0, min(k, size - 1)) for size in sizes)),
         _counts(said, [min(k, size) for size in sizes]) if counted else Step(Kind.PURE, Fraction(1), 0),
     ]
-    if times := measures.noises(said):
-        steps.append(Step(Kind.PURE, measures.price(said), times * sum(min(k, size) for size in sizes)))
+    if said.has(measures.MEASURES):
+        (size,) = (min(k, size) for size in sizes)  # measures are of one list
+        steps += of_measures(said, size, size)
     left = epsilon - by_group.for_bound(said)
     if said.has("epsilon_of_bound"):
         left -= said.epsilon("epsilon_of_bound")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,9 +11,12 @@ import pytest
 import dpselect as dps
 from dpselect.accounting.composition import basic
 from dpselect.aggregates.measures import Mean, Sum, measures_of
+from dpselect.checking.finding import Verdict, worst
+from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
+from tests.judge.promise import promised
 
 USERS = 900
 ROWS = {
@@ -108,16 +112,22 @@ def test_every_noisy_number_has_the_price_of_a_count() -> None:
     """A sum is one number and a mean two: four of each item with its users; a user moves those of at most two items."""
     for bound, times in ((None, 3 * 4), (2, 2 * 4)):
         plan = plan_of("top_k", k=3, epsilon=1, domain=DOMAIN, measures=ALL, max_items_per_user=bound).selection
-        picks, numbers, *counts = plan.privacy.steps
-        moved = times // 4
-        assert (picks.times, numbers.times) == (3, 3 * moved)
+        picks, numbers, *others = plan.privacy.steps
+        moved, alone = times // 4, 3 - bool(plan.measurer.sums)  # a sum of one sign may have other noise
+        assert (picks.times, numbers.times) == (3, alone * moved)
+        assert bool(plan.measurer.sums) == (bound is None)
         assert plan.measurer.epsilon_per_noise == numbers.value.epsilon
         assert numbers.value.epsilon * 2 == picks.value.epsilon
-        assert basic(counts) <= numbers.value.epsilon * 3  # all counts together
+        sums = plan.measurer.steps_of(3)[1:]
+        assert basic(sums) <= numbers.value.epsilon * moved
+        assert basic(others[len(sums) :]) <= numbers.value.epsilon * 3  # all counts together
         assert basic(plan.privacy.steps) <= plan.privacy.epsilon == 1
         assert basic(plan.privacy.steps) == 1 or bound
-        assert plan.steps([1])[1].times == 3
-    assert NoisyMeasures(measures=[Sum("w", -7, 5)], k=1, epsilon_per_noise=2).rate(Sum("w", -7, 5)) == Fraction(2, 7)
+        assert plan.steps([1])[1].times == alone
+    either = Sum("w", -7, 5)
+    noise = NoisyMeasures(measures=[either], k=1, epsilon_per_noise=2).noise_of(either)
+    assert isinstance(noise, NoisyCounts)
+    assert noise.rate == Fraction(2, 7)
 
 
 def test_a_short_answer_costs_less() -> None:
@@ -157,3 +167,22 @@ def test_parts_of_a_text_have_no_measures() -> None:
     data = dps.Dataset(ROWS, user="user", item=dps.Split("item", " "))
     with pytest.raises(dps.ParameterError, match="split must be left out if measures is given"):
         by_names(data).top_k(2, **SURE, measures=ALL)
+
+
+@pytest.mark.parametrize("method", ["limited-domain", "discover"])
+def test_a_tampered_release_of_sums_that_share_noise_is_found(method: str) -> None:
+    """The price is recomputed from the noise that is stated for one unit; bounds of both signs share none."""
+    sums = [Sum("minutes", 0, 30), Sum("stars", -5, 0)]
+    data = dps.Dataset(ROWS, user="user", item="item", max_items_per_user=3)
+    how = {"epsilon": 2, "delta": "1e-6", "method": method, "measures": ["users", *sums]}
+    release = by_names(data).top_k(3, **how)
+    said = release.privacy.parameters
+    assert worst(promised(release)) is not Verdict.FAILS
+    for change in (
+        {"own_variance_of_sums": said["own_variance_of_sums"] * Fraction(9, 10)},
+        {"shared_variance_of_sums": said["shared_variance_of_sums"] * Fraction(1, 2)},
+        {"own_variance_of_sums": None},
+        {"measures": ("mean(minutes, 0, 30)", "sum(stars, -5, 5)")},
+    ):
+        statement = replace(release.privacy, parameters={**said, **change})
+        assert worst(promised(replace(release, privacy=statement))) is Verdict.FAILS, change

@@ -42,6 +42,11 @@ def told(mechanism: NoisyMeasures, found: Found, draws: Draws) -> Told:
     return tuple((one.value, one.low, one.high) for row in mechanism(found, 0.05, draws=draws) for one in row)
 
 
+def rate_of(mechanism: NoisyMeasures, measure: Measure) -> Fraction:
+    """The rate of the noise of each item's own."""
+    return Fraction(mechanism.epsilon_per_noise) / measure.sensitivity
+
+
 def width_of_the_bounds(mechanism: NoisyMeasures, found: Found, draws: Draws) -> Told:
     """Noise for high - low, which is what a user changes who stays; who comes brings all of their total."""
     (measure,) = mechanism.measures
@@ -53,13 +58,15 @@ def width_of_the_bounds(mechanism: NoisyMeasures, found: Found, draws: Draws) ->
 def true_number_of_users(mechanism: NoisyMeasures, found: Found, draws: Draws) -> Told:
     """A mean whose denominator has no noise."""
     (measure,) = mechanism.measures
-    return tuple(Fraction(row[0].total + draws.laplace(mechanism.rate(measure)), max(1, row[0].users)) for row in found)
+    return tuple(
+        Fraction(row[0].total + draws.laplace(rate_of(mechanism, measure)), max(1, row[0].users)) for row in found
+    )
 
 
 def noise_used_twice(mechanism: NoisyMeasures, found: Found, draws: Draws) -> Told:
     """One draw for all items: their differences come out as they are."""
     (measure,) = mechanism.measures
-    noise = draws.laplace(mechanism.rate(measure))
+    noise = draws.laplace(rate_of(mechanism, measure))
     return tuple(row[0].total + noise for row in found)
 
 

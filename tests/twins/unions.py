@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dpselect.accounting.gaussian_curve import smallest_deviation
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import CountLaplace, GreedyGeometric, WeightedGaussian
 from dpselect.mechanisms.set_union.count import UserCounts
@@ -22,7 +23,6 @@ from dpselect.mechanisms.set_union.release_laws import (
     ReleaseLaw,
     discrete_laplace_tail,
     laplace_tail,
-    smallest_deviation,
     threshold,
 )
 from dpselect.mechanisms.set_union.weighted import rooted, weighted

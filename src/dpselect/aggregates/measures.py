@@ -77,6 +77,11 @@ class Sum:
         return max(abs(self.least), abs(self.most))
 
     @property
+    def has_one_sign(self) -> bool:
+        """Does every user move the sum in the same direction?"""
+        return self.least >= 0 or self.most <= 0
+
+    @property
     def step(self) -> Fraction:
         """The unit."""
         return Fraction(self.unit)  # type: ignore[arg-type] # __post_init__ has read it

@@ -12,6 +12,7 @@ from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
 from dpselect._ground.privacy import ZCDP, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
+from dpselect.accounting.gaussian_curve import Calibration, by_curve
 from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError
 from dpselect.mechanisms.gaps import gaussian_width, laplace_width
@@ -97,14 +98,16 @@ class HistogramLaplace(HistogramNoise):
 class HistogramGaussian(HistogramNoise):
     """Release all counts with exact discrete Gaussian noise, which grows with the root of the items a user has.
 
-    Guarantee: (epsilon, delta)-DP for all counts together, by zCDP: rho = max_items_per_user / (2 variance).
+    Guarantee: (epsilon, delta)-DP for all counts together, by the exact curve of Gaussian noise or by zCDP; and
+        rho-zCDP, rho = max_items_per_user / (2 variance).
     Neighbors: add-remove.
     Sensitivity: one user moves at most `max_items_per_user` counts, each by 1, so all of them by its root in the l2
         norm; the data must have been bounded so, or have no more items.
     Exactness: P(noise = z) is exactly proportional to exp(-z^2 / (2 variance)) over all integers z; the variance is the
         least that a certified search finds.
     Cost: about 20 random decisions per count.
-    Source: Canonne, Kamath and Steinke 2020, Theorem 14 for the noise of several counts, Corollary 13 for delta.
+    Source: docs/mechanisms/histogram.md, after Balle and Wang 2018, Theorem 8; Canonne, Kamath and Steinke 2020,
+        Theorem 14 for the zCDP of several counts, Corollary 13 for its delta.
     Example:
         >>> abs(HistogramGaussian(epsilon=5, delta="1e-6", max_items_per_user=9)([900, 0])[0] - 900) < 90
         True
@@ -117,7 +120,7 @@ class HistogramGaussian(HistogramNoise):
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
         most = parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
-        variance = most / (2 * largest_rho(epsilon, delta))
+        variance = min(most / (2 * one.rho) + one.wider for one in _calibrations(epsilon, delta, most))
         set_fields(self, epsilon=epsilon, delta=delta, max_items_per_user=most, variance=variance)
         set_fields(self, privacy=promise(epsilon, delta, "histogram, Gaussian"))
 
@@ -192,14 +195,15 @@ class HistogramSharedLaplace(HistogramShared):
 class HistogramSharedGaussian(HistogramShared):
     """Release all counts with discrete Gaussian noise, of which one part is the same for all of them.
 
-    Guarantee: (epsilon, delta)-DP for all counts together, by zCDP.
+    Guarantee: (epsilon, delta)-DP for all counts together, by the exact curve of Gaussian noise or by zCDP; and
+        rho-zCDP.
     Neighbors: add-remove.
     Sensitivity: one user moves at most `max_items_per_user` counts, each by 1 and all in one direction; the data must
         have been bounded so, or have no more items.
     Exactness: both noises are exactly discrete Gaussian; their variances are rational, and rho is computed from them.
     Cost: about 20 random decisions per count.
-    Source: docs/mechanisms/shared-noise.md, Theorem 1; Lebeda 2025 for noise shared by all counts; Canonne, Kamath and
-        Steinke 2020, Theorem 14 and Corollary 13.
+    Source: docs/mechanisms/shared-noise.md, Theorem 1; Lebeda 2025 for noise shared by all counts; for delta as
+        HistogramGaussian.
     Example:
         >>> noise = HistogramSharedGaussian(epsilon=5, delta="1e-6", items=2, max_items_per_user=2)
         >>> abs(noise([900, 0])[0] - 900) < 90
@@ -211,8 +215,16 @@ class HistogramSharedGaussian(HistogramShared):
     def __post_init__(self) -> None:
         epsilon = parameters.epsilon("epsilon", self.epsilon)
         delta = parameters.probability("delta", self.delta)
-        rho = largest_rho(epsilon, delta)
-        noise = SharedGaussianNoise(items=self.items, max_items_per_user=self.max_items_per_user, rho=rho)
+        moved = parameters.whole("items", self.items, least=2) + 1  # with the shared noise
+        noise = min(
+            (
+                SharedGaussianNoise(
+                    items=self.items, max_items_per_user=self.max_items_per_user, rho=one.rho, wider=one.wider
+                )
+                for one in _calibrations(epsilon, delta, moved)
+            ),
+            key=lambda noise: noise.variance,
+        )
         set_fields(self, epsilon=epsilon, delta=delta, max_items_per_user=noise.max_items_per_user, noise=noise)
         set_fields(self, privacy=promise(epsilon, delta, "histogram, shared Gaussian"))
 
@@ -223,12 +235,19 @@ class HistogramSharedGaussian(HistogramShared):
         return ZCDP(self.noise.rho)
 
 
+def _calibrations(epsilon: Fraction, delta: Fraction, noises: int) -> list[Calibration]:
+    """By zCDP and by the exact curve: that needs less noise, unless noise is so small that it is wider by much."""
+    exact = by_curve(epsilon, delta, noises)
+    return [Calibration(largest_rho(epsilon, delta)), *([] if exact is None else [exact])]
+
+
 def nearest(
     epsilon: Fraction, delta: Fraction, most: int, items: int, beta: float, *, domain_size: int | None = None
 ) -> HistogramNoise:
     """Return the noise whose interval for so many items at once is narrowest; without a delta of Laplace noises.
 
-    Noise is shared only where the number of all counts is known: `domain_size`. Of equals the simpler one is taken.
+    Of equals that whose interval for one item is narrower is taken, and then the simpler one. Noise is shared only
+    where the number of all counts is known: `domain_size`.
     """
     candidates: list[HistogramNoise] = [HistogramLaplace(epsilon=epsilon, max_items_per_user=most)]
     if delta:
@@ -239,4 +258,4 @@ def nearest(
         if delta:
             shared = HistogramSharedGaussian(epsilon=epsilon, delta=delta, items=size, max_items_per_user=most)
             candidates.append(shared)
-    return min(candidates, key=lambda noise: noise.width(beta, items))
+    return min(candidates, key=lambda noise: (noise.width(beta, items), noise.width(beta)))

@@ -7,7 +7,7 @@ price of one count, so that the noise of each count by itself can be smaller.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -19,12 +19,14 @@ from dpselect._ground.privacy import PureDP, Steps
 from dpselect.draws import Draws
 from dpselect.mechanisms.gaps import OUTWARD, gaussian_width, laplace_width
 from dpselect.mechanisms.leads import lead_of
-from dpselect.mechanisms.noise_laws import Law, gaussian_law, laplace_law
+from dpselect.mechanisms.noise_laws import STEEP, Law, gaussian_law, laplace_law
 from dpselect.mechanisms.port import set_fields
 
 FINE = 64  # steps of a user's count in which the shared noise is shifted, where a bound is given
 ROOT_DIGITS = 10**6
 CELLS = 2**14  # of a law that are told apart
+WIDE = 100  # variances from which on a sum of Gaussian noises has the law of one, but for a part of 1e-400
+POINTS = 2**17  # of a law of Laplace noise that stands for a wider one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,11 +126,13 @@ class SharedNoise(ABC):
 class SharedGaussianNoise(SharedNoise):
     """Discrete Gaussian noises whose variances are chosen so that all counts together are rho-zCDP.
 
-    Guarantee: rho-zCDP for all counts together, add-remove neighbours.
+    Guarantee: rho-zCDP for all counts together, add-remove neighbours. `wider` is added to both variances, for the
+        exact curve of Gaussian noise; `rho` then is that of the noises as they are.
     Source: shared noise of Lebeda 2025; the price for any bound and the parameters for it are on the proof page.
     """
 
     rho: Fraction
+    wider: Fraction = Fraction(0)
     own: Fraction = field(init=False)
     shared: Fraction = field(init=False)
 
@@ -138,7 +142,9 @@ class SharedGaussianNoise(SharedNoise):
         set_fields(self, items=items, max_items_per_user=most, rho=Fraction(self.rho))
         multiple, ratio = min(_ratios(items, most), key=lambda shape: _variance(items, most, *shape))
         shared = zcdp(items, most, multiple, own=ratio, shared=Fraction(1)) / self.rho
-        set_fields(self, multiple=multiple, own=ratio * shared, shared=shared)
+        own, shared = ratio * shared + self.wider, shared + self.wider
+        rho = zcdp(items, most, multiple, own=own, shared=shared) if self.wider else self.rho
+        set_fields(self, multiple=multiple, own=own, shared=shared, rho=rho)
 
     def own_noises(self, draws: Draws, n: int) -> list[int]:
         """Draw the noise of each count by itself."""
@@ -155,7 +161,10 @@ class SharedGaussianNoise(SharedNoise):
 
     def bound(self, beta: float, times: int) -> int:
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
-        return gaussian_width(self.own, beta / 2, times) + gaussian_width(self.shared, beta / 2)
+        apart = gaussian_width(self.own, beta / 2, times) + gaussian_width(self.shared, beta / 2)
+        if min(self.own, self.shared) < WIDE:
+            return apart
+        return min(apart, gaussian_width(self.own + self.shared, beta / times))  # their sum is as good as such noise
 
     def rho_of(self, counts: int) -> Fraction:
         """The zCDP of so many counts with this noise: of fewer than `items` no more."""
@@ -210,7 +219,11 @@ class SharedLaplaceNoise(SharedNoise):
 
     def bound(self, beta: float, times: int) -> int:
         """Return a number that |own + shared| of one count, or of any of so many, exceeds at most with chance beta."""
-        return laplace_width(self.own, beta / 2, times) + laplace_width(self.shared, beta / 2)
+        coarser = (STEEP / (min(self.own, self.shared) * POINTS)).__ceil__()
+        if coarser == 1:
+            return laplace_width(self.own, beta / 2, times) + laplace_width(self.shared, beta / 2)
+        fewer = replace(self, epsilon=self.epsilon * coarser)  # whole noise is real noise, but for less than 1
+        return coarser * (2 * fewer.width(beta, times) + 3) + 2
 
     def steps_of(self, counts: int) -> tuple[Steps, ...]:
         """The pure steps of so many counts: the shared noise and all own ones move by 1, or some own ones by 2."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number, Progress
+from dpselect.accounting.gaussian_curve import smallest_deviation
 from dpselect.aggregates.user_sets import S, Sets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
@@ -22,7 +23,6 @@ from dpselect.mechanisms.set_union.release_laws import (
     gaussian_tail,
     laplace_tail,
     root_up,
-    smallest_deviation,
 )
 from dpselect.mechanisms.set_union.rounds import users_and_items_in_order
 from dpselect.mechanisms.set_union.user_loop import contribute_in_turn

@@ -12,42 +12,58 @@ from dpselect.release import formatting
 from dpselect.release.accuracy import ONE_ROW, OUTSIDE, Accuracy
 
 if TYPE_CHECKING:
-    from dpselect.mechanisms.top_k.noisy_measures import Estimate
+    from dpselect.mechanisms.top_k.noisy_measures import Estimate, NoisyMeasures
     from dpselect.release.statement import Item, Measurement
 
 MEASURES, PRICE = "measures", "epsilon_per_measure"
 """The parameters of a statement that say what was measured, and at which epsilon each noisy number."""
+OF_SUMS = "_of_sums"
+"""What the names of parameters of noise of sums of one sign end with."""
 DIGITS = 6  # of a mean: its last one is this many below the first of the distance of its bounds
 FIXED = "The bounds of measures are part of the question; the promise holds if they were not chosen by these data."
 
 
-def of_measures(
-    measures: Sequence[Measure], each: Fraction | object, most: int | None
-) -> tuple[dict[str, object], list[str]]:
-    """Parameters and sentences of a statement; `most` is how many items one user counts for."""
-    used: dict[str, object] = {MEASURES: tuple(map(str, measures)), PRICE: each}
-    if most is not None:  # so many items are moved by one user
-        used["max_items_per_user"] = most
-    return used, [*(_said(one, Fraction(each)) for one in measures), FIXED]  # type: ignore[arg-type]
+def of_measures(noisy: NoisyMeasures) -> tuple[dict[str, object], list[str]]:
+    """Parameters and sentences of a statement; noise of sums of one sign is stated for users who move them by 1."""
+    used: dict[str, object] = {MEASURES: tuple(map(str, noisy.measures)), PRICE: noisy.epsilon_per_noise}
+    if noisy.sums is not None:
+        used |= {f"{name}{OF_SUMS}": value for name, value in noisy.sums.parameters.items()}
+    if noisy.max_items_per_user is not None:  # so many items are moved by one user
+        used["max_items_per_user"] = noisy.max_items_per_user
+    return used, [*(_said(one, noisy) for one in noisy.measures), FIXED]
 
 
-def _said(measure: Measure, each: Fraction) -> str:
+def _said(measure: Measure, noisy: NoisyMeasures) -> str:
     """What a measure is, and how noisy."""
+    each = float(Fraction(noisy.epsilon_per_noise))
     name, column = formatting.text(measure.name), formatting.text(measure.column)
     low, high = (formatting.short(Fraction(end)) for end in (measure.low, measure.high))
     if isinstance(measure, Sum):
-        scale = float(measure.sensitivity * measure.step / each)
         return (
             f"{name} is over the users of an item: of every one the total of {column} in their rows of it, rounded to "
             f"units of {formatting.short(measure.step)} and moved to {low} to {high}, where rows that hold no number "
-            f"give nothing. It carries discrete Laplace noise of scale {formatting.few(scale, 4)}."
+            f"give nothing. It carries discrete {_noise_of(measure, noisy)}."
         )
-    scale = float(measure.sensitivity * measure.step / each)
+    scale = float(measure.sensitivity * measure.step) / each
     return (
         f"{name} is over the users of an item who have a number there: for each of them, the mean of {column} in "
         f"their rows of it, each row moved to {low} to {high}. It is a sum of distances from the middle with discrete "
         f"Laplace noise of scale {formatting.few(scale, 4)}, over a number of users with noise of scale "
-        f"{formatting.few(1 / float(each), 4)}."
+        f"{formatting.few(1 / each, 4)}."
+    )
+
+
+def _noise_of(measure: Sum, noisy: NoisyMeasures) -> str:
+    """How noisy a sum is."""
+    most, sums = float(measure.sensitivity * measure.step), noisy.sums
+    if sums is None or not measure.has_one_sign:
+        return f"Laplace noise of scale {formatting.few(most / float(Fraction(noisy.epsilon_per_noise)), 4)}"
+    noise = f"{sums.shape} noise of standard deviation {formatting.few(most * float(sums.noise.variance) ** 0.5, 3)}"
+    if not sums.is_shared:
+        return noise
+    return (
+        f"{noise}, of which one part is the same for all items, so that differences of items are more accurate than "
+        "their sums, and totals of several less"
     )
 
 

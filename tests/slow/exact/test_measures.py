@@ -15,13 +15,17 @@ from dpselect._ground.privacy import PureDP, Steps
 from dpselect.aggregates import measures as of_measures
 from dpselect.aggregates.measures import Mean, Measured, Sum
 from dpselect.mechanisms.gaps import laplace_width
+from dpselect.mechanisms.shared_noise import SharedGaussianNoise, SharedLaplaceNoise
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures, mean_of
+from dpselect.mechanisms.top_k.sharp_counts import SharpCounts
 from dpselect.testing import hockey_stick, law
 from tests.engines import measured_rows
+from tests.exact.test_shared_noise import gaussian, joint, rounded_law
 from tests.twins import measures as twins
 
 LEFT_OUT = 1e-9  # noise is followed to 2^-60, and what is as far on the other side weighs e^EACH times as much, or less
 EACH = Fraction(16)
+BETA = 0.05
 SUM, ABOVE, MEAN = Sum("w", -1, 2), Sum("w", 1, 2), Mean("w", 0, 4)
 # What one user may have: rows of an item, with values beyond the bounds, none, and several.
 USERS: list[twins.User] = [
@@ -53,6 +57,15 @@ def worst(mechanism: NoisyMeasures, found: Callable[..., twins.Found], tell: Cal
             ]
             deltas += [float(hockey_stick(*way, epsilon).upper()) for way in (pair, pair[::-1])]
     return max(deltas)
+
+
+POSITIVE = Sum("w", 0, 2)
+TOGETHER = SharpCounts(k=2, noise=SharedLaplaceNoise(items=2, max_items_per_user=2, epsilon=2 * EACH))
+
+
+def together(*of: of_measures.Measure) -> NoisyMeasures:
+    """With noise that both items share, of which each sum of one sign has its own."""
+    return NoisyMeasures(measures=of, k=2, epsilon_per_noise=EACH, sums=TOGETHER)
 
 
 RIGHT = [
@@ -123,6 +136,35 @@ def test_measures_of_items_that_did_not_come_back_are_refused() -> None:
     assert float(hockey_stick(*pair, mechanism.privacy.epsilon).lower()) > 0.9
 
 
+def test_only_sums_of_one_sign_share_noise() -> None:
+    """What users of both signs would cost then: tests/exact/test_sharp_counts.py."""
+    for measure in (Sum("w", -2, 2), SUM, MEAN):
+        assert together(measure).steps_of(2) == noisy(measure, items=2).steps_of(2)
+    for measure in (POSITIVE, ABOVE, Sum("w", -2, -1), Sum("w", -2, 0)):
+        assert together(measure).steps_of(2) == TOGETHER.steps_of(2)
+    two = NoisyMeasures(measures=[POSITIVE, SUM, ABOVE], k=2, epsilon_per_noise=EACH, sums=TOGETHER)
+    assert two.steps_of(1) == (Steps(PureDP(EACH), 1), *TOGETHER.steps_of(1, 1))
+
+
+def test_the_law_of_sums_that_share_noise_is_that_of_the_rounded_sum() -> None:
+    """Gaussian noise for a user who moves sums by two units has four times the variances."""
+    shared = SharedGaussianNoise(items=2, max_items_per_user=2, rho=Fraction(16))
+    mechanism = NoisyMeasures(measures=[POSITIVE], k=2, epsilon_per_noise=EACH, sums=SharpCounts(k=2, noise=shared))
+    reach, m = 40, shared.multiple
+    base = joint(2, gaussian(4 * float(shared.own)), gaussian(4 * float(shared.shared)), reach)
+    expected = rounded_law(base, reach, lambda n: (2 * n + m) // (2 * m))
+    found = law(lambda draws: twins.told(mechanism, [[Measured(5, 4)], [Measured(0, 0)]], draws))
+    width = mechanism.width(POSITIVE, BETA)
+    missed = 0.0
+    for (first, second), p in found.items():
+        assert float(p) == pytest.approx(
+            expected[int(first[0]) - 5 + reach, int(second[0]) + reach], rel=1e-6, abs=1e-12
+        )
+        assert (first[1], first[2]) == (max(0, first[0] - width), max(0, first[0] + width))
+        missed += float(p) * (not first[1] <= 5 <= first[2])
+    assert missed <= BETA
+
+
 # ---- prices -----------------------------------------------------------------------------------------------
 
 
@@ -135,8 +177,6 @@ def test_each_noisy_number_of_an_item_that_a_user_moves_is_one_step() -> None:
 
 
 # ---- intervals --------------------------------------------------------------------------------------------
-
-BETA = 0.05
 
 
 def covered(total: int, users: int, narrower: int) -> float:

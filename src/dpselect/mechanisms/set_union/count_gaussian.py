@@ -12,6 +12,7 @@ from typing import ClassVar
 from flint import arb, ctx
 
 from dpselect._ground.reals import enclose
+from dpselect.accounting.gaussian_curve import gaussian_delta, smallest_deviation
 from dpselect.aggregates.user_sets import Int64
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, set_fields
@@ -21,11 +22,9 @@ from dpselect.mechanisms.set_union.release_laws import (
     FINEST,
     PRECISION,
     GaussianTail,
-    gaussian_delta,
     gaussian_tail,
     not_refuted,
     root_up,
-    smallest_deviation,
     some,
 )
 

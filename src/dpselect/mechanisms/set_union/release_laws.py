@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from statistics import NormalDist
 from typing import Protocol
 
@@ -152,49 +152,10 @@ def geometric(epsilon: Fraction, delta: Fraction) -> Geometric:
 PRECISION = 128
 FINEST = Fraction(1, 2**42)  # what a guess is raised by, as a part of itself
 GUESSES = 512  # numbers of items at which floats look for the largest threshold
-HIGHEST = 2**60
 WIDEST = 2**50  # noise of a rate below 1 / WIDEST could leave 64 bits
 
 Share = Callable[[int], Fraction]
 Tail = LaplaceTail | GaussianTail
-
-
-def smallest_deviation(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The least s, to twelve digits, for which Gaussian noise of deviation s on a shift of 1 is (epsilon, delta)-DP.
-
-    Phi(1 / (2s) - epsilon s) - e^epsilon Phi(-1 / (2s) - epsilon s) <= delta (Balle and Wang 2018, Theorem 8).
-    """
-    return _smallest_deviation(epsilon, delta)
-
-
-@lru_cache(maxsize=256)
-def _smallest_deviation(epsilon: Fraction, delta: Fraction) -> Fraction:
-    high = Fraction(1)
-    while not _hides(high, epsilon, delta):
-        high *= 2
-        if high > HIGHEST:
-            raise ParameterError("epsilon", "be large enough for noise below 2^60", "a smaller value")
-    low = high / 2
-    while low > Fraction(1, HIGHEST) and _hides(low, epsilon, delta):
-        high, low = low, low / 2
-    step = low * FINEST
-    while high - low > step:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _hides(middle, epsilon, delta) else (middle, high)
-    return high
-
-
-def _hides(s: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
-    """Is it certain that noise of deviation s on a shift of 1 is (epsilon, delta)-DP?"""
-    with ctx.workprec(PRECISION):
-        return bool(gaussian_delta(s, epsilon) <= enclose(delta))
-
-
-def gaussian_delta(s: Fraction, epsilon: Fraction) -> arb:
-    """The least delta of Gaussian noise of deviation s on a shift of 1, a ball at the current precision."""
-    here, there, root = 1 / (2 * s), epsilon * s, arb(2).sqrt()
-    first = (enclose(there - here) / root).erfc() / 2
-    return first - enclose(epsilon).exp() * (enclose(there + here) / root).erfc() / 2
 
 
 def root_up(square: Fraction) -> Fraction:

@@ -11,11 +11,12 @@ from functools import partial
 import numpy as np
 
 from dpselect._ground.parameters import Progress
+from dpselect.accounting.gaussian_curve import smallest_deviation
 from dpselect.aggregates.user_sets import Int64, S, Sets, UserSets, summed
 from dpselect.draws import Draws
 from dpselect.mechanisms.port import promise, set_fields
 from dpselect.mechanisms.set_union.port import UNIT, SetUnion, Weighed, parse
-from dpselect.mechanisms.set_union.release_laws import gaussian_tail, smallest_deviation
+from dpselect.mechanisms.set_union.release_laws import gaussian_tail
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,17 +6,18 @@ Proof: docs/mechanisms/contributions.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpselect._ground import parameters
 from dpselect._ground.parameters import Number
-from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
-from dpselect.accounting.composition import frugal
-from dpselect.aggregates.measures import Mean, Measure, Measured, noises
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken
+from dpselect.accounting.composition import basic
+from dpselect.aggregates.measures import Mean, Measure, Measured, Sum, noises
 from dpselect.draws import Draws, secure
-from dpselect.mechanisms.gaps import laplace_width
 from dpselect.mechanisms.port import set_fields
+from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
+from dpselect.mechanisms.top_k.sharp_counts import SharpCounts
 
 
 @dataclass(frozen=True)
@@ -32,21 +33,24 @@ class Estimate:
 class NoisyMeasures:
     """Release measures of k selected items: of each sum one noisy number, of each mean a noisy sum and a noisy number.
 
-    Guarantee: (epsilon, delta)-DP for all of them together: each noisy number is one epsilon_per_noise-DP step.
+    Guarantee: given the items, (epsilon, delta)-DP for all of them together: each noisy number is one
+        epsilon_per_noise-DP step; but sums of one sign have the price of `sums`, if these are given.
     Neighbors: add-remove.
     Sensitivity: one user changes each sum by at most its `sensitivity`, each number of users by at most 1, and those of
-        at most `max_items_per_user` of the k items if that is given.
-    Exactness: P(noise = z) is exactly proportional to exp(-epsilon_per_noise |z| / sensitivity) over all integers z.
+        at most `max_items_per_user` of the k items if that is given. Sums of one sign all change in one direction.
+    Exactness: P(noise = z) is exactly proportional to exp(-epsilon_per_noise |z| / sensitivity) over all integers z,
+        or both noises of `sums` are exactly discrete Gaussian or discrete Laplace.
     Cost: two or three random decisions for each bit of a noise.
     Source: Ghosh, Roughgarden and Sundararajan 2009; the noisy mean of a bounded column as in Li, Lyu, Su and Yang
         2016, Section 2.5, around the middle of the bounds; the interval is ours (docs/mechanisms/contributions.md).
+        Noise of sums of one sign: docs/mechanisms/shared-noise.md.
     """
 
     measures: Sequence[Measure]
     k: int
     epsilon_per_noise: Number
     max_items_per_user: int | None = None
-    privacy: Privacy = field(init=False, repr=False)
+    sums: SharpCounts | None = None  # what sums of one sign would have for users who move them by 0 or 1
 
     def __post_init__(self) -> None:
         k = parameters.listed("k", self.k)
@@ -54,50 +58,75 @@ class NoisyMeasures:
         if self.max_items_per_user is not None:
             parameters.whole("max_items_per_user", self.max_items_per_user, least=1)
         set_fields(self, measures=tuple(self.measures), k=k, epsilon_per_noise=each)
-        steps = self.steps_of(k)
-        total = frugal(steps, Fraction(0))
-        privacy = Privacy(epsilon=total.epsilon, delta=total.delta, neighbors=Neighbors.ADD_REMOVE, steps=steps)
-        set_fields(self, privacy=privacy)
+
+    @property
+    def privacy(self) -> Privacy:
+        """What all of them cost where epsilons add up."""
+        steps, failure, related = self.steps_of(self.k), self.failure, Neighbors.ADD_REMOVE
+        return Privacy(epsilon=basic(steps), delta=failure, neighbors=related, steps=steps, failure=failure)
 
     @property
     def noises(self) -> int:
         """How many noisy numbers an item comes with."""
         return noises(self.measures)
 
-    def steps_of(self, items: int) -> tuple[Steps, ...]:
+    @property
+    def of_one_sign(self) -> int:
+        """How many measures are sums of one sign."""
+        return sum(1 for one in self.measures if has_one_sign(one))
+
+    @property
+    def failure(self) -> Fraction:
+        """What Gaussian noise may fail by where epsilons add up."""
+        return Fraction(0) if self.sums is None else self.sums.failure
+
+    def steps_of(self, items: int) -> tuple[Taken, ...]:
         """Those of so many items."""
         moved = items if self.max_items_per_user is None else min(items, self.max_items_per_user)
-        return tuple(step for step in (Steps(PureDP(Fraction(self.epsilon_per_noise)), moved * self.noises),) if moved)
+        together = 0 if self.sums is None else self.of_one_sign
+        plain = Steps(PureDP(Fraction(self.epsilon_per_noise)), moved * (self.noises - together))
+        return (*((plain,) if plain.times else ()), *(self.sums.steps_of(*[items] * together) if self.sums else ()))
 
-    def rate(self, measure: Measure) -> Fraction:
-        """Noise z on a sum of steps weighs exp(-rate |z|)."""
-        return Fraction(self.epsilon_per_noise) / measure.sensitivity
+    def noise_of(self, measure: Measure) -> CountNoise:
+        """The noise of a sum, in its steps; of a mean, that of its distances from the middle."""
+        if self.sums is not None and has_one_sign(measure):
+            return self.sums.of_sums(measure.sensitivity)
+        return NoisyCounts(k=self.k, epsilon_per_count=self.epsilon_per_noise, sensitivity=measure.sensitivity)
 
     def width(self, measure: Measure, beta: float) -> Fraction | None:
         """The error that a sum exceeds with probability at most beta; that of a mean hangs on its users."""
-        return None if isinstance(measure, Mean) else laplace_width(self.rate(measure), beta) * measure.step
+        return None if isinstance(measure, Mean) else self.noise_of(measure).width(beta) * measure.step
 
     def __call__(
         self, found: Sequence[Sequence[Measured]], beta: float, *, draws: Draws | None = None
     ) -> list[list[Estimate]]:
         """The measures of each item, in the order given; each interval holds the true number but with chance beta."""
-        draws = secure(draws)
-        return [
-            [self._noisy(measure, one, beta, draws) for measure, one in zip(self.measures, item, strict=True)]
-            for item in found
-        ]
+        draws, columns = secure(draws), []
+        for measure, column in zip(self.measures, zip(*found, strict=True), strict=True):
+            noise = self.noise_of(measure)
+            noisy = zip(column, noise.noises(draws, len(column)), strict=True)
+            totals = [one.total + error for one, error in noisy]
+            of_total = noise.width(beta, 1 if isinstance(measure, Sum) else 2)
+            if isinstance(measure, Sum):
+                columns.append([_sum(measure, total, of_total) for total in totals])
+                continue
+            each = NoisyCounts(k=self.k, epsilon_per_count=self.epsilon_per_noise)
+            users = each([one.users for one in column], draws=draws)
+            of_users = each.width(beta, 2)
+            pairs = zip(totals, users, strict=True)
+            columns.append([mean_of(measure, total, count, of_total, of_users) for total, count in pairs])
+        return [list(row) for row in zip(*columns, strict=True)]
 
-    def _noisy(self, measure: Measure, found: Measured, beta: float, draws: Draws) -> Estimate:
-        total = found.total + draws.laplace(self.rate(measure))
-        if isinstance(measure, Mean):
-            each = Fraction(self.epsilon_per_noise)
-            users = found.users + draws.laplace(each)
-            return mean_of(
-                measure, total, users, laplace_width(self.rate(measure), beta, 2), laplace_width(each, beta, 2)
-            )
-        width, step = laplace_width(self.rate(measure), beta), measure.step
-        ends = [_signed(measure, end) * step for end in (total - width, total + width)]
-        return Estimate(total * step, *ends)
+
+def has_one_sign(measure: Measure) -> bool:
+    """Is it a sum that every user moves in the same direction?"""
+    return isinstance(measure, Sum) and measure.has_one_sign
+
+
+def _sum(measure: Sum, total: int, width: int) -> Estimate:
+    """A noisy sum and its interval."""
+    ends = [_signed(measure, end) * measure.step for end in (total - width, total + width)]
+    return Estimate(total * measure.step, *ends)
 
 
 def mean_of(measure: Mean, total: int, users: int, of_total: int, of_users: int) -> Estimate:

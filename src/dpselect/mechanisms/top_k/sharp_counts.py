@@ -107,6 +107,12 @@ class SharpCounts(CountNoise):
         rho = sum((self.noise.rho_of(size) * times for size, times in sizes.items()), Fraction(0)) * by**2
         return (NoiseSteps(Concentrated(rho, _added(rho, self.apart)), 1),)
 
+    def of_sums(self, by: int) -> SharpCounts:
+        """Return the noise for sums to which a user gives 0 to `by` units, at the price of these counts."""
+        if isinstance(self.noise, SharedLaplaceNoise):
+            return replace(self, noise=replace(self.noise, epsilon=self.noise.epsilon / by))
+        return replace(self, noise=replace(self.noise, rho=self.noise.rho / by**2))
+
     @property
     def shape(self) -> str:
         """The name of the law."""
@@ -134,7 +140,7 @@ def _added(rho: Fraction, apart: Fraction) -> Fraction:
     return zcdp_to_epsilon(rho, apart)
 
 
-def sharpest_of_rho(plain: NoisyCounts) -> CountNoise:
+def sharpest_of_rho(plain: NoisyCounts) -> SharpCounts:
     """The noise of the narrowest interval among Gaussian ones of the same zCDP, where all that counts is zCDP."""
     k, moved = plain.k, plain.moved
     rho = PureDP(Fraction(plain.epsilon_per_count)).rho * moved
@@ -145,17 +151,25 @@ def sharpest_of_rho(plain: NoisyCounts) -> CountNoise:
 
 
 def sharpest(
-    plain: NoisyCounts, before: Sequence[Taken], epsilon: Fraction, delta: Fraction, beta: float, groups: int = 1
+    plain: NoisyCounts,
+    before: Sequence[Taken],
+    epsilon: Fraction,
+    delta: Fraction,
+    beta: float,
+    groups: int = 1,
+    *,
+    paid: int | None = None,
 ) -> CountNoise:
     """The noise of the narrowest interval that fits into (epsilon, delta) after these steps.
 
-    As `plain` noise does on all k counts: it takes no more zCDP, or no more epsilon, than that, and noise is narrower
-    where a user moves few of them. Of equals the simpler one is taken. One user has counts in so many groups, each of
-    which has noise of its own.
+    As `plain` noise does on all k counts, or on so many as are `paid`: it takes no more zCDP, or no more epsilon, than
+    that, and noise is narrower where a user moves few of them. Of equals the simpler one is taken. One user has counts
+    in so many groups, each of which has noise of its own.
     """
     k, moved, each = plain.k, plain.moved, Fraction(plain.epsilon_per_count)
-    if moved < k:
-        more = replace(plain, epsilon_per_count=each * Fraction(isqrt(k * 10**12 // moved), 10**6))
+    paid = k if paid is None else paid
+    if moved < paid:
+        more = replace(plain, epsilon_per_count=each * Fraction(isqrt(paid * 10**12 // moved), 10**6))
         if compose([*before, *more.steps_of(*[k] * groups)], delta).epsilon <= epsilon:
             plain = more
 
@@ -164,14 +178,14 @@ def sharpest(
         return SharpCounts(k=k, max_items_per_user=bound, sensitivity=times, noise=noise, apart=apart)
 
     found: list[CountNoise] = [plain]
-    left = min((epsilon - basic(before)) / groups, each * k) / plain.sensitivity
+    left = min((epsilon - basic(before)) / groups, each * paid) / plain.sensitivity
     if moved > 1 and left > 0:
         pure = SharedLaplaceNoise(items=k, max_items_per_user=moved, epsilon=left)
-        if pure.steps_of(k)[0].times == 1:  # the shared noise moves, so its zCDP is that of all k counts
+        if moved < paid and pure.steps_of(k)[0].times == 1:  # shared noise moves: the zCDP of all k counts
             pure = SharedLaplaceNoise(items=k, max_items_per_user=k, epsilon=left)
         found.append(sharp(pure, Fraction(0)))
     apart = delta * APART
-    most = PureDP(each).rho * k * groups
+    most = PureDP(each).rho * paid * groups
     rho = largest_rho_beside(tuple(before), epsilon, delta - apart, most) if delta else Fraction(0)
     if rho:
         rho /= groups * plain.sensitivity**2

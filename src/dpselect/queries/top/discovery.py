@@ -24,6 +24,7 @@ from dpselect.mechanisms.set_union.by_weight import release_elsewhere
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
+from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, noisy_counts
 from dpselect.queries.union.accuracy import found_by
@@ -192,9 +193,11 @@ class FoundTop(Selection):
         """Return what drew the outcome: where the bound was chosen, that of its bound."""
         return self.ready or self.selector.mechanism(self._possible_bound(outcome))
 
-    def epsilon_per_measure(self, outcome: Outcome) -> Fraction:
-        """Return the epsilon of each noisy number of a measure, which depends on how many items were discovered."""
-        return self._price_of_pick(self._mechanism_of(outcome), outcome.discovered or 0) * COUNT_SHARE
+    def measurer_of(self, outcome: Outcome) -> NoisyMeasures:
+        """Return what tells measures, whose noise depends on how many items were discovered."""
+        mechanism = self._mechanism_of(outcome)
+        each = self._price_of_pick(mechanism, outcome.discovered or 0)
+        return self._measurer(mechanism, len(outcome.items), each)
 
     def bind_draw(self, engine: Engine) -> BoundDraw | None:
         """Where users' items stay in the engine: it adds up the weights of the union, then users of what was found."""
@@ -226,6 +229,14 @@ class FoundTop(Selection):
         plain = NoisyCounts(k=size, epsilon_per_count=each * COUNT_SHARE)
         return sharpest_of_rho(plain) if isinstance(mechanism.union, RenyiShaped) else plain
 
+    def _measurer(self, mechanism: DiscoverThenPeel, size: int, each: Fraction) -> NoisyMeasures:
+        """What tells the measures of so many items."""
+        noise = each * COUNT_SHARE
+        plain = NoisyMeasures(measures=self.selector.measures, k=size, epsilon_per_noise=noise)
+        if not (plain.of_one_sign and isinstance(mechanism.union, RenyiShaped)):
+            return plain
+        return replace(plain, sums=sharpest_of_rho(NoisyCounts(k=size, epsilon_per_count=noise)))
+
     def _ranked(
         self, mechanism: DiscoverThenPeel, discovered: int, labels: Sequence[object], users: Int64, draws: Draws
     ) -> Outcome:
@@ -250,7 +261,8 @@ class FoundTop(Selection):
 
     def statement(self, mechanism: DiscoverThenPeel, discovered: int, each: Fraction) -> Statement:
         """State the promise. How many items were discovered is part of the outcome."""
-        asked, bound, noise = self.selector, mechanism.max_items_per_user, each * COUNT_SHARE
+        asked, bound = self.selector, mechanism.max_items_per_user
+        size = max(1, min(asked.k, discovered))
         parameters: dict[str, object] = {
             "k": asked.k,
             "discovered": discovered,
@@ -266,12 +278,12 @@ class FoundTop(Selection):
             asked.k, discovered, bound, share_of_bound=share, by_group=by_group, scale=self.scale
         )
         if asked.counted:
-            counter = self._counter(mechanism, max(1, min(asked.k, discovered)), each)
+            counter = self._counter(mechanism, size, each)
             assert counter is not None
             parameters |= counter.parameters
             sentences.append(self._noise_of(counter))
         if asked.measures:
-            more, of_each = of_measures(asked.measures, noise, None)
+            more, of_each = of_measures(self._measurer(mechanism, size, each))
             parameters, sentences = parameters | more, [*sentences, *of_each]
         statement = self.state((parameters, sentences), type(mechanism).__name__)
         return add_in_engine(statement) if asked.in_engine else statement

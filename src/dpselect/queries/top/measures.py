@@ -9,7 +9,6 @@ from dpselect._ground.parameters import Progress
 from dpselect.aggregates.measures import Measure
 from dpselect.draws import Draws
 from dpselect.engines.port import Engine
-from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.queries.plan import BoundDraw
 from dpselect.queries.top.selection import Selection
 from dpselect.release.accuracy import BETA
@@ -37,7 +36,7 @@ class MeasuredItems:
             labels = [item.label for item in outcome.items]
             bounded = self.max_items_per_user is not None
             rows = engine.measured(labels, domain, bounded=bounded, progress=progress)
-            noisy = self._noise(outcome)(rows, BETA, draws=draws)
+            noisy = self.selection.measurer_of(outcome)(rows, BETA, draws=draws)
             items = tuple(
                 item._replace(measures=tuple(map(told, self.measures, row)))
                 for item, row in zip(outcome.items, noisy, strict=True)
@@ -50,14 +49,5 @@ class MeasuredItems:
         """Return the release with the intervals of its measures, and how near they are."""
         if not release.items:
             return release
-        noise = self._noise(outcome)
+        noise = self.selection.measurer_of(outcome)
         return add_intervals(release, self.measures, [noise.width(measure, BETA) for measure in self.measures])
-
-    def _noise(self, outcome: Outcome) -> NoisyMeasures:
-        """Return the noise, whose price may depend on the outcome."""
-        return NoisyMeasures(
-            measures=self.measures,
-            k=len(outcome.items),
-            epsilon_per_noise=self.selection.epsilon_per_measure(outcome),
-            max_items_per_user=self.max_items_per_user,
-        )

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import Progress
-from dpselect._ground.privacy import Neighbors, Privacy, Steps, Taken
+from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken
 from dpselect.accounting.calibration import priced
 from dpselect.accounting.prices import Price, ceiling, of_outcome
 from dpselect.draws import Draws
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
     from dpselect.aggregates.measures import Measure
     from dpselect.engines.port import Engine
-    from dpselect.mechanisms.top_k.noisy_counts import CountNoise
+    from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
     from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
     from dpselect.queries.plan import BoundDraw
     from dpselect.release.answers.outcome import Outcome
@@ -64,25 +64,35 @@ class Wanted:
 
     def told(self, picks: Steps, each: Fraction, epsilon: Fraction, delta: Fraction) -> Told:
         """What tells noisy numbers of the winners after these picks, each at this epsilon or sharper for its price."""
-        k, bound, counter = self.k, self.cut, None
-        measurer = self.measurer(each)
-        before = [picks, *(() if measurer is None else measurer.privacy.steps)]
-        if self.counts:
-            from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
-            from dpselect.mechanisms.top_k.sharp_counts import sharpest
+        if not self.noises:
+            return Told(None, None, (picks,))
+        from dpselect.mechanisms.top_k.noisy_counts import NoisyCounts
+        from dpselect.mechanisms.top_k.sharp_counts import sharpest
 
-            plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=bound, sensitivity=self.moves)
-            counter = sharpest(plain, before, epsilon, delta, BETA)
+        plain = NoisyCounts(k=self.k, epsilon_per_count=each, max_items_per_user=self.cut, sensitivity=self.moves)
+        measurer = self._measurer(picks, plain, epsilon, delta)
+        before: list[Taken] = [picks, *(() if measurer is None else measurer.steps_of(self.k))]
+        failure = Fraction(0) if measurer is None else measurer.failure
+        counter = sharpest(plain, before, epsilon, delta - failure, BETA) if self.counts else None
         return Told(counter, measurer, tuple(before))
 
-    def measurer(self, each: Fraction) -> NoisyMeasures | None:
-        """What tells their measures, where some are asked for."""
+    def _measurer(self, picks: Steps, plain: NoisyCounts, epsilon: Fraction, delta: Fraction) -> NoisyMeasures | None:
+        """What tells their measures, where some are asked for; noisy counts are left what they are planned with."""
         if not self.measures:
             return None
         from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
+        from dpselect.mechanisms.top_k.sharp_counts import APART, SharpCounts, sharpest
 
-        bound = self.cut
-        return NoisyMeasures(measures=self.measures, k=self.k, epsilon_per_noise=each, max_items_per_user=bound)
+        k, each, bound = self.k, Fraction(plain.epsilon_per_count), self.cut
+        measurer = NoisyMeasures(measures=self.measures, k=k, epsilon_per_noise=each, max_items_per_user=bound)
+        sums = measurer.of_one_sign
+        if not sums:
+            return measurer
+        numbers = Steps(PureDP(each), plain.moved * (measurer.noises - sums) + k * self.counts)
+        before = [picks, *((numbers,) if numbers.times else ())]
+        part = delta * (1 - APART * self.counts)  # counts may need as much for adding
+        sharp = sharpest(replace(plain, sensitivity=1), before, epsilon, part, BETA, sums, paid=plain.moved)
+        return replace(measurer, sums=sharp) if isinstance(sharp, SharpCounts) else measurer
 
     @property
     def cut(self) -> int | None:
@@ -112,7 +122,7 @@ class Told:
     @property
     def apart(self) -> Fraction:
         """What Gaussian noise may fail by where epsilons add up: a part of the delta of composition."""
-        return Fraction(0) if self.counter is None else self.counter.failure
+        return sum((one.failure for one in (self.counter, self.measurer) if one is not None), Fraction(0))
 
     def priced(self, epsilon: Fraction, composition: Fraction, failure: Fraction) -> Privacy:
         """The privacy of all steps, which were calibrated to this epsilon."""
@@ -177,8 +187,7 @@ class Selection(ABC):
         if self.measurer is not None:
             from dpselect.release.measures import of_measures
 
-            m = self.measurer
-            more, of_each = of_measures(m.measures, m.epsilon_per_noise, m.max_items_per_user)
+            more, of_each = of_measures(self.measurer)
             parameters, sentences = parameters | more, [*sentences, *of_each]
         counted = self.counted_scale
         parameters, sentences = parameters | counted.parameters, [*sentences, *counted.sentences]
@@ -252,10 +261,10 @@ class Selection(ABC):
             outcome, statement, accuracy, **{"counted": counted, "width": width, "scale": self.counted_scale} | more
         )
 
-    def epsilon_per_measure(self, outcome: Outcome) -> Fraction:  # noqa: ARG002 - of discovered items
-        """Return the epsilon of each noisy number of a measure."""
+    def measurer_of(self, outcome: Outcome) -> NoisyMeasures:  # noqa: ARG002 - of discovered items
+        """Return what tells the measures that were asked for."""
         assert self.measurer is not None
-        return Fraction(self.measurer.epsilon_per_noise)
+        return self.measurer
 
     def before(self, candidates: int | None) -> Accuracy:  # noqa: ARG002 - of a known domain
         """What holds of an answer whatever the data are, as far as it is known before there is one."""
