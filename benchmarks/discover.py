@@ -23,7 +23,7 @@ from dpselect.aggregates.user_sets import UserSets
 from dpselect.mechanisms import LimitedDomain
 from dpselect.mechanisms.set_union.rounds import bounded
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
-from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, bounds_with_curve
+from dpselect.queries.top.discovery import Discovery
 from dpselect.testing import SeededDraws
 
 FILES: dict[str, str | dps.Split] = {
@@ -82,20 +82,19 @@ def discovered(data: Data, epsilon: str, share: str, bound: str, ks: list[int], 
     draws = SeededDraws(seed=1)
     scores: dict[int, list[Score]] = {k: [] for k in ks}
     for _ in range(runs):
-        spent = Fraction(epsilon)
-        if bound == CHOSEN:
-            left = spent * (1 - BOUND_SHARE)
-            most = BoundChoice(spent - left, bounds_with_curve(left, Fraction(DELTA))).of_sets(data.sets, draws)
-            spent -= spent * BOUND_SHARE
-        else:
-            most = int(bound)
-        mechanism = made(spent, most, share)
+        mechanism = chosen(data, epsilon, draws) if bound == CHOSEN else made(Fraction(epsilon), int(bound), share)
         found = mechanism.union(data.sets, draws=draws)
         users = users_of(data.sets, found)
         for k in ks:
             ranking = best(k, found, users, mechanism.epsilon_per_pick(picks(k, found)), draws)
             scores[k].append(data.score(data.counts[ranking], k))
     return {k: medians(found) for k, found in scores.items()}
+
+
+def chosen(data: Data, epsilon: str, draws: SeededDraws) -> DiscoverThenPeel:
+    """A mechanism whose k is given later, for a bound that is chosen in the budget of all of it."""
+    asked = Discovery(k=1, epsilon=Fraction(epsilon), delta=Fraction(DELTA), most=None, counted=False)
+    return asked.mechanism(asked.choice.of_sets(data.sets, draws))
 
 
 @cache

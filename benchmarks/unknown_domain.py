@@ -13,13 +13,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from discover import DELTA, Data, loaded, made
+from discover import DELTA, Data, chosen, loaded
 from measure import single_threaded, table
 
 from dpselect.mechanisms import LimitedDomain, LimitedDomainSparse, Peeling
 from dpselect.mechanisms.top_k.discover import best, picks, users_of
 from dpselect.queries.top.method import SPARSE, best_unknown_method
-from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, bounds_with_curve
 from dpselect.testing import SeededDraws
 
 KS = (1, 2, 3, 5, 10, 20, 50, 100, 200)
@@ -51,10 +50,7 @@ def by_discovery(data: Data, epsilon: str, ks: list[int], runs: int) -> dict[int
     """Of discover, max_items_per_user chosen privately; a union does not depend on k, so each serves all of them."""
     draws, found_by_k = SeededDraws(seed=1), {k: [] for k in ks}
     for _ in range(runs):
-        spent = Fraction(epsilon) * (1 - BOUND_SHARE)
-        bounds = bounds_with_curve(spent, Fraction(DELTA))
-        most = BoundChoice(Fraction(epsilon) * BOUND_SHARE, bounds).of_sets(data.sets, draws)
-        mechanism = made(spent, most, "2/3")
+        mechanism = chosen(data, epsilon, draws)
         found = mechanism.union(data.sets, draws=draws)
         users = users_of(data.sets, found)
         for k in ks:

@@ -8,12 +8,12 @@ from fractions import Fraction
 from flint import arb
 
 from dpselect.checking.finding import Finding, fails, follows, stated
-from tests.judge import by_group, measures
+from tests.judge import by_group, measures, unions
 from tests.judge.balls import ball, precision, told
 from tests.judge.counts import of_measures, shared_rho
 from tests.judge.numbers import Parameters, UnfitError
 from tests.judge.picks import of_steps
-from tests.judge.steps import Kind, Step
+from tests.judge.steps import Kind, Step, renyi_divergence
 
 COMPOSED = Fraction(3, 4)  # of delta, for the divergence that union and picks share
 MOST_ORDER = 10**6
@@ -35,15 +35,18 @@ def discovered(said: Parameters, epsilon: Fraction, delta: Fraction, counted: bo
     if said.has(measures.MEASURES):
         (size,) = (min(k, size) for size in sizes)  # measures are of one list
         steps += of_measures(said, size, size)
-    left = epsilon - by_group.for_bound(said)
-    if said.has("epsilon_of_bound"):
+    left, spent = epsilon - by_group.for_bound(said), Fraction(0)
+    if said.has("bound_in_budget"):
+        spent = said.epsilon("epsilon_of_bound")
+    elif said.has("epsilon_of_bound"):
         left -= said.epsilon("epsilon_of_bound")
     if left <= 0:
         yield fails("choosing max_items_per_user, or max_groups_per_user, takes all of epsilon")
         return
     if most > 1:
-        yield _ranked(steps, said, left, delta * COMPOSED, share)
+        yield _ranked(steps, said, left, delta * COMPOSED, share, spent)
     else:
+        delta = unions.of_other_bound(said, delta) if said.has("order_of_other_bounds") else delta
         yield of_steps(steps, left * (1 - share), delta * (1 - share), Fraction(0), "")
     yield stated("how the union found its items cannot be recomputed: its release curve is not in the release")
 
@@ -74,11 +77,16 @@ def _sizes(said: Parameters, found: int) -> tuple[int, ...]:
     return sizes
 
 
-def _ranked(steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction) -> Finding:
-    """In one divergence of one order: a pick of e is e^2/8-zCDP, and a count of e is e^2/2-zCDP."""
+def _ranked(
+    steps: list[Step], said: Parameters, epsilon: Fraction, delta: Fraction, share: Fraction, spent: Fraction
+) -> Finding:
+    """In one divergence of one order: a pick of e is e^2/8-zCDP, and a count of e is e^2/2-zCDP.
+
+    Of it, choosing max_items_per_user has `spent` that of one pick.
+    """
     order = _order(said, delta)
     with precision():
-        left = _left(order, epsilon, delta, share)
+        left = _left(order, epsilon, delta, share, renyi_divergence(Step(Kind.PICK, spent, 1), order) if spent else 0)
         rho = sum(map(_rho, steps), Fraction(0))
         taken = ball(order * rho)
         counts = "counts and measures" if said.has(measures.MEASURES) else "counts"
@@ -102,9 +110,9 @@ def _order(said: Parameters, delta: Fraction) -> int:
     return order
 
 
-def _left(order: int, epsilon: Fraction, delta: Fraction, share: Fraction) -> arb:
+def _left(order: int, epsilon: Fraction, delta: Fraction, share: Fraction, spent: arb | int) -> arb:
     """The divergence of this order that gives (epsilon, delta), less the union's part, which has a largest size."""
     a = ball(order)
-    whole = ball(epsilon) - (1 - 1 / a).log() + (ball(delta).log() + a.log()) / (a - 1)
+    whole = ball(epsilon) - (1 - 1 / a).log() + (ball(delta).log() + a.log()) / (a - 1) - spent
     most = ball(Fraction(MOST_MOMENT, order - 1))
     return whole - (whole if whole <= most else most) * ball(share)

@@ -142,17 +142,28 @@ def _bound_in_budget(mechanism: str, said: Parameters, epsilon: Fraction, delta:
 
 def _other_bound(said: Parameters, parts: Fraction, delta: Fraction) -> Finding:
     """What answers without a part in the budget of most bounds has less of delta: docs/mechanisms/renyi-shaped.md."""
-    order = said.whole("order_of_other_bounds")
     if said.has("delta_of_counts"):
         parts += said.delta("delta_of_counts")
-    if order < 2:
-        return fails("the order of a Renyi budget is at least 2")
     with precision():
-        of_bound, spent = _choice(said, order)
-        least = (-(order - 1) * (ball(of_bound) + spent)).exp()
-        allowed = ball(delta * (1 - NEAR)) + ball(delta * NEAR) * least
+        allowed = _allowed(said, delta)
         text = f"a bound that rounds do not answer has a delta of {told(parts)}"
         return follows(text) if ball(parts) <= allowed else fails(f"{text}, and {told(allowed)} is left to it")
+
+
+def of_other_bound(said: Parameters, delta: Fraction) -> Fraction:
+    """What is left of delta to such a bound, rounded down."""
+    with precision():
+        mantissa, exponent = _allowed(said, delta).lower().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def _allowed(said: Parameters, delta: Fraction) -> arb:
+    order = said.whole("order_of_other_bounds")
+    if order < 2:
+        raise UnfitError("the order of a Renyi budget is at least 2")
+    of_bound, spent = _choice(said, order)
+    least = (-(order - 1) * (ball(of_bound) + spent)).exp()
+    return ball(delta * (1 - NEAR)) + ball(delta * NEAR) * least
 
 
 def _noise_of_counts(said: Parameters) -> str:

@@ -8,7 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 import dpselect as dps
+from dpselect._ground.privacy import BoundedRange, PureDP
+from dpselect.accounting.prices import divergence
+from dpselect.accounting.renyi import renyi_budget
 from dpselect.mechanisms import DiscoverThenPeel, RenyiShaped, TruncatedGeometric
+from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED
 from dpselect.mechanisms.shared_noise import zcdp
 from dpselect.mechanisms.top_k.discover import root_down
 from dpselect.queries.top.method import best_unknown_method
@@ -74,10 +78,55 @@ def test_a_bound_that_was_chosen_is_said():
     assert sentences[1] == "Every user takes part in the discovery with at most 3 random items."
 
 
-def test_choosing_the_bound_is_paid():
-    asked = plan(5, None).selector
-    assert asked.for_bound + Fraction(asked.mechanism(3).epsilon) == asked.epsilon == 1
-    assert plan(5, 3).selector.for_bound == 0
+@pytest.mark.parametrize("epsilon", ["0.3", "3"])
+def test_choosing_the_bound_is_in_the_budget_of_what_follows(epsilon):
+    """At one order for all bounds; the twin has an order of its own, and forgets what the choice spent."""
+    asked = plan(5, None, epsilon=epsilon).selector
+    budget = asked.shared
+    whole = renyi_budget(budget.order, asked.epsilon, asked.delta * COMPOSED)
+    for most in (3, 20):
+        made, twin = asked.mechanism(most), DiscoverThenPeel(k=5, **at(epsilon), max_items_per_user=most)
+        assert made.union.order == budget.order
+        assert Fraction(999, 1000) * whole < spent(made) + budget.spent <= whole
+        of_twin = renyi_budget(twin.union.order, asked.epsilon, asked.delta * COMPOSED)
+        assert spent(twin) + divergence(BoundedRange(asked.for_bound), twin.union.order) > of_twin
+    one = asked.mechanism(1)
+    assert (one.epsilon + asked.for_bound, one.delta) == (asked.epsilon, budget.delta_of_others)
+    assert budget.delta_of_others < asked.delta * Fraction(2, 3)
+    assert plan(5, 3).selector.shared is None
+
+
+def at(epsilon):
+    return {"epsilon": epsilon, "delta": "1e-6"}
+
+
+def spent(made):
+    """What union and ranking spend of the budget, at its order."""
+    return sum(one.budget for one in made.union.conditions) + made.rest.rho * made.union.order
+
+
+def test_a_bound_chosen_in_a_budget_has_one_kind_of_price():
+    """Up to the order of the budget each bound its own, and none above the ceiling; beyond it one for all."""
+    found = plan(10, None)
+    own, price_of_bound = found.selector.shared.order, found.selector.for_bound
+
+    def renyi(most, order):
+        privacy = SimpleNamespace(parameters={"max_items_per_user": most})
+        return found.cost_at(SimpleNamespace(found=(10,), privacy=privacy), order).renyi
+
+    for order in (2, own // 2, own):
+        costs = [renyi(most, order) for most in (1, 2, 20, 100)]
+        assert max(costs) <= found.price_at(order).renyi
+        assert min(costs) > divergence(BoundedRange(price_of_bound), order)
+        assert len(set(costs)) == 4
+    for order in (own + 1, 5 * own):
+        costs = {renyi(most, order) for most in (1, 2, 20, 100)} | {found.price_at(order).renyi}
+        assert costs == {divergence(PureDP(found.privacy.epsilon), order)}
+
+
+def test_one_item_a_user_has_no_order():
+    with pytest.raises(dps.ParameterError, match="at_order must be left out for one item per user"):
+        DiscoverThenPeel(k=5, **at(1), max_items_per_user=1, at_order=9)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dpselect.queries.top.group_bound import ChosenGroups
-from dpselect.queries.top.plan import TopKPlan
+from dpselect.queries.top.selection import Selection
 
 
-class BoundForNothing(ChosenGroups[TopKPlan]):
-    """Twin: the question costs all of epsilon, as if nothing had been paid for the bound."""
+class BoundForNothing(ChosenGroups):
+    """Twin: what is selected costs all of epsilon, as if nothing had been paid for the bound."""
 
-    def given(self, most: int) -> TopKPlan:
-        return self.ask(self.total, most)
+    def given(self, most: int) -> Selection:
+        return self.select(self.total, most)

@@ -66,7 +66,10 @@ def _law(plan: Plan, release: Release | None) -> Law | None:
         if plan.chosen is None:
             return _of_selection(plan.selection, release) or general
         max_groups = _chosen(release, "max_groups_per_user")
-        return general if max_groups is None else _law(plan.chosen.given(max_groups), release)
+        if max_groups is None:
+            return general
+        selection = plan.chosen.given(max_groups)
+        return _of_selection(selection, release) or of_any(selection.privacy.epsilon, selection.privacy.delta)
     if isinstance(plan, UnionTerms):
         max_items = _chosen(release, "max_items_per_user") if plan.chosen else plan.most
         if plan.words is not None or (plan.chosen and max_items is None):

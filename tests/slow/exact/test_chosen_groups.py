@@ -87,7 +87,7 @@ def test_the_price_of_the_bound_may_not_be_forgotten(monkeypatch):
     """The twin asks the question for the whole of epsilon once the bound is chosen."""
     monkeypatch.setattr(group_bound, "BOUND_SHARE", Fraction(1, 2))
     query = question(delta=Fraction(1, 10**9), epsilon=Fraction(1, 2))
-    twin = broken.BoundForNothing(query.chosen.total, query.chosen.delta, None, query.chosen.ask)
+    twin = broken.BoundForNothing(query.chosen.total, query.chosen.delta, None, query.chosen.select)
     crowds = [(("p",),) * n + (("q",),) * n for n in (60, 70, 80)]
     pairs = [(crowd, (*crowd, GROUPS)) for crowd in crowds]
     assert private(laws_of(query), pairs, query.price.epsilon, query.price.delta)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -78,7 +78,8 @@ class DiscoverThenPeel:
 
     The union uses `max_items_per_user` random items of each user and spends the fraction `union_share` of a Rényi
     budget (for one item per user: of epsilon and delta). Peeling counts all users of each released item and shares the
-    rest of the budget among its picks. If at most k items were released, all are ranked and each pick gets more.
+    rest of the budget among its picks. If at most k items were released, all are ranked and each pick gets more. With
+    `at_order` the budget is of that order, and an earlier step `spent` some of it.
 
     Guarantee: (epsilon, delta)-DP for the whole call; three quarters of delta are for composition, at most one quarter
         for items that only one of two neighbours has. For one item per user the two parts add up.
@@ -101,6 +102,8 @@ class DiscoverThenPeel:
     delta: Number
     max_items_per_user: int
     union_share: Number | None = None
+    at_order: int | None = None
+    spent: Number = 0
     union: RenyiShaped | TruncatedGeometric = field(init=False, repr=False)
     rest: Rest = field(init=False, repr=False)
     privacy: Privacy = field(init=False, repr=False)
@@ -114,15 +117,20 @@ class DiscoverThenPeel:
         if not LEAST_SHARE <= share < 1:
             raise ParameterError("union_share", f"be at least {float(LEAST_SHARE):g} and below 1", came(given))
         epsilon, delta = parameters.epsilon("epsilon", self.epsilon), parameters.probability("delta", self.delta)
-        set_fields(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share)
+        spent = parameters.not_negative("spent", self.spent)
+        set_fields(self, k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, union_share=share, spent=spent)
         union: RenyiShaped | TruncatedGeometric
         rest: Rest
         if most == 1:
+            if spent or self.at_order is not None:
+                raise ParameterError("at_order", "be left out for one item per user", came(self.at_order))
             union = TruncatedGeometric(epsilon=epsilon * share, delta=delta * share)
             rest, privacy = Apart(epsilon * (1 - share), delta * (1 - share)), promise(epsilon, delta, "basic")
         else:
-            union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share)
-            left = renyi_budget(union.order, epsilon, delta * COMPOSED) - sum(one.budget for one in union.conditions)
+            at: dict[str, Any] = {"at_order": self.at_order, "spent": spent}
+            union = RenyiShaped(epsilon=epsilon, delta=delta, max_items_per_user=most, part=share, **at)
+            whole = renyi_budget(union.order, epsilon, delta * COMPOSED) - spent
+            left = whole - sum(one.budget for one in union.conditions)
             rest, privacy = Concentrated(left / union.order), union.privacy
         set_fields(self, union=union, rest=rest, privacy=privacy)
 

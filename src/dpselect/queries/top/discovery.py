@@ -15,20 +15,21 @@ from dpselect._ground.parameters import Number, Progress
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import COUNT_SHARE
 from dpselect.accounting.prices import Price, ceiling, divergence, up
+from dpselect.accounting.renyi import renyi_budget
 from dpselect.aggregates.measures import Measure, noises
 from dpselect.aggregates.user_sets import Int64, Sets
 from dpselect.aggregates.weight_groups import PairsElsewhere
 from dpselect.draws import Draws, fresh_key
 from dpselect.mechanisms import gaps
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere
-from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve
+from dpselect.mechanisms.set_union.renyi_shaped import COMPOSED, RenyiShaped, has_curve
 from dpselect.mechanisms.top_k.discover import DiscoverThenPeel, best, picks, users_of
 from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
 from dpselect.mechanisms.top_k.noisy_measures import NoisyMeasures
 from dpselect.mechanisms.top_k.sharp_counts import sharpest_of_rho
 from dpselect.queries.top.selection import Selection, noisy_counts
 from dpselect.queries.union.accuracy import found_by
-from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, bounds_with_curve
+from dpselect.queries.union.bound import BOUND_SHARE, BoundChoice, SharedBudget, bounds_with_curve, shared_budget
 from dpselect.queries.union.terms import without_curve
 from dpselect.release.accuracy import BETA, NOTHING, Accuracy, whole
 from dpselect.release.answers.method_reasons import DISCOVERED
@@ -78,8 +79,15 @@ class Discovery:
         return BoundChoice(self.for_bound, bounds_with_curve(self.epsilon - self.for_bound, self.delta))
 
     @property
+    def shared(self) -> SharedBudget | None:
+        """The one budget of the choice of a bound, the union and the ranking; None where the bound is given."""
+        if self.most is not None:
+            return None
+        return shared_budget(self.epsilon, self.delta, self.for_bound, Fraction(0))
+
+    @property
     def privacy(self) -> Privacy:
-        """The price of all of it: choosing the bound and all else add up."""
+        """The price of all of it, whatever the bound."""
         return Privacy(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -90,14 +98,21 @@ class Discovery:
         )
 
     def mechanism(self, most: int) -> DiscoverThenPeel:
-        """For users of at most `most` items in the union."""
-        return _mechanism(self.k, self.epsilon - self.for_bound, self.delta, most)
+        """For users of at most `most` items in the union: at the order of all bounds, where one was chosen."""
+        shared = self.shared
+        if shared is None:
+            return _mechanism(self.k, self.epsilon, self.delta, most)
+        if most == 1:
+            return _mechanism(self.k, self.epsilon - self.for_bound, shared.delta_of_others, most)
+        return _mechanism(self.k, self.epsilon, self.delta, most, shared.order, shared.spent)
 
 
 @lru_cache(maxsize=4)
-def _mechanism(k: int, epsilon: Fraction, delta: Fraction, most: int) -> DiscoverThenPeel:
+def _mechanism(
+    k: int, epsilon: Fraction, delta: Fraction, most: int, order: int | None = None, spent: Fraction = Fraction(0)
+) -> DiscoverThenPeel:
     """Return the mechanism, kept because some take long to make: a draw needs it, and so does writing its release."""
-    return DiscoverThenPeel(k=k, epsilon=epsilon, delta=delta, max_items_per_user=most)
+    return DiscoverThenPeel(k=k, epsilon=epsilon, delta=delta, max_items_per_user=most, at_order=order, spent=spent)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +139,24 @@ class FoundTop(Selection):
         if order is None:
             return ceiling(self.privacy, None)
         asked = self.selector
-        left = divergence(PureDP(asked.epsilon - asked.for_bound), order)
-        if made is not None:
-            found = made.divergence(order)
-            left = left if found is None else min(left, up(found))
-        renyi = divergence(BoundedRange(asked.for_bound), order) + left
-        return Price(asked.epsilon, renyi, asked.delta, added=asked.epsilon)
+        return Price(asked.epsilon, self._divergence(made, order), asked.delta, added=asked.epsilon)
+
+    def _divergence(self, made: DiscoverThenPeel | None, order: int) -> Fraction:
+        asked, shared = self.selector, self.selector.shared
+        whole = divergence(PureDP(asked.epsilon), order)
+        found = None if made is None else made.divergence(order)
+        if shared is None:
+            return whole if found is None else min(whole, up(found))
+        if order > shared.order:  # of all bounds or of none
+            return whole
+        choice = divergence(BoundedRange(asked.for_bound), order)
+        of_one = divergence(PureDP(asked.epsilon - asked.for_bound), order)
+        # Spent at the budget's own order, so not more at this one.
+        budget = renyi_budget(shared.order, asked.epsilon, asked.delta * COMPOSED) - shared.spent
+        if made is None:
+            return choice + max(budget, of_one)
+        left = of_one if made.max_items_per_user == 1 else budget
+        return choice + (left if found is None else min(left, up(found)))
 
     @property
     def of_sets(self) -> bool:
@@ -270,12 +297,20 @@ class FoundTop(Selection):
             "union_share": mechanism.union_share,
             **({"order": mechanism.union.order} if isinstance(mechanism.union, RenyiShaped) else {}),
             "epsilon_per_pick": each,
-            **({"epsilon_of_bound": asked.for_bound} if asked.most is None else {}),
         }
+        if asked.shared is not None:
+            parameters["epsilon_of_bound"] = asked.for_bound
+            parameters |= {"order_of_other_bounds": asked.shared.order} if bound == 1 else {"bound_in_budget": True}
         share, by_group = BOUND_SHARE if asked.most is None else None, bool(self._columns)
         sentences = [self.reason]
         sentences += describe_discovery(
-            asked.k, discovered, bound, share_of_bound=share, by_group=by_group, scale=self.scale
+            asked.k,
+            discovered,
+            bound,
+            share_of_bound=share,
+            shared=asked.shared is not None and bound > 1,
+            by_group=by_group,
+            scale=self.scale,
         )
         if asked.counted:
             counter = self._counter(mechanism, size, each)

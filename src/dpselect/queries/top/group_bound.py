@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from dpselect._ground.domain import Domain
 from dpselect._ground.privacy import BoundedRange, Neighbors, Privacy, PureDP, Steps, Taken
 from dpselect.accounting.prices import Price, divergence
 from dpselect.engines.port import Engine
-from dpselect.queries.plan import BoundDraw, Plan
+from dpselect.queries.plan import BoundDraw
+from dpselect.queries.top.selection import Selection
 from dpselect.queries.union.bound import BOUND_SHARE, bound_at, bound_chooser, one_of, placed
 from dpselect.release.answers.ranking_sentences import describe_chosen_groups
 from dpselect.release.release import Release
@@ -22,47 +23,46 @@ if TYPE_CHECKING:
     from dpselect.draws import Draws
     from dpselect.release.answers.outcome import Outcome
 
-BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is planned before a row is read; docs/mechanisms/by-group.md
-Asking = TypeVar("Asking", bound=Plan)
+BOUNDS = (1, 2, 3, 4, 6, 9, 13, 20)  # few, since each is priced before a row is read; docs/mechanisms/by-group.md
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenGroups(Generic[Asking]):
-    """A question by group that leaves its bound on groups open: about as many groups as 9 of 10 users are in at most.
+class ChosenGroups:
+    """A top k by group that leaves its bound on groups open: about as many groups as 9 of 10 users are in at most.
 
-    The bound is a step of its own, and what is asked then is the same question with that bound: their epsilons add up,
-    whatever the bound (docs/mechanisms/by-group.md, "A bound that is chosen").
+    The bound is a step of its own, and each bound has a selection: their epsilons add up, whatever the bound
+    (docs/mechanisms/by-group.md, "A bound that is chosen").
     """
 
     total: Fraction  # the epsilon of both
     delta: Fraction
     listed: Domain | None  # by a column, of which nobody knows how many groups it has
-    ask: Callable[[Fraction, int], Asking]  # the question for an epsilon, with a bound
-    _made: dict[int, Asking] = field(default_factory=dict, repr=False)
+    select: Callable[[Fraction, int], Selection]  # what answers for an epsilon, with a bound
+    _made: dict[int, Selection] = field(default_factory=dict, repr=False)
 
-    def counting(self, period: str | None, bound: RowBound | None) -> Self:
+    def counting(self, period: str | None, rows: RowBound | None) -> Self:
         """Return the same about users who count once in each period, and by a bounded number of rows."""
 
-        def ask(epsilon: Fraction, most: int) -> Asking:
-            return self.ask(epsilon, most).counting(period, bound)
+        def select(epsilon: Fraction, most: int) -> Selection:
+            return self.select(epsilon, most).counting(period, rows)
 
-        return replace(self, ask=ask, _made={})
+        return replace(self, select=select, _made={})
 
     @property
     def epsilon(self) -> Fraction:
         """What choosing costs."""
         return self.total * BOUND_SHARE
 
-    def given(self, most: int) -> Asking:
-        """The question that is asked where this bound was chosen."""
+    def given(self, most: int) -> Selection:
+        """What answers where this bound was chosen."""
         if most not in self._made:
-            self._made[most] = self.ask(self.total - self.epsilon, most)
+            self._made[most] = self.select(self.total - self.epsilon, most)
         return self._made[most]
 
     @property
     def of_pairs(self) -> bool:
         """May pairs of group and item be asked for? The more picks, the sooner they are found by a union."""
-        return self.given(BOUNDS[-1]).of_pairs
+        return self.given(BOUNDS[-1]).of_sets
 
     @property
     def privacy(self) -> Privacy:
@@ -94,16 +94,16 @@ class ChosenGroups(Generic[Asking]):
 
     def steps(self, release: Release) -> tuple[Taken, ...]:
         """The choice, and the steps that the answer took."""
-        return (Steps(BoundedRange(self.epsilon), 1), *self._of(release).steps(release))
+        return (Steps(BoundedRange(self.epsilon), 1), *self._of(release).steps(release.found))
 
-    def _of(self, release: Release) -> Asking:
+    def _of(self, release: Release) -> Selection:
         most = release.privacy.parameters["max_groups_per_user"]
         assert isinstance(most, int)
         return self.given(most)
 
     def bind_draw(self, engine: Engine) -> BoundDraw:
         """Bind first to the number of groups of users, then to the question; what cannot be asked is refused now."""
-        draw_with = {most: self.given(most).bind_draw(engine) for most in BOUNDS}
+        draw_with = {most: self.given(most).bound(engine) for most in BOUNDS}
         chooser = bound_chooser(self.epsilon, BOUNDS)
 
         def draw(draws: Draws, progress: Progress | None) -> Outcome:
@@ -113,10 +113,10 @@ class ChosenGroups(Generic[Asking]):
 
         return draw
 
-    def outcome_of(self, release: Release) -> Outcome:
-        """Read the outcome of a release; a bound that cannot be chosen is read as the least."""
-        most = one_of(BOUNDS, release.privacy.parameters.get("max_groups_per_user"))
-        return replace(self.given(most).outcome_of(release), max_groups_per_user=most)
+    def possible(self, outcome: Outcome) -> Outcome:
+        """Return an outcome that can have been drawn; a bound that cannot be chosen is read as the least."""
+        most = one_of(BOUNDS, outcome.max_groups_per_user)
+        return replace(self.given(most).possible(outcome), max_groups_per_user=most)
 
     def answer(self, outcome: Outcome) -> Release:
         """Write the release, with what chose its bound."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -190,15 +191,40 @@ def plan_by_group(
     """Check every parameter, and find the largest epsilon of one pick that fits. One user moves a score by `moves`."""
     k, groups, k_bar, most = parsed(k, asked.each, k_bar, max_items_per_user)
     cut = None if most is None or most >= k else most
-    counted = groups * (k * counts + asked.sizes)
+    return TopByGroup(
+        method=METHOD,
+        reason=method_reasons.limited_by_group(listed=asked.listed is not None),
+        asked=asked,
+        scale=USERS.kept(groups=cut_by(groups, asked.listed)),
+        **_parts(Sizes(k, groups, k_bar, cut, moves, counts, asked.sizes), epsilon, delta),
+    )
+
+
+class Sizes(NamedTuple):
+    """What decides the price of the parts, beside epsilon and delta."""
+
+    k: int
+    groups: int  # of one user
+    k_bar: int
+    cut: int | None  # the winners of a group for which a user counts, where these are fewer than k
+    moves: int
+    counts: bool
+    of_groups: bool  # are users of groups counted too?
+
+
+@lru_cache(maxsize=256)  # each bound that can be chosen is priced before each question, and again for each share
+def _parts(sizes: Sizes, epsilon: Fraction, delta: Fraction) -> Mapping[str, Any]:
+    """What selects, what tells numbers, and the price: the largest epsilon of one pick that fits."""
+    k, groups = sizes.k, sizes.groups
+    counted = groups * (k * sizes.counts + sizes.of_groups)
     plan = plan_of(groups * k, counted)
-    split = split_by_group(plan, epsilon, delta, groups, k_bar)
+    split = split_by_group(plan, epsilon, delta, groups, sizes.k_bar)
     pick, failure = split.epsilon_per_pick, groups * split.threshold
     each = pick * COUNT_SHARE
-    of_groups = NoisyCounts(k=1, epsilon_per_count=each) if asked.sizes else None
+    of_groups = NoisyCounts(k=1, epsilon_per_count=each) if sizes.of_groups else None
     before: list[Taken] = [plan(pick)[0], *(() if of_groups is None else of_groups.steps_of(*[1] * groups))]
-    plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=cut, sensitivity=moves)
-    counter = sharpest(plain, before, epsilon, split.composition, BETA, groups) if counts else None
+    plain = NoisyCounts(k=k, epsilon_per_count=each, max_items_per_user=sizes.cut, sensitivity=sizes.moves)
+    counter = sharpest(plain, before, epsilon, split.composition, BETA, groups) if sizes.counts else None
     apart = Fraction(0) if counter is None else counter.failure
     steps = before if counter is None else [*before, *counter.steps_of(*[k] * groups)]
     left, related = split.composition - apart, Neighbors.ADD_REMOVE
@@ -206,19 +232,10 @@ def plan_by_group(
     selector = LimitedDomainByGroup(
         k=k,
         max_groups_per_user=groups,
-        k_bar=k_bar,
+        k_bar=sizes.k_bar,
         epsilon_per_pick=pick,
-        delta=delta,
+        delta=failure,  # its own price, of picks alone, is not asked for: none is left to compose them
         delta_threshold=split.threshold,
-        sensitivity=moves,
+        sensitivity=sizes.moves,
     )
-    return TopByGroup(
-        method=METHOD,
-        selector=selector,
-        counter=counter,
-        of_groups=of_groups,
-        privacy=privacy,
-        reason=method_reasons.limited_by_group(listed=asked.listed is not None),
-        asked=asked,
-        scale=USERS.kept(groups=cut_by(groups, asked.listed)),
-    )
+    return {"selector": selector, "counter": counter, "of_groups": of_groups, "privacy": privacy}

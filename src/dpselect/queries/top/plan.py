@@ -21,7 +21,6 @@ from dpselect.queries.top.method import DISCOVER, best_by_group, selected
 from dpselect.queries.top.picks import LIMITED, PEELING
 from dpselect.queries.top.selection import Selection, Wanted
 from dpselect.questions.parts import SET, AskedGroups, By, Gain, Total
-from dpselect.questions.payment import Payment
 from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import NOTHING, Accuracy
 from dpselect.release.answers.items_left_out import add_left_out, but_excluded
@@ -56,7 +55,7 @@ class TopKPlan(Plan):
 
     question: TopK
     selection: Selection = field(init=False, repr=False, compare=False)
-    chosen: ChosenGroups[TopKPlan] | None = field(init=False, repr=False, compare=False, default=None)
+    chosen: ChosenGroups | None = field(init=False, repr=False, compare=False, default=None)
 
     def settle(self) -> None:
         """The selection, with its price."""
@@ -74,9 +73,9 @@ class TopKPlan(Plan):
         if self.payment.within is not None:
             set_fields(self, selection=self._near_enough(self.payment.within))
         elif self.chosen is not None:
-            set_fields(self, selection=self.chosen.given(1).selection)
+            set_fields(self, selection=self.chosen.given(1))
         else:
-            set_fields(self, selection=self._selected(self.named, self.given_epsilon))
+            set_fields(self, selection=self._selected(self.named, self.given_epsilon, groups))
 
     def _refuse_what_does_not_go_together(self) -> None:
         q, within = self.question, self.payment.within
@@ -129,18 +128,14 @@ class TopKPlan(Plan):
         """To find items."""
         return question.domain is None
 
-    def _without_bound(self, groups: AskedGroups) -> ChosenGroups[Self]:
-        """What chooses max_groups_per_user."""
+    def _without_bound(self, groups: AskedGroups) -> ChosenGroups:
+        """What chooses max_groups_per_user, and a selection for each that can be chosen."""
         from dpselect.queries.top.group_bound import ChosenGroups
 
-        return ChosenGroups(self.given_epsilon, self.delta, groups.listed, self._bounded)
+        def select(epsilon: Fraction, most: int) -> Selection:
+            return self._selected(self.named, epsilon, replace(groups, most=most))
 
-    def _bounded(self, epsilon: Fraction, most: int) -> Self:
-        """The question with a bound; the engine leaves items out before the bound is chosen, and once."""
-        by: Any = self.question.by
-        question = replace(self.question, by=replace(by, max_groups_per_user=most))
-        payment = Payment(epsilon=epsilon, delta=self.delta)
-        return replace(self, question=question, payment=payment, facts=replace(self.facts, exclude=None))
+        return ChosenGroups(self.given_epsilon, self.delta, groups.listed, select)
 
     @property
     def of_pairs(self) -> bool:
@@ -275,9 +270,8 @@ class TopKPlan(Plan):
 
     def outcome_of(self, release: Release) -> Outcome:
         """Read the outcome of a release; a bound that was chosen is a part of it."""
-        if self.chosen is not None:
-            return self.chosen.outcome_of(release)
-        return self.selection.possible(super().outcome_of(release))
+        answers = self.selection if self.chosen is None else self.chosen
+        return answers.possible(super().outcome_of(release))
 
     @property
     def needs_candidates(self) -> bool:
@@ -310,10 +304,10 @@ class TopKPlan(Plan):
 
     # ---- planning -------------------------------------------------------------------------------------------
 
-    def _selected(self, method: str, epsilon: Fraction) -> Selection:
+    def _selected(self, method: str, epsilon: Fraction, groups: AskedGroups | None = None) -> Selection:
         """The mechanism and the price of all of it, and what it counts: all users, or those whom a bound leaves."""
-        if self.question.by is not None:
-            found = self._by_group(method, epsilon)
+        if groups is not None:
+            found = self._by_group(method, epsilon, groups)
         else:
             found = selected(self._wanted, method, epsilon, self.delta)
         if self.totals is not None:
@@ -329,7 +323,7 @@ class TopKPlan(Plan):
     def counting(self, period: str | None, bound: RowBound | None) -> Self:
         """Return the same question about users who count once in each period, and by a bounded number of rows."""
         counting = super().counting(period, bound)
-        selection = replace(self.selection, scale=replace(self.selection.scale, period=period, rows=bound))
+        selection = self.selection.counting(period, bound)
         chosen = None if self.chosen is None else self.chosen.counting(period, bound)
         set_fields(counting, selection=selection, chosen=chosen)
         if self.asked is not None:
@@ -354,7 +348,7 @@ class TopKPlan(Plan):
             in_engine=self._in_engine,
         )
 
-    def _by_group(self, method: str, epsilon: Fraction) -> Selection:
+    def _by_group(self, method: str, epsilon: Fraction, groups: AskedGroups) -> Selection:
         """In every group: by limited domain, at the price of the groups that one user counts in."""
         from dpselect.queries.top.groups import plan_by_group
 
@@ -364,8 +358,6 @@ class TopKPlan(Plan):
         if method not in (AUTO, LIMITED, DISCOVER):
             hint = "auto takes the one that is better at this price"
             raise ParameterError("method", f"be auto, {LIMITED} or {DISCOVER} if by is given", came(method), hint)
-        groups = self.in_groups
-        assert groups is not None
         terms: dict[str, Any] = {"epsilon": epsilon, "delta": self.delta}
         terms |= {"counts": self.counted, "max_items_per_user": self.most}
         why, k = "", self.question.k

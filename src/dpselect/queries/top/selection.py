@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from dpselect._ground.parameters import Progress
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps, Taken
@@ -22,6 +22,7 @@ from dpselect.release.statement import Statement
 
 if TYPE_CHECKING:
     from dpselect._ground.domain import Domain
+    from dpselect._ground.row_bound import RowBound
     from dpselect.aggregates.measures import Measure
     from dpselect.engines.port import Engine
     from dpselect.mechanisms.top_k.noisy_counts import CountNoise, NoisyCounts
@@ -148,6 +149,10 @@ class Selection(ABC):
         """How many items with the most users are looked at; None for a known domain, or where all are."""
         return None
 
+    def counting(self, period: str | None, rows: RowBound | None) -> Self:
+        """Return the same for users who count once in each period, and by a bounded number of rows."""
+        return replace(self, scale=replace(self.scale, period=period, rows=rows))
+
     def told(self, items: int) -> tuple[Taken, ...]:
         """The steps of noisy numbers of so many items."""
         measured = () if self.measurer is None else self.measurer.steps_of(items)
@@ -273,6 +278,12 @@ class Selection(ABC):
     def bind_draw(self, engine: Engine) -> BoundDraw | None:  # noqa: ARG002 - most ask what the data of all methods have
         """Return what draws from the engine, where that is a question of its own."""
         return None
+
+    def bound(self, engine: Engine) -> BoundDraw:
+        """Return the same of a selection that always has such a question."""
+        draw = self.bind_draw(engine)
+        assert draw is not None
+        return draw
 
     def steps(self, found: Sequence[int]) -> tuple[Taken, ...]:  # noqa: ARG002 - only picks can be saved
         """The steps that an answer took; `found` are its items, of each group by itself that has any."""

@@ -77,12 +77,20 @@ def describe_sparse_limited_domain(height: float, k_bar: int, scale: Scale) -> l
 
 
 def describe_discovery(
-    k: int, discovered: int, max_items_per_user: int, *, share_of_bound: Fraction | None, by_group: bool, scale: Scale
+    k: int,
+    discovered: int,
+    max_items_per_user: int,
+    *,
+    share_of_bound: Fraction | None,
+    shared: bool = False,
+    by_group: bool,
+    scale: Scale,
 ) -> list[str]:
     """Describe a union and the ranking of what it found; a bound that was chosen privately took a share of epsilon."""
     bound = f"Every user takes part in the discovery with at most {max_items_per_user} random items"
     if share_of_bound is not None:
         bound += f"; that number was chosen privately, with 1/{1 / share_of_bound} of epsilon"
+        bound += ", in the same Rényi budget" if shared else ""
     ranked = f"the best {k} of them are" if discovered > k else "all of them are"
     ranked = f"of each group the best {k} are" if by_group else ranked
     how = "the numbers of all their users"
