@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from dpselect.checking.finding import Verdict, worst
+from dpselect.checking.finding import Verdict, worst_verdict
 from dpselect.ledger import Charge
 from dpselect.release.archive import archived
 from tests.by_names import by_names
@@ -55,7 +55,7 @@ def settled(ledger, release, charge, asked="1"):
 def judged(release, ledger):
     """What the judge says of the payment."""
     with dps.Ledger(ledger) as opened:
-        return worst(paid(release, opened))
+        return worst_verdict(paid(release, opened))
 
 
 def data(budget=None, most=None):

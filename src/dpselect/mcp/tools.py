@@ -12,7 +12,7 @@ from typing import Any
 from dpselect._ground import json_text
 from dpselect._ground.budget_parts import format_cost, format_left
 from dpselect._ground.parameters import one_of, whole
-from dpselect.checking.planned import UNFIT
+from dpselect.checking.planned import HOSTILE_VALUE_ERRORS
 from dpselect.errors import DpselectError, ParameterError, came
 from dpselect.mcp.desk import APPROVAL, Body, Desk, refuse_unknown, words_of
 from dpselect.mcp.protocol import PARAMS, WrongError, failure
@@ -305,7 +305,7 @@ def _planted(release: Release) -> Json:
     try:
         plan, rows = planned_like(release.question or {})
         return planted(fewest(plan, rows, release))
-    except UNFIT:
+    except HOSTILE_VALUE_ERRORS:
         return "it is not known how few people can make a text appear"
 
 
