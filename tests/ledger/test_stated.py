@@ -12,7 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.audit.report import report
-from dpselect.command.report_page import page
+from dpselect.command.report_page import render_page
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger
 from dpselect.ledger.ledger import Ledger as WholeLedger
 from tests.ledger.test_forks import in_a_child
@@ -263,7 +263,7 @@ def test_the_record_says_that_it_was_stated_and_by_whom(ledger: Ledger, ann: Acc
     found = report(ledger, ann.dataset)
     (asked,) = found["questions"]
     assert (asked["analyst"], asked["question"], asked["state"]) == ("ann", said, "answered")
-    assert "price stated by ann: a &lt;b&gt;mean&lt;/b&gt;" in page(found)
+    assert "price stated by ann: a &lt;b&gt;mean&lt;/b&gt;" in render_page(found)
     (hold,) = [entry for entry in ledger.entries() if entry.kind is EntryKind.HOLD]
     body = json.loads(hold.question or "")
     assert body["data"] == {"neighbors": "add-remove", "unit": "one user"}

@@ -17,7 +17,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.periods import periods_of
 from dpselect.audit.report import report
-from dpselect.command.ledger_rows import told
+from dpselect.command.ledger_rows import history_rows
 from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger import Account, Charge, Entry, EntryKind, Ledger, sql
 from dpselect.ledger.chains import Chain, chain_text
@@ -89,7 +89,7 @@ def lived(where: str) -> str:
 def state(ledger: Ledger) -> dict[str, Any]:
     """All that decides what may still be asked, and what was said: without numbers and digests of entries."""
     balances = ledger.balances()
-    rows = [row for row, entry in told(ledger) if entry.account.dataset]
+    rows = [row for row, entry in history_rows(ledger) if entry.account.dataset]
     records = {one: report(ledger, one) for one in ("plays", "adds", "months")}
     return {
         "balances": balances,
