@@ -65,7 +65,7 @@ def test_an_account_that_adds_up_counts_epsilons(ledger: Ledger, ann: Account) -
     ledger.grant(ann, 1, 0)
     with dps.Budget.open(ledger, data=ann.dataset, analyst=ann.analyst).spend(**{**PRICE, "delta": 0}):
         pass
-    assert ledger.balance(ann).spent == Charge.up(Fraction(1, 100), Fraction(0))
+    assert ledger.balance(ann).spent == Charge.round_up(Fraction(1, 100), Fraction(0))
     assert ledger.verify() == []
 
 
@@ -312,6 +312,6 @@ def test_what_an_old_ledger_spent_is_carried_into_a_new_one(tmp_path: Path) -> N
                 ):
                     pass
             standing = ledger.standing(dps.Account("plays", "ann"))
-            used[name] = standing.data.promise.limits.part(standing.all.total.sums)
+            used[name] = standing.data.promise.limits.part(standing.all.total.as_spent)
     assert 0 < used["old"] < used["new"] < 1
     assert spent.epsilon < Fraction("0.6")

@@ -12,7 +12,7 @@ import pytest
 
 from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger import Account, Entry, Ledger, sql
-from dpselect.ledger.entry import parts_text
+from dpselect.ledger.entry import format_parts
 from tests.ledger.amounts import ask, charge, grant
 
 
@@ -58,7 +58,7 @@ CHANGES = {
     "release": ("release = '[9]'", "entry 6 was changed"),
     "renyi": ("renyi = '0.100000000000000000000000000000'", "entry 6 was changed"),
     "terms": ("""terms = '{"parts":[["2026-10","0.2","0","0.2"]]}'""", "entry 6 is damaged: its terms are none"),
-    "terms that may be": (f"terms = '{parts_text({'2026-10': charge('0.2')})}'", "entry 6 was changed"),
+    "terms that may be": (f"terms = '{format_parts({'2026-10': charge('0.2')})}'", "entry 6 was changed"),
     "at": ("at = '1970-01-01T00:00:00+00:00'", "entry 6 was changed"),
     "previous": ("previous = digest", "entry 6 does not follow the entry before it"),
     "digest": ("digest = previous", "entry 7 does not follow the entry before it"),

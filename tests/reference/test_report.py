@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpselect._ground.periods import periods_of
-from dpselect.audit.report import only_data, report
+from dpselect.audit.report import find_only_dataset, report
 from dpselect.command.main import main
 from dpselect.command.report_page import render_page
 from dpselect.errors import LedgerError
@@ -52,7 +52,7 @@ def test_what_it_says(path: Path) -> None:
     with Ledger(path) as ledger:
         found: Any = report(ledger, "plays")
         with pytest.raises(LedgerError, match="say --data with one of plays, sales"):
-            only_data(ledger)
+            find_only_dataset(ledger)
         with pytest.raises(LedgerError, match="there is no promise for the data 'play'"):
             report(ledger, "play")
     asked = {one["number"]: one for one in found["questions"]}

@@ -12,16 +12,16 @@ from fractions import Fraction
 from dpselect.audit.verification import Sums
 from dpselect.errors import LedgerError
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account
-from dpselect.ledger.chains import chain_from
+from dpselect.ledger.chains import parse_chain
 from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import OF_THE_LEDGER, Entry, EntryKind
+from dpselect.ledger.entry import LEDGER_KINDS, Entry, EntryKind
 from dpselect.ledger.ledger import Ledger
-from dpselect.ledger.question import summary
-from dpselect.ledger.rows import data_of
+from dpselect.ledger.question import summarize
+from dpselect.ledger.rows import promised_account
 from dpselect.ledger.standing import DataAccount, Used
 from dpselect.release.formatting import Json
 
-STATES = {
+STATE_SENTENCES = {
     EntryKind.SETTLE: "answered",
     EntryKind.RETURN: "given back: no row was read",
     EntryKind.READ: "open: rows may have been read, the ceiling stays charged",
@@ -56,17 +56,17 @@ class _Record:
         """One more entry."""
         for _ in self.sums.problems(entry):
             pass  # the verification tells of them
-        if entry.kind in OF_THE_LEDGER:
+        if entry.kind in LEDGER_KINDS:
             what = "closed, and continued in" if entry.kind is EntryKind.CLOSED else "continued from"
             if entry.kind is not EntryKind.OPENED:
-                said = f"{what} {chain_from(entry.terms)}"
+                said = f"{what} {parse_chain(entry.terms)}"
                 self.changes.append({"when": entry.at, "what": said, "epsilon": None, "delta": None})
         if entry.account.dataset != self.dataset:
             return
         hold = self.asked.get(entry.refers_to or 0)
         match entry.kind:
             case EntryKind.DATA:
-                self._change(entry, f"promised to {data_of(entry).unit}")
+                self._change(entry, f"promised to {promised_account(entry).unit}")
             case EntryKind.GRANT:
                 by = "" if entry.by is None else f" by {entry.by}"
                 self._change(entry, f"granted to {entry.account.analyst}{by}")
@@ -96,13 +96,13 @@ class _Record:
         if data is None or entry.kind in (EntryKind.RETURN, EntryKind.REFUSED):
             return None
         limits = data.promise.limits
-        totals = {period: self._used(period).total.sums for period in entry.parts}
-        charges = {period: charge.sums for period, charge in entry.parts.items()}
+        totals = {period: self._used(period).total.as_spent for period in entry.parts}
+        charges = {period: charge.as_spent for period, charge in entry.parts.items()}
         return max(limits.part(totals[at]) - limits.part(totals[at] - charges[at]) for at in entry.parts)
 
     def _used(self, period: str) -> Used:
         """Return what all analysts used in a period."""
-        return self.sums.used.get((Account.kept(self.dataset, EVERYBODY), period), Used())
+        return self.sums.used.get((Account.from_stored(self.dataset, EVERYBODY), period), Used())
 
     def _note(self, entry: Entry, question: Entry) -> None:
         """How much is used after the entry, in each period that it changed."""
@@ -110,12 +110,12 @@ class _Record:
         if data is None or entry.kind in (EntryKind.GRANT, EntryKind.READ, EntryKind.REFUSED, EntryKind.REPEAT):
             return
         for period in question.parts if entry.kind is not EntryKind.DATA else self.periods():
-            part = data.promise.limits.part(self._used(period).total.sums)
+            part = data.promise.limits.part(self._used(period).total.as_spent)
             self.used.append({"when": entry.at, "number": entry.number, "period": period, "used": float(part)})
 
     def periods(self) -> dict[str, Used]:
         """What all analysts used, in each period in which something was asked; or ever, of data without periods."""
-        data, everybody = self.sums.data[self.dataset], Account.kept(self.dataset, EVERYBODY)
+        data, everybody = self.sums.data[self.dataset], Account.from_stored(self.dataset, EVERYBODY)
         of_all = sorted(
             ((period, used) for (who, period), used in self.sums.used.items() if who == everybody),
             key=lambda one: one[0],
@@ -159,8 +159,8 @@ def _periods(data: DataAccount, record: _Record) -> list[Json]:
         total = used.total
         row: Mapping[str, Json] = {
             "period": period or None,
-            "used": float(limits.part(total.sums)),
-            "reserved": float(limits.part(total.sums) - limits.part(used.spent.sums)),
+            "used": float(limits.part(total.as_spent)),
+            "reserved": float(limits.part(total.as_spent) - limits.part(used.spent.as_spent)),
             "epsilon": float(total.epsilon),
             "renyi": float(total.renyi),
             "delta": float(total.delta),
@@ -186,10 +186,10 @@ def _question(asked: _Asked) -> dict[str, Json]:
         "number": entry.number,
         "when": entry.at,
         "analyst": entry.account.analyst,
-        "question": None if entry.question is None else summary(entry.question),
+        "question": None if entry.question is None else summarize(entry.question),
         "approved_by": entry.by,
         "periods": [period for period in entry.parts if period],
-        "state": STATES[asked.state],
+        "state": STATE_SENTENCES[asked.state],
         "epsilon": float(asked.charge.epsilon),
         "delta": float(asked.charge.delta),
         "share": None if asked.share is None else float(asked.share),
@@ -197,7 +197,7 @@ def _question(asked: _Asked) -> dict[str, Json]:
     }
 
 
-def only_data(ledger: Ledger) -> str:
+def find_only_dataset(ledger: Ledger) -> str:
     """The data of a ledger that has one data set; LedgerError where it must be said which is meant."""
     names = [data.dataset for data, _ in ledger.data_accounts()]
     if len(names) != 1:

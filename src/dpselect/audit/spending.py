@@ -27,7 +27,7 @@ class SpentSoFar:
     part: float
 
 
-def picture(lines: Mapping[str, Sequence[SpentSoFar]], what: str = "entry of the ledger") -> Picture:
+def draw_picture(lines: Mapping[str, Sequence[SpentSoFar]], what: str = "entry of the ledger") -> Picture:
     """A line of steps for each budget, against the numbers of `what`."""
     points = [point for of_line in lines.values() for point in of_line]
     days = sorted({point.day for point in points})
@@ -56,11 +56,11 @@ def plot(ledger: Ledger, *, analyst: str | None, data: str | None, ax: Axes | It
     for entry, when, standing in _standings(ledger.entries()):
         if standing is None or not meant(entry):
             continue
-        everybody = standing.data.promise.limits.part(standing.all.total.sums)
+        everybody = standing.data.promise.limits.part(standing.all.total.as_spent)
         whose = {f"everybody on {standing.data.dataset!r}": everybody, str(entry.account): 1 - standing.left}
         for name, used in whose.items():
             lines.setdefault(f"{name}{when}", []).append(SpentSoFar(entry.number, entry.at[:10], float(used)))
-    return picture(lines).on(ax)
+    return draw_picture(lines).on(ax)
 
 
 def _standings(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str, Standing | None]]:

@@ -14,26 +14,26 @@ from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.chains import Chains
 from dpselect.ledger.charge import ZERO, Charge
-from dpselect.ledger.entry import Entry, EntryKind, digest_of, first_digest
+from dpselect.ledger.entry import Entry, EntryKind, compute_digest, genesis_digest
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
     Meta,
-    data_account_from,
-    data_of,
-    entry_from,
-    intact_entry_from,
-    meta_from,
-    quota_from,
-    used_from,
+    parse_data_account,
+    parse_entry,
+    parse_intact_entry,
+    parse_meta,
+    parse_quota,
+    parse_used,
+    promised_account,
 )
-from dpselect.ledger.standing import DataAccount, Standing, Used, data_text, total_of
+from dpselect.ledger.standing import DataAccount, Standing, Used, format_data_terms, total_charge
 
 if TYPE_CHECKING:
     from dpselect.ledger.ledger import Ledger
 
 NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
-MOST = 100  # problems that are told one by one
+MAX_LISTED_PROBLEMS = 100  # problems that are told one by one
 
 
 def verify(ledger: Ledger, head: str | None) -> list[str]:
@@ -46,8 +46,8 @@ def verify(ledger: Ledger, head: str | None) -> list[str]:
                     problems.append(problem)
             except LedgerError as error:
                 problems.append(str(error).partition("\n")[0])
-    more = len(problems) - MOST
-    return problems if more <= 0 else [*problems[:MOST], f"and {more} more problems"]
+    more = len(problems) - MAX_LISTED_PROBLEMS
+    return problems if more <= 0 else [*problems[:MAX_LISTED_PROBLEMS], f"and {more} more problems"]
 
 
 def _of_the_place(store: Store) -> Iterator[str]:
@@ -56,10 +56,10 @@ def _of_the_place(store: Store) -> Iterator[str]:
 
 def _of_the_tables(store: Store, head: str | None) -> Iterator[str]:
     with store.snapshot():
-        yield from of_the_moment(store, head)
+        yield from find_problems(store, head)
 
 
-def of_the_moment(store: Store, head: str | None = None) -> Iterator[str]:
+def find_problems(store: Store, head: str | None = None) -> Iterator[str]:
     """The problems of all entries, in a transaction of the caller."""
     meta = _meta(store)
     if meta is None:
@@ -75,7 +75,7 @@ def of_the_moment(store: Store, head: str | None = None) -> Iterator[str]:
 def _meta(store: Store) -> Meta | None:
     rows = store.run(sql.META)
     try:
-        return meta_from(rows[0])
+        return parse_meta(rows[0])
     except (DamagedRowError, IndexError):
         return None
 
@@ -97,7 +97,7 @@ class _Walk:
     def __init__(self, meta: Meta | None, head: str | None) -> None:
         self._meta = meta
         self._number = 0
-        self._digest = None if meta is None else first_digest(meta.ledger, meta.version)
+        self._digest = None if meta is None else genesis_digest(meta.ledger, meta.version)
         self._chains = None if meta is None else Chains(meta.ledger, meta.version)
         self._noted = head
         self._seen = head is None or head == self._digest
@@ -109,7 +109,7 @@ class _Walk:
             yield f"entries are missing: {number} follows {self._number}"
         self._number = number
         try:
-            entry = entry_from(row)
+            entry = parse_entry(row)
         except DamagedRowError as error:
             yield f"entry {number} is damaged: {error}"
             self._digest = row[11] if isinstance(row[11], str) else None
@@ -122,14 +122,14 @@ class _Walk:
         if self._digest is not None and entry.previous != self._digest:
             yield f"entry {entry.number} does not follow the entry before it: its previous digest is another"
         try:
-            intact_entry_from(row)
+            parse_intact_entry(row)
         except DamagedRowError as error:
             yield f"entry {entry.number} was changed: {error}"
         self._digest = entry.digest
-        self._seen = self._seen or self._noted == entry.digest == digest_of(entry)
+        self._seen = self._seen or self._noted == entry.digest == compute_digest(entry)
         if self._chains is not None:
             yield from (f"entry {entry.number} {problem}" for problem in self._chains.problems(entry))
-            self._seen = self._seen or self._chains.met(self._noted or "", entry)
+            self._seen = self._seen or self._chains.is_former_head(self._noted or "", entry)
 
     def problems_at_the_end(self) -> Iterator[str]:
         """Is the last entry the one that the ledger says it has, and was the noted one met?"""
@@ -148,9 +148,9 @@ class _Walk:
 def _of_caches(store: Store, sums: Sums) -> Iterator[str]:
     """The tables data, quota and used are caches; what the entries add up to is the truth."""
     tables: list[tuple[str, str, Callable[[Row], tuple[object, object]], Mapping[Any, object]]] = [
-        ("the account", sql.ALL_DATA, lambda row: ((found := data_account_from(row)).dataset, found), sums.data),
-        ("the quota", sql.QUOTAS, quota_from, sums.granted),
-        ("what is used", sql.ALL_USED, lambda row: ((found := used_from(row))[:2], found[2]), sums.used),
+        ("the account", sql.ALL_DATA, lambda row: ((found := parse_data_account(row)).dataset, found), sums.data),
+        ("the quota", sql.QUOTAS, parse_quota, sums.granted),
+        ("what is used", sql.ALL_USED, lambda row: ((found := parse_used(row))[:2], found[2]), sums.used),
     ]
     for what, statement, read, truth in tables:
         met = set()
@@ -179,7 +179,7 @@ def _told(found: object) -> str:
         case Used():
             return f"{found.spent} spent and {found.reserved} reserved"
         case DataAccount():
-            return f"{total_of(found)}, {data_text(found)}"
+            return f"{total_charge(found)}, {format_data_terms(found)}"
         case _:
             return "nothing" if found is None else str(found)
 
@@ -206,7 +206,7 @@ class Sums:
         data, granted = self.data.get(account.dataset), self.granted.get(account)
         if data is None or granted is None:
             return None
-        everybody = Account.kept(account.dataset, EVERYBODY)
+        everybody = Account.from_stored(account.dataset, EVERYBODY)
         own, of_all = (self.used.get((who, period), Used()) for who in (account, everybody))
         return Standing(account, data, granted, own, of_all)
 
@@ -237,20 +237,20 @@ class Sums:
 
     def _promise(self, entry: Entry) -> Iterator[str]:
         """An account of data is made, or its total changed; order and what is set apart are for its life."""
-        data, name = data_of(entry), entry.account.dataset
+        data, name = promised_account(entry), entry.account.dataset
         before = self.data.get(name)
         if before is not None:
             begun, promised = before.promise, data.promise
             if begun.order is not None and (begun.order, begun.apart) != (promised.order, promised.apart):
                 yield "changes how an account composes, which is fixed when it is made"
-            if name in self._asked and before.fixed != data.fixed:
+            if name in self._asked and before.fixed_terms != data.fixed_terms:
                 yield "changes the unit, user, period, time or timezone of a promise after questions were asked"
         self.data[name] = data
         self.used.setdefault(
             (entry.account, ALWAYS), Used()
         )  # from the beginning on, so that what is missing is damage
         for (account, _), used in self.used.items():
-            if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(used.total.sums):
+            if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(used.total.as_spent):
                 yield f"promises less than was used of {name!r}"
 
     def _grant(self, entry: Entry) -> Iterator[str]:
@@ -260,7 +260,7 @@ class Sums:
             yield "grants a quota in an account that does not exist"
 
     def _change(self, account: Account, period: str, change: Callable[[Used], Used]) -> None:
-        for who in (account, Account.kept(account.dataset, EVERYBODY)):
+        for who in (account, Account.from_stored(account.dataset, EVERYBODY)):
             self.used[who, period] = change(self.used[who, period])
 
     def _hold(self, entry: Entry) -> Iterator[str]:
@@ -278,7 +278,7 @@ class Sums:
                 yield "counts a divergence below its epsilon where epsilons add up"
             elif not standing.admits(ceiling):
                 yield f"leaves {account} with more spent and reserved than its quota or the account allows"
-            self._change(account, period, lambda used, ceiling=ceiling: used.holding(ceiling))  # type: ignore[misc]
+            self._change(account, period, lambda used, ceiling=ceiling: used.with_hold(ceiling))  # type: ignore[misc]
 
     def _read(self, entry: Entry) -> Iterator[str]:
         if entry.charge != ZERO:
@@ -295,7 +295,7 @@ class Sums:
         account, parts = self._open.pop(entry.refers_to or 0, NOTHING_OPEN)
         if account == entry.account:
             for period, ceiling in parts.items():
-                self._change(entry.account, period, lambda used, ceiling=ceiling: used.returning(ceiling))  # type: ignore[misc]
+                self._change(entry.account, period, lambda used, ceiling=ceiling: used.without_hold(ceiling))  # type: ignore[misc]
 
     def _is_unread(self, entry: Entry) -> bool:
         number = entry.refers_to or 0
@@ -319,5 +319,5 @@ class Sums:
             self._change(
                 entry.account,
                 period,
-                lambda used, cost=cost, held=held: used.settling(held, cost),  # type: ignore[misc]
+                lambda used, cost=cost, held=held: used.with_settlement(held, cost),  # type: ignore[misc]
             )

@@ -68,7 +68,7 @@ def _check_charge(
         yield stated(f"{payment}; what it costs is not planned, since its promise does not follow")
         return
     plan, _ = question
-    cost = Ceiling.of(plan.cost_at(release, ledger.data_account(account.dataset).promise.order))
+    cost = Ceiling.from_price(plan.cost_at(release, ledger.data_account(account.dataset).promise.order))
     for period, charge in settlement.parts.items():
         amount = f"{payment}, {charge}{f' in {period}' if period else ''}"
         if cost.whole.fits(charge) or cost.without_composition.fits(charge):

@@ -210,10 +210,10 @@ def grant(args: argparse.Namespace) -> None:
 def _user() -> str | None:
     """Return this computer's name for the user, or None if the ledger cannot record it."""
     from dpselect.ledger.account import clean_name
-    from dpselect.ledger.budget import user
+    from dpselect.ledger.budget import computer_user
 
     try:
-        return clean_name("by", user())
+        return clean_name("by", computer_user())
     except ParameterError:
         return None
 
@@ -351,13 +351,13 @@ def upgrade(args: argparse.Namespace) -> None:
 
 def report(args: argparse.Namespace) -> None:
     """Write the record of one data set, as a page or as JSON."""
-    from dpselect.audit.report import only_data, report
+    from dpselect.audit.report import find_only_dataset, report
     from dpselect.release import files
 
     if not args.output.endswith((".html", ".json")):
         raise ParameterError("--output", "end in .html or .json", args.output)
     with _open_ledger(args) as ledger:
-        record = report(ledger, args.data or only_data(ledger))
+        record = report(ledger, args.data or find_only_dataset(ledger))
     if args.output.endswith(".json"):
         text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
     else:

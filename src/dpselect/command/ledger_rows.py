@@ -54,8 +54,8 @@ def data_rows(data: DataAccount, used_by_period: Mapping[str, Used]) -> list[dic
             "epsilon": float(promise.epsilon),
             "delta": float(promise.delta),
             "composes": promise.renyi is not None,
-            "used": float(limits.part(period_used.total.sums)),
-            "reserved": float(limits.part(period_used.total.sums) - limits.part(period_used.spent.sums)),
+            "used": float(limits.part(period_used.total.as_spent)),
+            "reserved": float(limits.part(period_used.total.as_spent) - limits.part(period_used.spent.as_spent)),
             "kept": float(data.keep),
         }
         for period, period_used in (used_by_period or {"": Used()}).items()
@@ -69,7 +69,7 @@ def balance_row(balance: Balance, standing: Standing) -> dict[str, Json]:
         charge: Charge = getattr(balance, part)
         row[f"{part}_epsilon"], row[f"{part}_delta"] = float(charge.epsilon), float(charge.delta)
     row["left"] = float(standing.left)
-    row |= dict(zip(PROMISE_SHARES, map(float, standing.of_promise), strict=True))
+    row |= dict(zip(PROMISE_SHARES, map(float, standing.promise_shares), strict=True))
     return {**row, "left_delta": float(standing.delta_left)}
 
 
@@ -113,9 +113,9 @@ def format_row(row: Mapping[str, Json]) -> dict[str, object]:
 def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
     """Yield each entry as a row for people, with the share of the budget that it left, and the entry itself."""
     from dpselect.audit.verification import Sums
-    from dpselect.ledger.chains import chain_from
-    from dpselect.ledger.entry import OF_THE_LEDGER
-    from dpselect.ledger.question import summary
+    from dpselect.ledger.chains import parse_chain
+    from dpselect.ledger.entry import LEDGER_KINDS
+    from dpselect.ledger.question import summarize
 
     sums = Sums()
     questions: dict[int, str | None] = {}
@@ -134,7 +134,9 @@ def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
             "left": float(min(shares_left)) if shares_left else None,
-            "question": str(chain_from(entry.terms)) if entry.kind in OF_THE_LEDGER else question and summary(question),
+            "question": str(parse_chain(entry.terms))
+            if entry.kind in LEDGER_KINDS
+            else question and summarize(question),
         }
         yield row, entry
 
@@ -145,7 +147,7 @@ def _account_cells(account: Account) -> dict[str, Json]:
 
 def pending_row(pending: Pending, *, is_given_back: bool) -> dict[str, Json]:
     """Return the row of an open reservation, and whether its question may have read rows."""
-    from dpselect.ledger.question import summary
+    from dpselect.ledger.question import summarize
 
     entry = pending.entry
     state = "given back" if is_given_back else "may have been read" if pending.may_have_read else "none was read"
@@ -156,22 +158,22 @@ def pending_row(pending: Pending, *, is_given_back: bool) -> dict[str, Json]:
         "rows": state,
         "epsilon": float(entry.charge.epsilon),
         "delta": float(entry.charge.delta),
-        "question": None if entry.question is None else summary(entry.question),
+        "question": None if entry.question is None else summarize(entry.question),
     }
 
 
 def export_entry(entry: Entry) -> dict[str, Json]:
     """Return every field of an entry, with exact amounts."""
-    from dpselect.ledger.charge import decimal
+    from dpselect.ledger.charge import format_decimal
 
     return {
         "number": entry.number,
         "kind": str(entry.kind),
         "dataset": entry.account.dataset,
         "analyst": entry.account.analyst,
-        "epsilon": decimal(entry.charge.epsilon),
-        "delta": decimal(entry.charge.delta),
-        "renyi": decimal(entry.charge.renyi),
+        "epsilon": format_decimal(entry.charge.epsilon),
+        "delta": format_decimal(entry.charge.delta),
+        "renyi": format_decimal(entry.charge.renyi),
         "question": entry.question,
         "refers_to": entry.refers_to,
         "release": entry.release,

@@ -84,9 +84,9 @@ def _open_desk(args: argparse.Namespace) -> Iterator[Desk]:
     source = args.files[0]
     if source.startswith(("http://", "https://")):
         from dpselect.command.from_gateway import connect_remote
-        from dpselect.mcp.desk import afar
+        from dpselect.mcp.desk import remote_desk
 
-        yield afar(connect_remote(source, args.token_file))
+        yield remote_desk(connect_remote(source, args.token_file))
         return
     if args.analyst is None:
         raise ParameterError("--analyst", "name who asks", "nothing", "dpselect ledger grant gives an agent a quota")

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.budget_parts import format_left, percent
-from dpselect.audit.spending import SpentSoFar, picture
+from dpselect.audit.spending import SpentSoFar, draw_picture
 from dpselect.release.formatting import text
 
 if TYPE_CHECKING:
@@ -203,4 +203,4 @@ def _render_picture(used: Sequence[Mapping[str, Any]]) -> str:
     for point in used:
         spent = SpentSoFar(point["number"], point["when"][:10], point["used"])
         lines.setdefault(text(point["period"]), []).append(spent)
-    return picture({name: lines[name] for name in sorted(lines)[-MAX_LINES:]}).html()
+    return draw_picture({name: lines[name] for name in sorted(lines)[-MAX_LINES:]}).html()

@@ -24,8 +24,8 @@ from dpselect.ledger.charge import Charge
 EVERYBODY = ""  # in the place of an analyst
 ALWAYS = ""  # in the place of a period: data that have none
 NO_DATA = ""  # in the place of a data set, with nobody in that of an analyst: the ledger itself
-LONGEST = 200  # characters: two names fit into one index row of every store
-_MUST = f"be a text of 1 to {LONGEST} visible characters, with single spaces between words"
+MAX_NAME_LENGTH = 200  # characters: two names fit into one index row of every store
+_MUST = f"be a text of 1 to {MAX_NAME_LENGTH} visible characters, with single spaces between words"
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
 # What Unicode ignores by default or draws as a blank although it counts as a letter, a mark or a symbol.
@@ -37,13 +37,13 @@ _BLANK = frozenset(
     )
     for point in range(first, last + 1)
 )  # fmt: skip
-USER = "one user"
-HINT = "a budget protects one unit: make another budget, or an account whose user is that list of columns"
+ONE_USER = "one user"
+UNIT_HINT = "a budget protects one unit: make another budget, or an account whose user is that list of columns"
 
 
 def clean_name(parameter: str, name: object) -> str:
     """The name, composed (NFC); ParameterError where something in it cannot be seen."""
-    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST:
+    if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME_LENGTH:
         raise ParameterError(parameter, _MUST, came(name))
     composed = unicodedata.normalize("NFC", name)
     if is_clean(composed):
@@ -52,7 +52,7 @@ def clean_name(parameter: str, name: object) -> str:
     hint = "remove spaces at its ends, and all but one between words"
     if unseen is not None:
         hint = f"leave out U+{ord(unseen):04X}, which is invisible or another kind of space"
-    raise ParameterError(parameter, _MUST, ascii(name)[:LONGEST], hint)
+    raise ParameterError(parameter, _MUST, ascii(name)[:MAX_NAME_LENGTH], hint)
 
 
 @lru_cache(maxsize=1024)
@@ -60,7 +60,7 @@ def is_clean(name: str) -> bool:
     """May it be given?"""
     single = "  " not in name and name == name.strip(" ")
     composed = unicodedata.is_normalized("NFC", name)
-    return 1 <= len(name) <= LONGEST and single and composed and not any(map(_is_unseen, name))
+    return 1 <= len(name) <= MAX_NAME_LENGTH and single and composed and not any(map(_is_unseen, name))
 
 
 def _is_unseen(character: str) -> bool:
@@ -85,7 +85,7 @@ class Account:
         object.__setattr__(self, "analyst", clean_name("analyst", self.analyst))
 
     @staticmethod
-    def kept(dataset: str, analyst: str) -> Account:
+    def from_stored(dataset: str, analyst: str) -> Account:
         """An account as a ledger has it, exactly."""
         if not is_clean(dataset) or not (analyst == EVERYBODY or is_clean(analyst)):
             raise ValueError("no such name is given")
@@ -95,7 +95,7 @@ class Account:
         return account
 
     @staticmethod
-    def of_the_ledger() -> Account:
+    def for_ledger() -> Account:
         """Whose the entries are that are about the ledger itself."""
         account = object.__new__(Account)
         object.__setattr__(account, "dataset", NO_DATA)
@@ -103,7 +103,7 @@ class Account:
         return account
 
     @staticmethod
-    def everybody(dataset: str) -> Account:
+    def for_everybody(dataset: str) -> Account:
         """All analysts of a data set together: whose account keeps the promise."""
         account = object.__new__(Account)
         object.__setattr__(account, "dataset", clean_name("data", dataset))
@@ -157,14 +157,14 @@ class OneUnit:
 
     def check(self, user: str | None) -> None:
         """ParameterError for a question of another unit; `user` is the text of its column or columns."""
-        columns = several(user)
+        columns = user_columns(user)
         with self._lock:
             if not self._known:
                 self._known, self._columns = True, columns
             if columns == self._columns:
                 return
             was = "one column" if self._columns is None else said(self._columns)
-        raise ParameterError("user", f"be {was}, as in the first question to this budget", shown(user), HINT)
+        raise ParameterError("user", f"be {was}, as in the first question to this budget", format_user(user), UNIT_HINT)
 
 
 def check_unit(unit: object, of: str) -> None:
@@ -174,22 +174,22 @@ def check_unit(unit: object, of: str) -> None:
         raise ParameterError("unit", f"be {of!r}, which the budget protects", came(unit), hint)
 
 
-def several(user: str | None) -> tuple[str, ...] | None:
+def user_columns(user: str | None) -> tuple[str, ...] | None:
     """The columns of users, where they are several."""
     return None if user is None else columns_of(key_from(user))
 
 
-def shown(user: str | None) -> str:
+def format_user(user: str | None) -> str:
     """The columns of users in a message."""
     return "nothing" if user is None else said(key_from(user))
 
 
-def text_given(user: object) -> str | None:
+def parse_user(user: object) -> str | None:
     """The text of the column or columns of users that an owner names."""
     return None if user is None else text_of(key_of("user", user))
 
 
-def usual_unit(user: str | None, period: str | None) -> str:
+def default_unit(user: str | None, period: str | None) -> str:
     """Whom a promise is about that says nothing else."""
     key: Key = "" if user is None else key_from(user)
     unit = f"one {unit_of(key)}"

@@ -27,18 +27,18 @@ from dpselect.ledger.account import OneUnit
 from dpselect.ledger.charge import Ceiling
 from dpselect.ledger.entry import Reservation
 from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.receipts import Priced, of_account, of_budget, price_paid, priced
-from dpselect.ledger.standing import HOLDS_LESS, DataAccount, Standing, check_one_period, to_hold
+from dpselect.ledger.receipts import Priced, account_receipt, budget_receipt, parse_plan, price_paid
+from dpselect.ledger.standing import HOLD_HINT, DataAccount, Standing, check_one_period, format_hold
 from dpselect.ledger.stated import Spending, Stated
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 
 DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta, for a question that needs one and names none
-LONGEST_PLACE = 1000  # characters of a path or an address, which messages repeat
+MAX_ADDRESS_LENGTH = 1000  # characters of a path or an address, which messages repeat
 Where = str | os.PathLike[str] | Ledger
 NO_PERIODS = "be left out, because the data have no periods"
 During = str | Sequence[str] | None
-NOTHING = ApproxDP(Fraction(0), Fraction(0))
+FREE = ApproxDP(Fraction(0), Fraction(0))
 
 
 @names_checked
@@ -118,7 +118,7 @@ class Budget:
         """
         if isinstance(plan, Release):
             return self._left_at(price_paid(plan, self._payer))
-        asked = priced(plan)
+        asked = parse_plan(plan)
         self.check(asked.price.neighbors)
         promise, taken = self._promise_for(asked), self._taken
         return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
@@ -129,14 +129,14 @@ class Budget:
         What an answer takes of what is left by then may be more, because either of two sums may have more room: the
         receipt has what was left before less what is left after (docs/budgets.md).
         """
-        plan = priced(plan)
+        plan = parse_plan(plan)
         self.check(plan.price.neighbors)
         promise = self._promise_for(plan)
         return float(promise.part(promise.charge(self._taken.settled, plan.price_at(promise.order))))
 
     def describe_cost(self, plan: Priced) -> str:
         """Return in words what a plan costs at most of what is left now, as a receipt does once it is answered."""
-        plan = priced(plan)
+        plan = parse_plan(plan)
         self.check(plan.price.neighbors)
         promise, taken = self._promise_for(plan), self._taken
         ceiling = promise.charge(taken.settled, plan.price_at(promise.order))
@@ -155,7 +155,7 @@ class Budget:
         return at_least(self._promise, price, settled=taken.settled, pending=taken.pending)
 
     def _receipt(self, asked: Priced, spent: Spent, *, repeated: bool = False) -> Receipt:
-        return of_budget(asked, spent, self._promise, self._taken, self._payer, repeated=repeated)
+        return budget_receipt(asked, spent, self._promise, self._taken, self._payer, repeated=repeated)
 
     def __repr__(self) -> str:
         said = ApproxDP(self._promise.epsilon, self._promise.delta)
@@ -226,7 +226,7 @@ class Budget:
             Budget(epsilon=1, delta=1e-06, 90 % left)
         """
         self.check(relation(neighbors))
-        return Spending(self._reserve(Stated.of(epsilon, delta, unit, note), during))
+        return Spending(self._reserve(Stated.parse(epsilon, delta, unit, note), during))
 
     def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
         """Reserve a stated price; what settles it."""
@@ -289,10 +289,10 @@ class Budget:
                 f"the question needs a delta of {rounded_up(ceiling.failure)}, and {has}",
                 f"ask with a smaller delta, {less}",
             )
-        held, left = to_hold(promise.limits, taken, ceiling)
+        held, left = format_hold(promise.limits, taken, ceiling)
         return BudgetError(
             f"the question must reserve up to {held} of the budget while it runs, but only {left} is left",
-            f"{HOLDS_LESS}, or make a larger budget",
+            f"{HOLD_HINT}, or make a larger budget",
         )
 
 
@@ -312,15 +312,15 @@ class LedgerBudget(Budget):
     ) -> None:
         if not isinstance(where, (str, os.PathLike, Ledger)):
             raise ParameterError("budget", "be a Budget, a file, a postgresql:// address or a Ledger", came(where))
-        if not isinstance(where, Ledger) and len(os.fspath(where)) > LONGEST_PLACE:
+        if not isinstance(where, Ledger) and len(os.fspath(where)) > MAX_ADDRESS_LENGTH:
             raise ParameterError(
-                "budget", f"be a path or address of at most {LONGEST_PLACE} characters", came(str(where))
+                "budget", f"be a path or address of at most {MAX_ADDRESS_LENGTH} characters", came(str(where))
             )
         given: object = snapshot
         if given is not None and not (isinstance(given, str) and given.strip()):
             raise ParameterError("snapshot", "be a name for the state of the data", came(snapshot))
         self.where = where
-        self.account: Account = _account(data, user() if analyst is None else analyst)
+        self.account: Account = _account(data, computer_user() if analyst is None else analyst)
         self.snapshot = snapshot
 
     @property
@@ -330,16 +330,18 @@ class LedgerBudget(Budget):
 
     def share_of(self, plan: Priced, *, during: During = None) -> float:
         """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if more."""
-        plan = priced(plan)
+        plan = parse_plan(plan)
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)
-        return float(max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in standings))
+        return float(max(one.part(one.ceiling(Ceiling.from_price(plan.price_at(one.order)))) for one in standings))
 
     def describe_cost(self, plan: Priced, *, during: During = None) -> str:
         """Return in words what a plan costs at most of what is left now; the ledger is asked."""
-        plan = priced(plan)
+        plan = parse_plan(plan)
         self.check(plan.price.neighbors)
-        held = [(one, one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in self._standings(during, plan)]
+        held = [
+            (one, one.ceiling(Ceiling.from_price(plan.price_at(one.order)))) for one in self._standings(during, plan)
+        ]
         before, after = min(one.left for one, _ in held), min(one.left_with(ceiling) for one, ceiling in held)
         return describe_cost(before, after, fits=all(one.admits(ceiling) for one, ceiling in held))
 
@@ -352,7 +354,7 @@ class LedgerBudget(Budget):
         standings = self._standings(during, plan)
         if isinstance(plan, Release):
             return min(one.left_for(price_paid(plan, (one.account, one.order))) for one in standings)
-        asked = priced(plan)
+        asked = parse_plan(plan)
         self.check(asked.price.neighbors)
         return min(one.left_for(asked.price_at(one.order)) for one in standings)
 
@@ -411,7 +413,7 @@ class LedgerBudget(Budget):
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
-                    return replace(restored(stored), charged=of_account(asked, ZERO, standings, repeated=True))
+                    return replace(restored(stored), charged=account_receipt(asked, ZERO, standings, repeated=True))
             order, during = next(iter(standings)).order, question.periods
             reservation = None
             ceiling = asked.price_at(order)
@@ -438,8 +440,8 @@ class LedgerBudget(Budget):
             if len(reservation.parts) > 1:
                 with suppress(LedgerError):  # the answer is paid and kept: it comes out with a lesser receipt
                     after = ledger.standings(self.account, during).values()
-        spent = Ceiling.of(cost).held_as(reservation.ceiling)
-        return replace(release, charged=of_account(asked, spent, after))
+        spent = Ceiling.from_price(cost).charge_for_hold(reservation.ceiling)
+        return replace(release, charged=account_receipt(asked, spent, after))
 
     def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
         with self.ledger() as ledger:
@@ -469,14 +471,14 @@ def _during(data: DataAccount, during: During) -> Periods | None:
     return None if during is None else periods_of(data.time, data.period, during, data.timezone)
 
 
-def budget_of(given: object) -> Budget | None:
+def parse_budget(given: object) -> Budget | None:
     """The budget that a caller means: one as it is, a path as that file with this computer's name for the user."""
     if given is None or isinstance(given, Budget):
         return given
     return LedgerBudget(given)  # type: ignore[arg-type] # which looks at what it is
 
 
-def user() -> str:
+def computer_user() -> str:
     """This computer's name for the user."""
     try:
         return getpass.getuser()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from dpselect.ledger.account import Account
 from dpselect.ledger.charge import ZERO
-from dpselect.ledger.entry import Draft, Entry, EntryKind, chained, digest_of, first_digest
+from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry, compute_digest, genesis_digest
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class Chain:
         return f"ledger {self.ledger} of {self.entries:,} {'entry' if self.entries == 1 else 'entries'}"
 
 
-def chain_text(chain: Chain) -> str:
+def format_chain(chain: Chain) -> str:
     """The terms of an entry that names another chain."""
     return json.dumps(vars(chain), separators=(",", ":"))
 
 
-def chain_from(text: str | None) -> Chain:
+def parse_chain(text: str | None) -> Chain:
     """What `chain_text` wrote; ValueError for anything else."""
     try:
         chain = Chain(**json.loads(text or ""))
@@ -47,24 +47,24 @@ def chain_from(text: str | None) -> Chain:
     return chain
 
 
-def closing(old: Chain, new: Chain, at: str | None = None) -> Entry:
+def closing_entry(old: Chain, new: Chain, at: str | None = None) -> Entry:
     """The last entry of a ledger that goes on in another."""
-    draft = Draft(EntryKind.CLOSED, Account.of_the_ledger(), ZERO, terms=chain_text(new))
-    return chained(draft, old.entries + 1, old.head, at)
+    draft = Draft(EntryKind.CLOSED, Account.for_ledger(), ZERO, terms=format_chain(new))
+    return chain_entry(draft, old.entries + 1, old.head, at)
 
 
-def opening(old: Chain, new: Chain, closed: Entry) -> Entry:
+def opening_entry(old: Chain, new: Chain, closed: Entry) -> Entry:
     """The entry with which a ledger begins to be spent from, at the moment at which the other was closed."""
     ended = Chain(old.ledger, old.form, closed.number, closed.digest)
-    draft = Draft(EntryKind.OPENED, Account.of_the_ledger(), ZERO, terms=chain_text(ended))
-    return chained(draft, new.entries + 1, new.head, closed.at)
+    draft = Draft(EntryKind.OPENED, Account.for_ledger(), ZERO, terms=format_chain(ended))
+    return chain_entry(draft, new.entries + 1, new.head, closed.at)
 
 
-def carried(entry: Entry, by: int, previous: str) -> Entry:
+def shift_entry(entry: Entry, by: int, previous: str) -> Entry:
     """An entry in a chain where all of its numbers are larger by that."""
     refers_to = None if entry.refers_to is None else entry.refers_to + by
     moved = replace(entry, number=entry.number + by, refers_to=refers_to, previous=previous)
-    return replace(moved, digest=digest_of(moved))
+    return replace(moved, digest=compute_digest(moved))
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Chains:
     """Along a ledger: what each entry is in every chain in which it has a place."""
 
     def __init__(self, ledger: str, form: int) -> None:
-        first = first_digest(ledger, form)
+        first = genesis_digest(ledger, form)
         self._levels = [_Level(Chain(ledger, form, 0, first), 0, first)]
         self._ended: Chain | None = None  # which the next entry must open
         self._closed = False
@@ -102,11 +102,11 @@ class Chains:
         own, *former = self._levels
         own.head = entry.digest
         for level in former:
-            level.head = carried(entry, -level.before, level.head).digest
+            level.head = shift_entry(entry, -level.before, level.head).digest
         self._closed = entry.kind is EntryKind.CLOSED
         if entry.kind is EntryKind.CONTINUES:
-            chain = chain_from(entry.terms)
-            self._levels.append(_Level(chain, entry.number, first_digest(chain.ledger, chain.form)))
+            chain = parse_chain(entry.terms)
+            self._levels.append(_Level(chain, entry.number, genesis_digest(chain.ledger, chain.form)))
         self.places = [(entry.number - level.before, level.head) for level in self._levels[1:]]
         yield from self._ends(entry)
 
@@ -122,11 +122,11 @@ class Chains:
 
     def _opened(self, old: Chain, inner: _Level, at: str) -> str | None:
         new = Chain(inner.chain.ledger, inner.chain.form, old.entries + 1, inner.head)
-        return opening(old, new, closing(old, new, at)).terms
+        return opening_entry(old, new, closing_entry(old, new, at)).terms
 
-    def met(self, head: str, entry: Entry) -> bool:
+    def is_former_head(self, head: str, entry: Entry) -> bool:
         """Is it what a former chain ended with, so far or when it was closed?"""
-        closed = [chain_from(entry.terms).head] if entry.kind is EntryKind.OPENED else []
+        closed = [parse_chain(entry.terms).head] if entry.kind is EntryKind.OPENED else []
         return head in (*(digest for _, digest in self.places), *closed)
 
     def problems_at_the_end(self) -> Iterator[str]:

@@ -14,9 +14,9 @@ from dpselect._ground.parameters import Number, probability, rational
 from dpselect.accounting.prices import Price, Spent
 from dpselect.errors import ParameterError
 
-PLACES = 30
-GRID = 10**PLACES
-_DECIMAL = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{PLACES}}}", re.ASCII)
+DECIMAL_PLACES = 30
+GRID = 10**DECIMAL_PLACES
+_DECIMAL = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{DECIMAL_PLACES}}}", re.ASCII)
 
 
 _AS_EPSILON = Fraction(-1)  # in the place of a divergence
@@ -42,17 +42,17 @@ class Charge:
                 raise ValueError("a charge is never negative and lies on the grid of 10^-30: use Charge.up")
 
     @staticmethod
-    def up(epsilon: Fraction, delta: Fraction, renyi: Fraction | None = None) -> Charge:
+    def round_up(epsilon: Fraction, delta: Fraction, renyi: Fraction | None = None) -> Charge:
         """The least charge on the grid that is not below the amounts."""
         return Charge(_up(epsilon), _up(delta), _up(epsilon if renyi is None else renyi))
 
     @staticmethod
-    def of(spent: Spent) -> Charge:
+    def from_spent(spent: Spent) -> Charge:
         """The same for what an account composes."""
-        return Charge.up(spent.epsilon, spent.failure, spent.renyi)
+        return Charge.round_up(spent.epsilon, spent.failure, spent.renyi)
 
     @property
-    def sums(self) -> Spent:
+    def as_spent(self) -> Spent:
         """As an account composes it."""
         return Spent(self.epsilon, self.renyi, self.delta)
 
@@ -72,7 +72,7 @@ class Charge:
         return self.epsilon <= other.epsilon and self.delta <= other.delta and self.renyi <= other.renyi
 
     def __str__(self) -> str:
-        return f"epsilon {short(self.epsilon)} and delta {short(self.delta)}"
+        return f"epsilon {format_amount(self.epsilon)} and delta {format_amount(self.delta)}"
 
 
 ZERO = Charge(Fraction(0), Fraction(0))
@@ -86,13 +86,13 @@ class Ceiling:
     without_composition: Charge
 
     @staticmethod
-    def of(price: Price | Charge) -> Ceiling:
+    def from_price(price: Price | Charge) -> Ceiling:
         """On the grid. An amount by itself is both."""
         if isinstance(price, Charge):
             return Ceiling(price, price)
-        return Ceiling(Charge.of(price.whole), Charge.of(price.without_composition))
+        return Ceiling(Charge.from_spent(price.whole), Charge.from_spent(price.without_composition))
 
-    def held_as(self, held: Charge) -> Charge:
+    def charge_for_hold(self, held: Charge) -> Charge:
         """The one that goes with what was held; how much may fail never depends on the answer."""
         return self.whole if held.delta == self.whole.delta else self.without_composition
 
@@ -108,32 +108,32 @@ def _up(number: Fraction) -> Fraction:
     return Fraction(-(-number.numerator * GRID // number.denominator), GRID)
 
 
-def decimal(number: Fraction) -> str:
+def format_decimal(number: Fraction) -> str:
     """The number as text with 30 digits after the point: how it is stored."""
     whole, part = divmod(number.numerator * (GRID // number.denominator), GRID)
-    return f"{whole}.{part:0{PLACES}d}"
+    return f"{whole}.{part:0{DECIMAL_PLACES}d}"
 
 
 @lru_cache(maxsize=1024)  # most amounts are read many times
-def undecimal(text: str) -> Fraction:
+def parse_decimal(text: str) -> Fraction:
     """The number that was stored; ValueError for any other text."""
     if not _DECIMAL.fullmatch(text):
         raise ValueError("no amount")
     return Fraction(int(text.replace(".", "")), GRID)
 
 
-def short(number: Fraction) -> str:
+def format_amount(number: Fraction) -> str:
     """The exact number as a person writes it."""
-    return decimal(number).rstrip("0").rstrip(".")
+    return format_decimal(number).rstrip("0").rstrip(".")
 
 
-def amount_granted(epsilon: Number, delta: Number) -> Charge:
+def parse_grant(epsilon: Number, delta: Number) -> Charge:
     """The amount of a grant. It is rounded as charges are, so that a question may cost all of it."""
     least = "be a finite number of at least 0"
     number = rational("epsilon", epsilon, least)
     if number < 0:
         raise ParameterError("epsilon", least, repr(epsilon))
-    amount = Charge.up(number, probability("delta", delta, zero=True))
+    amount = Charge.round_up(number, probability("delta", delta, zero=True))
     if amount == ZERO:
         raise ParameterError("epsilon", "be above 0 if delta is 0", repr(epsilon))
     return amount

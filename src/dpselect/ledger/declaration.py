@@ -10,15 +10,15 @@ from dpselect._ground.parameters import Number, one_of, part
 from dpselect._ground.periods import SORTS, UTC, zone_of
 from dpselect.accounting.promise import Promise
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.account import clean_name, text_given, usual_unit
-from dpselect.ledger.charge import Charge, short
+from dpselect.ledger.account import clean_name, default_unit, parse_user
+from dpselect.ledger.charge import Charge, format_amount
 from dpselect.ledger.standing import DataAccount, Used
 
-SHARE = "be a share from 0 to 1, 1 excluded"
+MUST_BE_SHARE = "be a share from 0 to 1, 1 excluded"
 
 
 @dataclass(frozen=True)
-class Given:
+class Declaration:
     """What was said; None for what was left out."""
 
     keep: Fraction | None
@@ -29,32 +29,32 @@ class Given:
     timezone: str | None
 
     @staticmethod
-    def read(
+    def parse(
         keep: Number | None, *, unit: object, user: object, period: object, time: object, timezone: object
-    ) -> Given:
+    ) -> Declaration:
         """Checked, each by itself and together."""
         if period is not None:
             period = one_of("period", period, SORTS)
         if timezone is not None:
             timezone = zone_of(timezone)
-        kept = None if keep is None else part("keep", keep, SHARE)
+        kept = None if keep is None else part("keep", keep, MUST_BE_SHARE)
         if kept is not None and not 0 <= kept < 1:
-            raise ParameterError("keep", SHARE, came(keep))
+            raise ParameterError("keep", MUST_BE_SHARE, came(keep))
         if time is not None and not (isinstance(time, str) and time.strip()):
             raise ParameterError("time", "be the name of a column", came(time))
         unit = None if unit is None else clean_name("unit", unit)
-        return Given(kept, unit, text_given(user), period, time, timezone)
+        return Declaration(kept, unit, parse_user(user), period, time, timezone)
 
-    def account(
+    def update_account(
         self, dataset: str, total: Charge, before: DataAccount | None, used: Sequence[Used], *, asked: bool
     ) -> DataAccount:
         """The account of the data from now on."""
         if total.delta >= 1:
-            raise ParameterError("delta", "be less than 1", short(total.delta), "1 would allow everything")
+            raise ParameterError("delta", "be less than 1", format_amount(total.delta), "1 would allow everything")
         if before is None:
             made = DataAccount(dataset, Promise.of(total.epsilon, total.delta))
         else:
-            made = replace(before, promise=changed(before.promise, total, used))
+            made = replace(before, promise=change_total(before.promise, total, used))
         period, time = self.period or made.period, self.time or made.time
         for name, value in (("time", time), ("timezone", self.timezone)):
             if period is None and value is not None:
@@ -63,12 +63,12 @@ class Given:
             raise ParameterError("time", "name the column of times if a period is given", "nothing")
         zone = None if period is None else self.timezone or made.timezone or UTC
         user = self.user or made.user
-        usual = usual_unit(user, period) if made.unit == usual_unit(made.user, made.period) else made.unit
+        usual = default_unit(user, period) if made.unit == default_unit(made.user, made.period) else made.unit
         made = replace(made, unit=self.unit or usual, user=user, period=period, time=time, timezone=zone)
         made = made if self.keep is None else replace(made, keep=self.keep)
         if asked and before is not None:
-            for name, was in before.fixed.items():
-                now = made.fixed[name]
+            for name, was in before.fixed_terms.items():
+                now = made.fixed_terms[name]
                 if now != was:
                     must = f"stay {was!r}" if was else "stay left out"
                     hint = "make an account of another name"
@@ -76,12 +76,12 @@ class Given:
         return made
 
 
-def changed(promise: Promise, total: Charge, used: Sequence[Used]) -> Promise:
+def change_total(promise: Promise, total: Charge, used: Sequence[Used]) -> Promise:
     """The same account with another total, which what was used must keep.
 
     One that only added up begins to compose, if what was used leaves room for the part of delta that this needs.
     """
-    sums = [one.total.sums for one in used]
+    sums = [one.total.as_spent for one in used]
     if promise.order is None:
         begun = Promise.of(total.epsilon, total.delta)
         if all(map(begun.keeps, sums)):
@@ -89,8 +89,10 @@ def changed(promise: Promise, total: Charge, used: Sequence[Used]) -> Promise:
     made = promise.granting(total.epsilon, total.delta)
     for one in sums:
         if one.failure > made.limits.failure:
-            least, got = short(one.failure + made.apart), short(total.delta)
+            least, got = format_amount(one.failure + made.apart), format_amount(total.delta)
             raise ParameterError("delta", f"be at least the {least} that is used or reserved", got)
         if not made.keeps(one):
-            raise ParameterError("epsilon", "cover what is used, by sum or by Rényi divergence", short(total.epsilon))
+            raise ParameterError(
+                "epsilon", "cover what is used, by sum or by Rényi divergence", format_amount(total.epsilon)
+            )
     return made

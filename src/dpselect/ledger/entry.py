@@ -12,7 +12,7 @@ from typing import NoReturn, SupportsIndex
 
 from dpselect._ground.processes import here, refuse_copy
 from dpselect.ledger.account import ALWAYS, Account
-from dpselect.ledger.charge import Charge, decimal, undecimal
+from dpselect.ledger.charge import Charge, format_decimal, parse_decimal
 
 
 class EntryKind(StrEnum):
@@ -31,7 +31,7 @@ class EntryKind(StrEnum):
     CLOSED = "closed"
 
 
-OF_THE_LEDGER = frozenset((EntryKind.CONTINUES, EntryKind.OPENED, EntryKind.CLOSED))
+LEDGER_KINDS = frozenset((EntryKind.CONTINUES, EntryKind.OPENED, EntryKind.CLOSED))
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Entry:
     @property
     def parts(self) -> Mapping[str, Charge]:
         """What is charged in each period; data without periods have one that is always."""
-        of_question = self.kind not in (EntryKind.DATA, EntryKind.GRANT, *OF_THE_LEDGER)
-        return parts_from(self.terms) if of_question and self.terms is not None else {ALWAYS: self.charge}
+        of_question = self.kind not in (EntryKind.DATA, EntryKind.GRANT, *LEDGER_KINDS)
+        return parse_parts(self.terms) if of_question and self.terms is not None else {ALWAYS: self.charge}
 
     @property
     def by(self) -> str | None:
         """Who granted a quota, or approved a question, where that was said; nobody checked it."""
-        return None if self.terms is None or self.kind is EntryKind.DATA else by_from(self.terms)
+        return None if self.terms is None or self.kind is EntryKind.DATA else parse_granter(self.terms)
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ class Reservation:
         refuse_copy(self, protocol)
 
     @staticmethod
-    def of(entry: Entry) -> Reservation:
+    def from_hold(entry: Entry) -> Reservation:
         """What a hold sets aside."""
         return Reservation(entry.number, entry.account, entry.parts, entry.digest)
 
     @property
     def ceiling(self) -> Charge:
         """What it may cost at most in any period."""
-        return largest(self.parts.values())
+        return largest_charge(self.parts.values())
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Pending:
 class Outcome:
     """What became of a reservation: settled, given back, or still open."""
 
-    held: Pending
+    reservation: Pending
     settle: Entry | None
     given_back: bool
 
@@ -129,24 +129,24 @@ class Draft:
     terms: str | None = None
 
 
-def chained(draft: Draft | Entry, number: int, previous: str, at: str | None = None) -> Entry:
+def chain_entry(draft: Draft | Entry, number: int, previous: str, at: str | None = None) -> Entry:
     """The draft as the entry of that number, now if no other time is given."""
     at = now() if at is None else at
     says = (draft.kind, draft.account, draft.charge, draft.question, draft.refers_to, draft.release)
     return Entry(number, *says, at, previous, _digest(number, draft, at, previous), draft.terms)
 
 
-def digest_of(entry: Entry) -> str:
+def compute_digest(entry: Entry) -> str:
     """The digest that the entry must have for what it says."""
     return _digest(entry.number, entry, entry.at, entry.previous)
 
 
-def first_digest(ledger: str, version: int) -> str:
+def genesis_digest(ledger: str, version: int) -> str:
     """What the first entry follows: the ledger's id and the form of its tables."""
     return _sha256(["dpselect ledger", ledger, version])
 
 
-def hash_of(question: str) -> str:
+def hash_question(question: str) -> str:
     """By what a question is found again."""
     return hashlib.sha256(question.encode()).hexdigest()
 
@@ -158,31 +158,37 @@ def now() -> str:
 
 def _digest(number: int, said: Draft | Entry, at: str, previous: str) -> str:
     account, charge = said.account, said.charge
-    says = (str(said.kind), account.dataset, account.analyst, decimal(charge.epsilon), decimal(charge.delta))
-    asked = (said.question, said.refers_to, said.release, decimal(charge.renyi), said.terms)
+    says = (
+        str(said.kind),
+        account.dataset,
+        account.analyst,
+        format_decimal(charge.epsilon),
+        format_decimal(charge.delta),
+    )
+    asked = (said.question, said.refers_to, said.release, format_decimal(charge.renyi), said.terms)
     return _sha256([previous, number, *says, *asked, at])
 
 
-def largest(charges: Iterable[Charge]) -> Charge:
+def largest_charge(charges: Iterable[Charge]) -> Charge:
     """In each currency."""
     found = list(charges)
     return Charge(max(c.epsilon for c in found), max(c.delta for c in found), max(c.renyi for c in found))
 
 
-def parts_text(parts: Mapping[str, Charge], by: str | None = None) -> str | None:
+def format_parts(parts: Mapping[str, Charge], by: str | None = None) -> str | None:
     """The parts of a question in periods, and who approved it; None for data without periods if nobody did."""
     if list(parts) == [ALWAYS] and by is None:
         return None
-    rows = [[period, *map(decimal, (c.epsilon, c.delta, c.renyi))] for period, c in sorted(parts.items())]
+    rows = [[period, *map(format_decimal, (c.epsilon, c.delta, c.renyi))] for period, c in sorted(parts.items())]
     return json.dumps({"parts": rows} | ({} if by is None else {"by": by}), separators=(",", ":"))
 
 
-def by_text(by: str | None) -> str | None:
+def format_granter(by: str | None) -> str | None:
     """Return the terms of a grant."""
     return None if by is None else json.dumps({"by": by}, separators=(",", ":"))
 
 
-def by_from(text: str) -> str | None:
+def parse_granter(text: str) -> str | None:
     """Return who granted or approved by these terms; ValueError if they are none."""
     try:
         by = json.loads(text).get("by")
@@ -193,11 +199,11 @@ def by_from(text: str) -> str | None:
     return by
 
 
-def parts_from(text: str) -> Mapping[str, Charge]:
+def parse_parts(text: str) -> Mapping[str, Charge]:
     """What `parts_text` wrote; ValueError for anything else."""
     try:
         rows = json.loads(text)["parts"]
-        return {period: Charge(*map(undecimal, (e, d, r))) for period, e, d, r in rows}
+        return {period: Charge(*map(parse_decimal, (e, d, r))) for period, e, d, r in rows}
     except (TypeError, KeyError):
         raise ValueError("no parts") from None
 

@@ -9,22 +9,22 @@ from dpselect._ground.parameters import near
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
-from dpselect.ledger.chains import Chain, chain_from
+from dpselect.ledger.chains import Chain, parse_chain
 from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chained, hash_of
+from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chain_entry, hash_question
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
     Meta,
-    data_account_from,
     data_account_row,
-    entry_from,
     entry_row,
-    intact_entry_from,
-    meta_from,
-    quota_from,
+    parse_data_account,
+    parse_entry,
+    parse_intact_entry,
+    parse_meta,
+    parse_quota,
+    parse_used,
     quota_row,
-    used_from,
     used_row,
 )
 from dpselect.ledger.standing import DataAccount, Standing, Used
@@ -42,12 +42,12 @@ class Journal:
     def meta(self) -> Meta:
         """What the ledger says of itself."""
         rows = self._store.run(sql.META)
-        return self._parsed("its header", meta_from, rows[0] if rows else ())
+        return self._parsed("its header", parse_meta, rows[0] if rows else ())
 
     def end(self) -> Meta:
         """The same, for a writer: its last entry must be the one that is really there, and another may follow."""
-        rows = self._store.run(sql.END)
-        meta = self._parsed("its header", meta_from, rows[0] if rows else ())
+        rows = self._store.run(sql.CHAIN_END)
+        meta = self._parsed("its header", parse_meta, rows[0] if rows else ())
         if (rows[0][4:6] if rows[0][4] is not None else (0, meta.head)) != (meta.entries, meta.head):
             raise self._damaged("its last entries are missing or foreign")
         if rows[0][6] == EntryKind.CLOSED:
@@ -62,26 +62,26 @@ class Journal:
     def open_end(self) -> Meta:
         """The same, of a ledger in whose form this program writes."""
         meta = self.end()
-        if meta.version != sql.FORM:
+        if meta.version != sql.FORMAT:
             place, form = self._store.place, meta.version
             raise LedgerError(
-                f"the ledger at {place} has format {form}, but this dpselect writes format {sql.FORM}", sql.UPGRADE
+                f"the ledger at {place} has format {form}, but this dpselect writes format {sql.FORMAT}", sql.UPGRADE
             )
         return meta
 
     def continued_in(self, meta: Meta) -> Chain | None:
         """The ledger that continues this one, as far as it went then; None where this one is open."""
         last = self.entry(meta.entries)
-        return chain_from(last.terms) if last is not None and last.kind is EntryKind.CLOSED else None
+        return parse_chain(last.terms) if last is not None and last.kind is EntryKind.CLOSED else None
 
     def continued_from(self) -> Chain | None:
         """The ledger that this one continues, as far as that went then; None where it continues none."""
         first = self.entry(1)
-        return chain_from(first.terms) if first is not None and first.kind is EntryKind.CONTINUES else None
+        return parse_chain(first.terms) if first is not None and first.kind is EntryKind.CONTINUES else None
 
     def append(self, end: Meta, draft: Draft) -> Entry:
         """Write the next entry. What it leads to is for the caller to write, in the same transaction."""
-        entry = chained(draft, end.entries + 1, end.head)
+        entry = chain_entry(draft, end.entries + 1, end.head)
         self.write(entry)
         return entry
 
@@ -98,7 +98,7 @@ class Journal:
         return self._promised(dataset, rows[0]) if rows else None
 
     def _promised(self, dataset: str, row: Row) -> DataAccount:
-        data = self._parsed(f"the account of {dataset!r}", data_account_from, row)
+        data = self._parsed(f"the account of {dataset!r}", parse_data_account, row)
         if data.dataset != dataset:
             raise self._damaged(f"the account of {dataset!r} is that of other data")
         return data
@@ -116,7 +116,7 @@ class Journal:
 
     def all_data(self) -> list[DataAccount]:
         """Every account, by the name of its data."""
-        found = [self._parsed("an account of data", data_account_from, row) for row in self._store.run(sql.ALL_DATA)]
+        found = [self._parsed("an account of data", parse_data_account, row) for row in self._store.run(sql.ALL_DATA)]
         return sorted(found, key=lambda data: data.dataset)
 
     def set_data(self, data: DataAccount) -> None:
@@ -125,7 +125,7 @@ class Journal:
 
     def was_asked(self, dataset: str) -> bool:
         """Was any question of the data ever paid?"""
-        return bool(self._store.run(sql.ASKED, (dataset,)))
+        return bool(self._store.run(sql.ANY_HOLD, (dataset,)))
 
     # ---- analysts, and what was used ------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class Journal:
         return self._granted(account, rows[0]) if rows else None
 
     def _granted(self, account: Account, row: Row) -> Charge:
-        whose, granted = self._parsed(f"the quota of {account}", quota_from, row)
+        whose, granted = self._parsed(f"the quota of {account}", parse_quota, row)
         if whose != account:
             raise self._damaged(f"the quota of {account} belongs to another account")
         return granted
@@ -159,7 +159,7 @@ class Journal:
 
     def quotas(self) -> list[tuple[Account, Charge]]:
         """Every analyst with what was granted, by data set and analyst."""
-        found = [self._parsed("a quota", quota_from, row) for row in self._store.run(sql.QUOTAS)]
+        found = [self._parsed("a quota", parse_quota, row) for row in self._store.run(sql.QUOTAS)]
         return sorted(found, key=lambda one: (one[0].dataset, one[0].analyst))
 
     def set_quota(self, account: Account, granted: Charge) -> None:
@@ -168,14 +168,14 @@ class Journal:
 
     def all_used(self) -> dict[tuple[Account, str], Used]:
         """What was used, by account and period; of all analysts of a data set too."""
-        found = [self._parsed("what was used", used_from, row) for row in self._store.run(sql.ALL_USED)]
+        found = [self._parsed("what was used", parse_used, row) for row in self._store.run(sql.ALL_USED)]
         return {(account, period): used for account, period, used in found}
 
     def used(self, account: Account, period: str) -> tuple[Used, Used]:
         """What the analyst used in the period, and what all did. Of no period both are kept from the beginning on."""
         found: dict[str, Used] = {}
         for row in self._store.run(sql.TWO_USED, (account.dataset, period, account.analyst, EVERYBODY)):
-            whose, when, used = self._parsed(f"what {account} used", used_from, row)
+            whose, when, used = self._parsed(f"what {account} used", parse_used, row)
             if whose.dataset != account.dataset or when != period or whose.analyst not in (EVERYBODY, account.analyst):
                 raise self._damaged(f"the usage of {account} belongs to another account")
             found[whose.analyst] = used
@@ -197,9 +197,9 @@ class Journal:
         data = self.data(account.dataset) if of_data[0] is None else self._promised(account.dataset, of_data)
         return {period: Standing(account, data, granted, *self.used(account, period)) for period in periods(data)}
 
-    def change(self, account: Account, period: str, own: Used, of_all: Used) -> None:
+    def set_used(self, account: Account, period: str, own: Used, of_all: Used) -> None:
         """What a question changes in one period: of the analyst, and of all."""
-        everybody = Account.kept(account.dataset, EVERYBODY)
+        everybody = Account.from_stored(account.dataset, EVERYBODY)
         self._store.run(sql.SET_TWO_USED, [*used_row(account, period, own), *used_row(everybody, period, of_all)])
 
     def balances(self) -> list[Balance]:
@@ -218,15 +218,15 @@ class Journal:
     def entry(self, number: int) -> Entry | None:
         """The entry of that number, unchanged since it was written."""
         rows = self._store.run(sql.ONE_ENTRY, (number,))
-        return self._parsed(f"entry {number}", intact_entry_from, rows[0]) if rows else None
+        return self._parsed(f"entry {number}", parse_intact_entry, rows[0]) if rows else None
 
-    def after(self, entry: Entry) -> tuple[EntryKind | None, bool]:
+    def reservation_state(self, entry: Entry) -> tuple[EntryKind | None, bool]:
         """How a reservation ended, None while it is open; and whether rows may have been read under it."""
-        kinds = [EntryKind(str(row[0])) for row in self._store.run(sql.AFTER, (entry.number, entry.number))]
+        kinds = [EntryKind(str(row[0])) for row in self._store.run(sql.CLOSED_OR_READ, (entry.number, entry.number))]
         closed = next((kind for kind in kinds if kind is not EntryKind.READ), None)
         return closed, EntryKind.READ in kinds
 
-    def settle_of(self, hold: int) -> Entry | None:
+    def find_settlement(self, hold: int) -> Entry | None:
         """The settle of a reservation; None where there is none."""
         rows = self._store.run(sql.SETTLE_OF, (hold,))
         number = rows[0][0] if rows else None
@@ -234,26 +234,26 @@ class Journal:
 
     def may_have_read(self, entry: Entry) -> bool:
         """May rows have been read under this reservation?"""
-        return bool(self._store.run(sql.READ, (entry.number,)))
+        return bool(self._store.run(sql.READ_OF, (entry.number,)))
 
     def pending(self, after: int) -> list[Pending]:
         """The next reservations after that number that nobody closed."""
-        entries = [self._parsed("an entry", intact_entry_from, row) for row in self._store.run(sql.PENDING, (after,))]
+        entries = [self._parsed("an entry", parse_intact_entry, row) for row in self._store.run(sql.PENDING, (after,))]
         return [Pending(entry, self.may_have_read(entry)) for entry in entries]
 
-    def released(self, dataset: str, question: str) -> Entry | None:
+    def find_release(self, dataset: str, question: str) -> Entry | None:
         """The latest settle with a release of exactly this question of these data, whoever asked it."""
-        rows = self._store.run(sql.RELEASED, (hash_of(question), dataset, question))
+        rows = self._store.run(sql.RELEASED, (hash_question(question), dataset, question))
         number = rows[0][0] if rows else None
         return self.entry(number) if isinstance(number, int) else None
 
-    def page(self, after: int, account: Account | None = None) -> list[Entry]:
+    def read_page(self, after: int, account: Account | None = None) -> list[Entry]:
         """The next entries after that number."""
         if account is None:
             rows = self._store.run(sql.ENTRIES, (after,))
         else:
             rows = self._store.run(sql.ENTRIES_OF, (after, account.dataset, account.analyst))
-        return [self._parsed("an entry", entry_from, row) for row in rows]
+        return [self._parsed("an entry", parse_entry, row) for row in rows]
 
     def _parsed(self, what: str, parse: Callable[[Row], T], row: Row) -> T:
         try:

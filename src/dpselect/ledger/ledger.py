@@ -17,15 +17,25 @@ from dpselect.accounting.prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit, clean_name
 from dpselect.ledger.chains import Chain, Chains
-from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
-from dpselect.ledger.declaration import Given
-from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation, by_text, largest, parts_text
+from dpselect.ledger.charge import ZERO, Ceiling, Charge, check_text, format_amount, parse_grant
+from dpselect.ledger.declaration import Declaration
+from dpselect.ledger.entry import (
+    Draft,
+    Entry,
+    EntryKind,
+    Outcome,
+    Pending,
+    Reservation,
+    format_granter,
+    format_parts,
+    largest_charge,
+)
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.places import Where, create_store, open_store
+from dpselect.ledger.places import LedgerPlace, create_store, open_store
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
-from dpselect.ledger.sql import build, check_form
-from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user, data_text
+from dpselect.ledger.sql import build_tables, check_format
+from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user, format_data_terms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,23 +61,23 @@ class Ledger:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         refuse_copy(self, protocol)
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: LedgerPlace) -> None:
         """Open the ledger that is there."""
-        self._start(open_store(where), check_form)
+        self._start(open_store(where), check_format)
 
     @staticmethod
-    def create(where: Where) -> Ledger:
+    def create(where: LedgerPlace) -> Ledger:
         """Make a new ledger; an existing one is never overwritten.
 
         Args:
             where: A path, or a postgresql:// address.
         """
         ledger = Ledger.__new__(Ledger)
-        ledger._start(create_store(where), build)
+        ledger._start(create_store(where), build_tables)
         return ledger
 
     @staticmethod
-    def upgrade(old: Where, new: Where) -> Ledger:
+    def upgrade(old: LedgerPlace, new: LedgerPlace) -> Ledger:
         """Make a ledger of today's format that continues an old one, and close the old one.
 
         Every entry is carried over: promises, quotas, what was spent and is reserved, stored answers. The old ledger
@@ -128,14 +138,14 @@ class Ledger:
             time: The column with the time of a row, if there is a period.
             timezone: The time zone in which days begin; UTC by default.
         """
-        total, everybody = amount_granted(epsilon, delta), Account.everybody(dataset)
-        given = Given.read(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
+        total, everybody = parse_grant(epsilon, delta), Account.for_everybody(dataset)
+        given = Declaration.parse(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
         with self._writing() as (journal, end):
             before = journal.find_data(everybody.dataset)
             used = [one for (who, _), one in journal.all_used().items() if who == everybody]
             asked = journal.was_asked(everybody.dataset)
-            after = given.account(everybody.dataset, total, before, used, asked=asked)
-            journal.append(end, Draft(EntryKind.DATA, everybody, total, terms=data_text(after)))
+            after = given.update_account(everybody.dataset, total, before, used, asked=asked)
+            journal.append(end, Draft(EntryKind.DATA, everybody, total, terms=format_data_terms(after)))
             journal.set_data(after)
             journal.begin_used(everybody)
             return after
@@ -164,8 +174,8 @@ class Ledger:
             every: The period of the data, to state that the quota is for each of them.
             by: Who grants it, for the record; the ledger does not check the name.
         """
-        amount, total = amount_granted(epsilon, delta), flag("total", total)
-        terms = by_text(None if by is None else clean_name("by", by))
+        amount, total = parse_grant(epsilon, delta), flag("total", total)
+        terms = format_granter(None if by is None else clean_name("by", by))
         with self._writing() as (journal, end):
             period = journal.data(account.dataset).period
             if every is not None and every != period:
@@ -179,7 +189,7 @@ class Ledger:
             granted = amount if total or before is None else before + amount
             if granted.delta >= 1:
                 raise ParameterError(
-                    "delta", "be less than 1 in total", short(granted.delta), "1 would allow everything"
+                    "delta", "be less than 1 in total", format_amount(granted.delta), "1 would allow everything"
                 )
             journal.append(end, Draft(EntryKind.GRANT, account, granted, terms=terms))
             journal.set_quota(account, granted)
@@ -210,7 +220,7 @@ class Ledger:
         No row may be read before `start`. So this entry may not be on the disk yet; it is when `start` returns.
         """
         check_text("question", question)
-        offered, entry = Ceiling.of(price), None
+        offered, entry = Ceiling.from_price(price), None
         refusal = None
         try:
             with self._writing(durable=False) as (journal, end):
@@ -225,21 +235,25 @@ class Ledger:
                 parts = {period: standing.ceiling(offered) for period, standing in found.items()}
                 refusal = next((s.refusal(parts[p], p) for p, s in found.items() if not s.admits(parts[p])), None)
                 if refusal is None:
-                    terms = parts_text(parts, approved_by)
-                    draft = Draft(EntryKind.HOLD, account, largest(parts.values()), question, terms=terms)
+                    terms = format_parts(parts, approved_by)
+                    draft = Draft(EntryKind.HOLD, account, largest_charge(parts.values()), question, terms=terms)
                     entry = journal.append(end, draft)
                     for period, s in found.items():
                         ceiling = parts[period]
-                        journal.change(account, period, s.own.holding(ceiling), s.all.holding(ceiling))
+                        journal.set_used(account, period, s.own.with_hold(ceiling), s.all.with_hold(ceiling))
             if entry is not None:
-                return Reservation.of(entry)
+                return Reservation.from_hold(entry)
         except BaseException:  # it may have been written all the same
             if entry is not None:
-                self.abandon(Reservation.of(entry))
+                self.abandon(Reservation.from_hold(entry))
             raise
         with self._writing() as (journal, end):
             draft = Draft(
-                EntryKind.REFUSED, account, largest(parts.values()), question, terms=parts_text(parts, approved_by)
+                EntryKind.REFUSED,
+                account,
+                largest_charge(parts.values()),
+                question,
+                terms=format_parts(parts, approved_by),
             )
             journal.append(end, draft)
         assert refusal is not None
@@ -259,7 +273,7 @@ class Ledger:
         The answer has two prices; the one whose ceiling was reserved is charged.
         """
         self._check_home(reservation)
-        costs = {period: Ceiling.of(spent).held_as(held) for period, held in reservation.parts.items()}
+        costs = {period: Ceiling.from_price(spent).charge_for_hold(held) for period, held in reservation.parts.items()}
         if not all(costs[period].fits(held) for period, held in reservation.parts.items()):
             raise ValueError("a question must not cost more than what was reserved for it")
         if release is not None:
@@ -268,14 +282,14 @@ class Ledger:
             entry, may_have_read = self._open_entry(journal, reservation)
             if not may_have_read:
                 raise ValueError("a question must be started before it is settled")
-            changed = self._close(journal, entry, lambda used, period, held: used.settling(held, costs[period]))
+            changed = self._close(journal, entry, lambda used, period, held: used.with_settlement(held, costs[period]))
             draft = Draft(
                 EntryKind.SETTLE,
                 entry.account,
-                largest(costs.values()),
+                largest_charge(costs.values()),
                 refers_to=entry.number,
                 release=release,
-                terms=parts_text(costs),
+                terms=format_parts(costs),
             )
             journal.append(end, draft)
             return changed
@@ -289,7 +303,7 @@ class Ledger:
             if not (held.fits(standing.own.reserved) and held.fits(standing.all.reserved)):
                 raise LedgerError(f"the ledger at {self._place} is damaged: {account} has less reserved", _FIND_OUT)
             own, of_all = (change(used, period, held) for used in (standing.own, standing.all))
-            journal.change(account, period, own, of_all)
+            journal.set_used(account, period, own, of_all)
             changed.append(replace(standing, own=own, all=of_all))
         return changed[0] if len(changed) == 1 else min(changed, key=lambda standing: standing.left)
 
@@ -307,13 +321,13 @@ class Ledger:
     def give_back(self, reservation: Reservation | Pending) -> Standing:
         """Free a reservation under which no row was read. A question that is still running is refused at `start`."""
         if isinstance(reservation, Pending):
-            reservation = Reservation.of(reservation.entry)
+            reservation = Reservation.from_hold(reservation.entry)
         self._check_home(reservation)
         with self._writing() as (journal, end):
             entry, may_have_read = self._open_entry(journal, reservation)
             if may_have_read:
                 raise LedgerError(f"rows may have been read under reservation {entry.number}", "it stays spent")
-            changed = self._close(journal, entry, lambda used, _, held: used.returning(held))
+            changed = self._close(journal, entry, lambda used, _, held: used.without_hold(held))
             journal.append(end, Draft(EntryKind.RETURN, entry.account, ZERO, refers_to=entry.number))
             return changed
 
@@ -330,21 +344,21 @@ class Ledger:
         check_text("question", question)
         with self._reading() as journal:
             journal.quota(account)
-            if journal.released(account.dataset, question) is None:
+            if journal.find_release(account.dataset, question) is None:
                 return None
         with self._writing() as (journal, end):
             journal.quota(account)
-            settle = journal.released(account.dataset, question)
+            settle = journal.find_release(account.dataset, question)
             if settle is None:
                 return None
             journal.append(end, Draft(EntryKind.REPEAT, account, ZERO, question, settle.number))
             return settle.release
 
-    def stored(self, dataset: str, question: str) -> Entry | None:
+    def find_settlement(self, dataset: str, question: str) -> Entry | None:
         """The settle that holds the latest release of exactly this question of these data; None without one."""
         check_text("question", question)
         with self._reading() as journal:
-            return journal.released(dataset, question)
+            return journal.find_release(dataset, question)
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry, unchanged since it was written."""
@@ -357,10 +371,10 @@ class Ledger:
             entry = journal.entry(hold)
             if entry is None or entry.kind is not EntryKind.HOLD:
                 return None
-            closed, may_have_read = journal.after(entry)
-            return Outcome(Pending(entry, may_have_read), journal.settle_of(hold), closed is EntryKind.RETURN)
+            closed, may_have_read = journal.reservation_state(entry)
+            return Outcome(Pending(entry, may_have_read), journal.find_settlement(hold), closed is EntryKind.RETURN)
 
-    def told(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
+    def record_repeats(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
         """Record that analysts were given stored releases again, for free: question, and the settle that holds it.
 
         It need not be on the disk at once: it charges nothing. Analysts without a quota of the data are not recorded.
@@ -422,7 +436,7 @@ class Ledger:
             used = sorted(journal.all_used().items(), key=lambda one: one[0][1])
             found: list[tuple[DataAccount, dict[str, Used]]] = []
             for data in journal.all_data():
-                everybody = Account.kept(data.dataset, EVERYBODY)
+                everybody = Account.from_stored(data.dataset, EVERYBODY)
                 of_data = {period: one for (who, period), one in used if who == everybody}
                 found.append((data, {period: one for period, one in of_data.items() if period or len(of_data) == 1}))
             return found
@@ -432,7 +446,7 @@ class Ledger:
         after = 0
         while True:
             with self._reading() as journal:
-                page = journal.page(after, account)
+                page = journal.read_page(after, account)
             if not page:
                 return
             yield from page
@@ -467,7 +481,7 @@ class Ledger:
         with self._moment() as journal:
             journal.open_end()
 
-    def former(self) -> Iterator[tuple[int, str, Entry]]:
+    def former_entries(self) -> Iterator[tuple[int, str, Entry]]:
         """Return each entry that was carried over, after its number and digest in the ledger that it was written in.
 
         A ledger that continues one that continues another gives an entry twice.
@@ -550,9 +564,9 @@ class Ledger:
     def _open_entry(self, journal: Journal, reservation: Reservation) -> tuple[Entry, bool]:
         """The reservation as it is written, and whether rows may have been read; LedgerError unless it is open."""
         entry = journal.entry(reservation.number)
-        if entry is None or entry.kind is not EntryKind.HOLD or Reservation.of(entry) != reservation:
+        if entry is None or entry.kind is not EntryKind.HOLD or Reservation.from_hold(entry) != reservation:
             raise LedgerError(f"the ledger at {self._place} holds no such reservation")
-        closed, may_have_read = journal.after(entry)
+        closed, may_have_read = journal.reservation_state(entry)
         match closed:
             case EntryKind.SETTLE:
                 raise LedgerError(f"reservation {entry.number} was settled already")

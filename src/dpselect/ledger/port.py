@@ -13,11 +13,11 @@ Cell = str | int | None
 Row = tuple[object, ...]
 """What a place gave back: a damaged one may give anything, so every cell is checked."""
 
-PATIENCE = 60  # seconds: how long a writer waits for the others
-WRITES = ("INSERT ", "UPDATE ", "CREATE TRIGGER ", "DROP TABLE ")  # how statements that change a ledger begin
+LOCK_TIMEOUT_SECONDS = 60  # seconds: how long a writer waits for the others
+WRITE_PREFIXES = ("INSERT ", "UPDATE ", "CREATE TRIGGER ", "DROP TABLE ")  # how statements that change a ledger begin
 
 
-def cut_short(place: str) -> LedgerError:
+def interrupted_change_error(place: str) -> LedgerError:
     """The error where a statement changes rows outside of a transaction.
 
     A signal handler, or a generator that is collected, may use a ledger in the middle of a change in its own thread.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError, install_hint
-from dpselect.ledger.port import PATIENCE, WRITES, Cell, Row, StoreDialect, cut_short
+from dpselect.ledger.port import LOCK_TIMEOUT_SECONDS, WRITE_PREFIXES, Cell, Row, StoreDialect, interrupted_change_error
 
 if TYPE_CHECKING:
     import psycopg
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _SETTINGS = (
     "SET search_path = dpselect, pg_temp",
-    f"SET lock_timeout = '{PATIENCE}s'",
-    f"SET idle_in_transaction_session_timeout = '{PATIENCE}s'",  # a client that hangs blocks nobody for longer
+    f"SET lock_timeout = '{LOCK_TIMEOUT_SECONDS}s'",
+    f"SET idle_in_transaction_session_timeout = '{LOCK_TIMEOUT_SECONDS}s'",  # a client that hangs blocks nobody for longer
     # A commit is on the disk before it returns; a server that asks for more than that keeps its way.
     "SELECT set_config('synchronous_commit', 'on', false) "
     "WHERE current_setting('synchronous_commit') IN ('off', 'local')",
@@ -32,7 +32,7 @@ _CONNECTION = {
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
-    "tcp_user_timeout": f"{PATIENCE}000",
+    "tcp_user_timeout": f"{LOCK_TIMEOUT_SECONDS}000",
     "application_name": "dpselect",
 }
 # Who owns a schema may drop every table in it: that is this user, or one who could do anything in any case.
@@ -75,13 +75,13 @@ class PostgresStore:
         import psycopg
         from psycopg.pq import TransactionStatus
 
-        if sql.startswith(WRITES) and self._connection.info.transaction_status == TransactionStatus.IDLE:
-            raise cut_short(self.place)
+        if sql.startswith(WRITE_PREFIXES) and self._connection.info.transaction_status == TransactionStatus.IDLE:
+            raise interrupted_change_error(self.place)
         try:
             cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            raise said_plainly(self.place, error.sqlstate) from None
+            raise ledger_error(self.place, error.sqlstate) from None
 
     @contextmanager
     def creation(self, again: Callable[[], None] | None = None) -> Iterator[None]:
@@ -91,7 +91,7 @@ class PostgresStore:
                 self.run(_TURN)
                 again()
             elif self.run(_FIND) != [(None,)]:
-                raise said_plainly(self.place, "42P07")
+                raise ledger_error(self.place, "42P07")
             elif self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:
                 self.run("CREATE SCHEMA dpselect")
             elif self.run(_OWNED) != [(True,)]:
@@ -210,7 +210,7 @@ _SAYS: dict[str, tuple[str, str | None]] = {
     "25006": ("may not be written: the server or this user is read-only", "write to the primary server"),
     "53100": ("could not be written: the server's disk is full", "make room, then ask again"),
     "53": ("could not be used: the server ran out of something it needs", "ask the administrator of the server"),
-    "55P03": (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who is using it"),
+    "55P03": (f"was in use by others for {LOCK_TIMEOUT_SECONDS} seconds", "ask again, or find out who is using it"),
     "57014": ("did not answer: the statement was cancelled", "ask again"),
     "58": (
         "could not be read or written: the server's disk or file system failed",
@@ -223,7 +223,7 @@ _SAYS: dict[str, tuple[str, str | None]] = {
 }
 
 
-def said_plainly(place: str, sqlstate: str | None) -> LedgerError:
+def ledger_error(place: str, sqlstate: str | None) -> LedgerError:
     """The ledger error for a SQLSTATE; a failure without one is a connection that broke."""
     state = sqlstate or "08000"
     unknown = (f"failed (SQLSTATE {state})", "ask the administrator of the server")

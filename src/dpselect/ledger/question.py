@@ -19,7 +19,7 @@ from dpselect.release.release import Release
 from dpselect.release.statement import PAID_AGAIN
 
 STATED = "stated"  # in the place of a verb, where another library did something at a price that somebody stated
-FILES = 2  # names of files in the description of a question
+MAX_NAMED_FILES = 2  # names of files in the description of a question
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Fingerprint:
     user: str | None = None  # the text of the column, or columns, that say whose a row is
     periods: Periods | None = None  # that it is about
 
-    def told(self, release: Release) -> Release:
+    def with_repeat_price(self, release: Release) -> Release:
         """The answer, whose receipt says so where the same question would be paid again."""
         receipt = release.charged
         if self.repeatable or receipt is None:
@@ -39,7 +39,7 @@ class Fingerprint:
         return replace(release, charged=replace(receipt, sentence=f"{receipt.sentence}; {PAID_AGAIN}"))
 
 
-def question(
+def fingerprint(
     verb: str,
     asked: Mapping[str, object],
     data: Mapping[str, object],
@@ -69,7 +69,7 @@ def _canonical(value: object) -> Json:
     return str(value)
 
 
-def named(item: object) -> str:
+def typed_name(item: object) -> str:
     """What tells a public item from every other: its type and its value, in the form that JSON gives it."""
     return f"{type(item).__name__} {json.dumps(typed.label(item))}"
 
@@ -77,7 +77,7 @@ def named(item: object) -> str:
 def _domain(domain: Domain) -> Json:
     """A domain is public: its items as a digest, a file by its stamp."""
     if isinstance(domain, Listed):
-        names = sorted({named(item) for item in domain.items if item is not None})
+        names = sorted({typed_name(item) for item in domain.items if item is not None})
         return {"listed": hashlib.sha256(json.dumps(names).encode()).hexdigest()}
     if isinstance(domain, Column):
         return {"column": [source_of(domain.source)[0], domain.column, domain.table]}
@@ -86,7 +86,7 @@ def _domain(domain: Domain) -> Json:
     return {"size": domain.items}
 
 
-def summary(text: str) -> str:
+def summarize(text: str) -> str:
     """Describe a question for a person: what was asked of which columns, at which price, of which source.
 
     What a caller of `Ledger.reserve` called a question in words of their own stays as it is, if it is short.
@@ -143,8 +143,8 @@ def _source(data: Mapping[str, Json]) -> str:
     """Where the rows lie: names of files without their folders, or the kind of source, and the table."""
     source = data.get("source")
     files = [str(one[0]) for one in source if isinstance(one, list) and one] if isinstance(source, list) else []
-    named = [os.path.basename(os.path.normpath(path)) for path in files[:FILES]]
-    more = f" and {len(files) - FILES:,} more" if len(files) > FILES else ""
+    named = [os.path.basename(os.path.normpath(path)) for path in files[:MAX_NAMED_FILES]]
+    more = f" and {len(files) - MAX_NAMED_FILES:,} more" if len(files) > MAX_NAMED_FILES else ""
     where = ", ".join(map(_cut, named)) + more if files else _cut(str(source)) if isinstance(source, str) else ""
     table, snapshot = data.get("table"), data.get("snapshot")
     where += "" if table is None else f" table {_cut(str(table))}"

@@ -45,7 +45,7 @@ def price_paid(release: Release, payer: object) -> Price:
     return receipt.price
 
 
-def priced(plan: Any) -> Priced:
+def parse_plan(plan: Any) -> Priced:
     """The question that was given; ParameterError for what is none."""
     if not isinstance(getattr(plan, "price", None), Privacy):
         raise ParameterError("plan", "be a Plan", came(plan), "dps.TopK(10).at(epsilon=1), or Dataset.plan")
@@ -53,7 +53,7 @@ def priced(plan: Any) -> Priced:
     return found
 
 
-def of_budget(
+def budget_receipt(
     asked: Priced, spent: Spent, promise: Promise, taken: Taken, payer: object, *, repeated: bool = False
 ) -> Receipt:
     """What it cost, and what is left of a budget in memory."""
@@ -69,17 +69,19 @@ def of_budget(
     return Receipt(f"{took}; {has}", numbers, price, payer)
 
 
-def of_account(asked: Priced, spent: Charge, standings: Collection[Standing], *, repeated: bool = False) -> Receipt:
+def account_receipt(
+    asked: Priced, spent: Charge, standings: Collection[Standing], *, repeated: bool = False
+) -> Receipt:
     """What it cost, and what the analyst may still use: of the quota, or of the account if that is less.
 
     In several periods it is the least of each: where most is used need not be where fewest such questions fit.
     """
     standing = min(standings, key=lambda one: one.left)
-    cost, left = cost_after((one, spent) for one in standings)
+    cost, left = cost_and_rest((one, spent) for one in standings)
     cost_text, _, left_text = format_cost(cost, after=left)
     price, account = asked.price_at(standing.order), standing.account
     more = min(one.left_for(price) for one in standings)
-    own, common = (rounded_part(limits.left(used.total.sums, limits)) for limits, used in standing.limits)
+    own, common = (rounded_part(limits.left(used.total.as_spent, limits)) for limits, used in standing.limits)
     has = f"{left_text} left"
     if left < own:
         own_text, common_text = (format_cost(cost, after=part)[2] for part in (own, common))
@@ -91,7 +93,7 @@ def of_account(asked: Priced, spent: Charge, standings: Collection[Standing], *,
     return Receipt(f"{took}; {has}; {_like_it(more)}", numbers, price, (standing.account, standing.order))
 
 
-def cost_after(charged: Iterable[tuple[Standing, Charge]]) -> tuple[float, float]:
+def cost_and_rest(charged: Iterable[tuple[Standing, Charge]]) -> tuple[float, float]:
     """Return what a question took, of accounts that paid a charge for it, and what is left of them: the least of each.
 
     What was left before it is what would be left without the charge, so that questions of others change nothing.

@@ -9,11 +9,19 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpselect.ledger.account import EVERYBODY, Account
-from dpselect.ledger.chains import chain_from
-from dpselect.ledger.charge import Charge, decimal, undecimal
-from dpselect.ledger.entry import OF_THE_LEDGER, Entry, EntryKind, by_from, digest_of, hash_of, parts_from
+from dpselect.ledger.chains import parse_chain
+from dpselect.ledger.charge import Charge, format_decimal, parse_decimal
+from dpselect.ledger.entry import (
+    LEDGER_KINDS,
+    Entry,
+    EntryKind,
+    compute_digest,
+    hash_question,
+    parse_granter,
+    parse_parts,
+)
 from dpselect.ledger.port import Cell, Row
-from dpselect.ledger.standing import DataAccount, Used, data_from, data_text, total_of
+from dpselect.ledger.standing import DataAccount, Used, format_data_terms, parse_data_terms, total_charge
 
 
 class DamagedRowError(ValueError):
@@ -30,18 +38,18 @@ class Meta:
     head: str
 
 
-def meta_from(row: Row) -> Meta:
+def parse_meta(row: Row) -> Meta:
     """The one row of the table meta."""
     return Meta(_whole(row[0]), _text(row[1]), _whole(row[2]), _text(row[3]))
 
 
-def entry_from(row: Row) -> Entry:
+def parse_entry(row: Row) -> Entry:
     """A row of the table entry; its digest is not looked at."""
     kind = _kind(row[1])
     entry = Entry(
         number=_whole(row[0]),
         kind=kind,
-        account=_ledger(row[2], row[3]) if kind in OF_THE_LEDGER else _account(row[2], row[3]),
+        account=_ledger(row[2], row[3]) if kind in LEDGER_KINDS else _account(row[2], row[3]),
         charge=_charge(row[4], row[5], row[13]),
         question=None if row[6] is None else _text(row[6]),
         refers_to=None if row[7] is None else _whole(row[7]),
@@ -52,30 +60,30 @@ def entry_from(row: Row) -> Entry:
         terms=None if row[14] is None else _text(row[14]),
     )
     try:
-        if entry.kind in OF_THE_LEDGER:
-            chain_from(entry.terms)
+        if entry.kind in LEDGER_KINDS:
+            parse_chain(entry.terms)
         elif entry.kind is EntryKind.DATA:
-            data_of(entry)
-        elif entry.terms is not None and by_from(entry.terms) is None and entry.kind is EntryKind.GRANT:
+            promised_account(entry)
+        elif entry.terms is not None and parse_granter(entry.terms) is None and entry.kind is EntryKind.GRANT:
             raise ValueError("nobody granted it")
-        elif entry.terms is not None and entry.kind is not EntryKind.GRANT and not parts_from(entry.terms):
+        elif entry.terms is not None and entry.kind is not EntryKind.GRANT and not parse_parts(entry.terms):
             raise ValueError("no parts")
-        if entry.account.analyst == EVERYBODY and entry.kind not in (EntryKind.DATA, *OF_THE_LEDGER):
+        if entry.account.analyst == EVERYBODY and entry.kind not in (EntryKind.DATA, *LEDGER_KINDS):
             raise ValueError("nobody")
     except ValueError:
         raise DamagedRowError("its terms are none") from None
     return entry
 
 
-def data_of(entry: Entry) -> DataAccount:
+def promised_account(entry: Entry) -> DataAccount:
     """What an entry promises of data."""
-    return data_from(entry.account.dataset, entry.charge, entry.terms or "")
+    return parse_data_terms(entry.account.dataset, entry.charge, entry.terms or "")
 
 
-def intact_entry_from(row: Row) -> Entry:
+def parse_intact_entry(row: Row) -> Entry:
     """A row of the table entry whose digest and question hash are those of what it says."""
-    entry = entry_from(row)
-    if digest_of(entry) != entry.digest:
+    entry = parse_entry(row)
+    if compute_digest(entry) != entry.digest:
         raise DamagedRowError("its contents do not match its digest")
     if row[12] != _question_hash(entry):
         raise DamagedRowError("the hash of its question does not match the question")
@@ -87,15 +95,15 @@ def entry_row(entry: Entry) -> list[Cell]:
     whose = (entry.account.dataset, entry.account.analyst)
     says: list[Cell] = [entry.number, str(entry.kind), *whose, *_amounts(entry.charge)[:2], entry.question]
     says += [entry.refers_to, entry.release, entry.at, entry.previous, entry.digest, _question_hash(entry)]
-    return [*says, decimal(entry.charge.renyi), entry.terms]
+    return [*says, format_decimal(entry.charge.renyi), entry.terms]
 
 
 @lru_cache(maxsize=256)  # what it promises takes a while to compute
-def data_account_from(row: Row) -> DataAccount:
+def parse_data_account(row: Row) -> DataAccount:
     """A row of the table data."""
     _check_seal(row)
     try:
-        return data_from(_account(row[0], EVERYBODY).dataset, _charge(row[1], row[2]), _text(row[3]))
+        return parse_data_terms(_account(row[0], EVERYBODY).dataset, _charge(row[1], row[2]), _text(row[3]))
     except DamagedRowError:
         raise
     except ValueError:
@@ -104,11 +112,11 @@ def data_account_from(row: Row) -> DataAccount:
 
 def data_account_row(data: DataAccount) -> list[Cell]:
     """Its cells, in the order of `sql.DATA`."""
-    return _sealed(data.dataset, *_amounts(total_of(data))[:2], data_text(data))
+    return _sealed(data.dataset, *_amounts(total_charge(data))[:2], format_data_terms(data))
 
 
 @lru_cache(maxsize=256)
-def quota_from(row: Row) -> tuple[Account, Charge]:
+def parse_quota(row: Row) -> tuple[Account, Charge]:
     """A row of the table quota: who was granted what in total."""
     _check_seal(row)
     return _account(row[0], row[1]), _charge(row[2], row[3])
@@ -119,7 +127,7 @@ def quota_row(account: Account, granted: Charge) -> list[Cell]:
     return _sealed(account.dataset, account.analyst, *_amounts(granted)[:2])
 
 
-def used_from(row: Row) -> tuple[Account, str, Used]:
+def parse_used(row: Row) -> tuple[Account, str, Used]:
     """A row of the table used: by whom, in which period, how much."""
     _check_seal(row)
     return _account(row[0], row[2]), _text(row[1]), Used(_charge(*row[3:6]), _charge(*row[6:9]))
@@ -131,7 +139,7 @@ def used_row(account: Account, period: str, used: Used) -> list[Cell]:
 
 
 def _question_hash(entry: Entry) -> str | None:
-    return None if entry.question is None else hash_of(entry.question)
+    return None if entry.question is None else hash_question(entry.question)
 
 
 def _sealed(*cells: str) -> list[Cell]:
@@ -149,7 +157,7 @@ def _seal(cells: Row) -> str:
 
 
 def _amounts(charge: Charge) -> tuple[str, str, str]:
-    return decimal(charge.epsilon), decimal(charge.delta), decimal(charge.renyi)
+    return format_decimal(charge.epsilon), format_decimal(charge.delta), format_decimal(charge.renyi)
 
 
 def _whole(cell: object) -> int:
@@ -177,7 +185,7 @@ def _kind(cell: object) -> EntryKind:
 
 def _account(dataset: object, analyst: object) -> Account:
     try:
-        return Account.kept(_text(dataset), _text(analyst))
+        return Account.from_stored(_text(dataset), _text(analyst))
     except DamagedRowError:
         raise
     except ValueError:
@@ -185,7 +193,7 @@ def _account(dataset: object, analyst: object) -> Account:
 
 
 def _ledger(dataset: object, analyst: object) -> Account:
-    account = Account.of_the_ledger()
+    account = Account.for_ledger()
     if (dataset, analyst) != (account.dataset, account.analyst):
         raise DamagedRowError("it is about the ledger, and names a data set or an analyst")
     return account
@@ -197,6 +205,6 @@ def _charge(epsilon: object, delta: object, renyi: object = None) -> Charge:
 
 def _amount(cell: object) -> Fraction:
     try:
-        return undecimal(_text(cell))
+        return parse_decimal(_text(cell))
     except ValueError:
         raise DamagedRowError("an amount is not an amount") from None

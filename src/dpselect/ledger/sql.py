@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from dpselect.draws import fresh_key
 from dpselect.errors import LedgerError
-from dpselect.ledger.entry import first_digest
+from dpselect.ledger.entry import genesis_digest
 from dpselect.ledger.port import Store, StoreDialect
 
-PAGE = 1_000  # entries that are read at once
+PAGE_SIZE = 1_000  # entries that are read at once
 ENTRY = (
     "number, kind, dataset, analyst, epsilon, delta, question, refers_to, release, at, previous, digest, "
     "question_hash, renyi, terms"
@@ -29,7 +29,7 @@ def _of(table: str, columns: str) -> str:
 
 META = "SELECT version, ledger, entries, head FROM meta WHERE id = 1"
 VERSION = "SELECT version FROM meta WHERE id = 1"
-END = (
+CHAIN_END = (
     "SELECT version, ledger, entries, head, number, digest, kind FROM meta LEFT JOIN entry "
     "ON number = (SELECT max(number) FROM entry) WHERE id = 1"
 )
@@ -44,19 +44,21 @@ QUOTA_AND_DATA = (
 QUOTAS = f"SELECT {QUOTA} FROM quota"
 TWO_USED = f"SELECT {USED} FROM used WHERE dataset = ? AND period = ? AND analyst IN (?, ?)"
 ALL_USED = f"SELECT {USED} FROM used"
-READ = "SELECT number FROM entry WHERE kind = 'read' AND refers_to = ?"
-AFTER = (
+READ_OF = "SELECT number FROM entry WHERE kind = 'read' AND refers_to = ?"
+CLOSED_OR_READ = (
     "SELECT kind FROM entry WHERE kind IN ('settle', 'return') AND refers_to = ? "
     "UNION ALL SELECT kind FROM entry WHERE kind = 'read' AND refers_to = ?"
 )
 SETTLE_OF = "SELECT number FROM entry WHERE kind = 'settle' AND refers_to = ?"
-ASKED = "SELECT number FROM entry WHERE kind = 'hold' AND dataset = ? LIMIT 1"
-ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE}"
-ENTRIES_OF = f"SELECT {ENTRY} FROM entry WHERE number > ? AND dataset = ? AND analyst = ? ORDER BY number LIMIT {PAGE}"
+ANY_HOLD = "SELECT number FROM entry WHERE kind = 'hold' AND dataset = ? LIMIT 1"
+ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE_SIZE}"
+ENTRIES_OF = (
+    f"SELECT {ENTRY} FROM entry WHERE number > ? AND dataset = ? AND analyst = ? ORDER BY number LIMIT {PAGE_SIZE}"
+)
 PENDING = f"""
 SELECT {ENTRY} FROM entry WHERE number > ? AND kind = 'hold' AND NOT EXISTS (
     SELECT 1 FROM entry AS later WHERE later.kind IN ('settle', 'return') AND later.refers_to = entry.number
-) ORDER BY number LIMIT {PAGE}
+) ORDER BY number LIMIT {PAGE_SIZE}
 """
 RELEASED = """
 SELECT s.number FROM entry r JOIN entry s ON s.kind = 'settle' AND s.refers_to = r.number
@@ -87,8 +89,8 @@ NEW_USED = f"INSERT INTO used ({USED}) VALUES ({_places(USED)}) ON CONFLICT (dat
 SET_TWO_USED = _put("used", USED, "dataset, period, analyst", rows=2)
 UPGRADE = "`dpselect ledger upgrade OLD NEW` makes a ledger of today's format that continues it"
 UPGRADE_AGAIN = "run the same `dpselect ledger upgrade OLD NEW` again, which makes or finishes it"
-FORM = 6
-READ_FORMS = (4, 5)  # whose tables and entries are those of today, but for kinds and terms that they lack
+FORMAT = 6
+READABLE_FORMATS = (4, 5)  # whose tables and entries are those of today, but for kinds and terms that they lack
 UNFINISHED = 0  # in the place of the form while entries are carried over into a ledger: nobody spends from it
 _WHOLE = {
     StoreDialect.SQLITE: "INTEGER",
@@ -151,13 +153,13 @@ _NO_TABLES = (
 )
 
 
-def build(store: Store, version: int | None = None) -> None:
+def build_tables(store: Store, version: int | None = None) -> None:
     """Make the tables of a new ledger, all or none."""
     with store.creation():
-        _make(store, FORM if version is None else version)
+        _make(store, FORMAT if version is None else version)
 
 
-def build_again(store: Store, check: Callable[[], None]) -> None:
+def rebuild_tables(store: Store, check: Callable[[], None]) -> None:
     """Make the tables of an unfinished ledger anew, where `check` raises nothing."""
     with store.creation(check):
         for statement in _NO_TABLES if store.dialect is StoreDialect.POSTGRES else _NO_TABLES[:-1]:
@@ -169,10 +171,10 @@ def _make(store: Store, version: int) -> None:
     for statement in (*_TABLES, *_NEVER_CHANGED[store.dialect]):
         store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
     ledger = fresh_key().hex()
-    store.run(NEW_META, (version, ledger, first_digest(ledger, FORM)))
+    store.run(NEW_META, (version, ledger, genesis_digest(ledger, FORMAT)))
 
 
-def check_form(store: Store) -> None:
+def check_format(store: Store) -> None:
     """Refuse a ledger that this program cannot read. Of an older form that it reads, it writes none."""
     rows = store.run(VERSION)
     form = rows[0][0] if rows else None
@@ -181,6 +183,8 @@ def check_form(store: Store) -> None:
         raise LedgerError(f"the ledger at {store.place} is damaged: its version is missing", hint)
     if form == UNFINISHED:
         raise LedgerError(f"the ledger at {store.place} is unfinished: an upgrade was interrupted", UPGRADE_AGAIN)
-    if form not in (*READ_FORMS, FORM):
+    if form not in (*READABLE_FORMATS, FORMAT):
         hint = "use the version of dpselect that made it"
-        raise LedgerError(f"the ledger at {store.place} has format {form}, but this dpselect reads format {FORM}", hint)
+        raise LedgerError(
+            f"the ledger at {store.place} has format {form}, but this dpselect reads format {FORMAT}", hint
+        )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError, LedgerWarning
-from dpselect.ledger.port import PATIENCE, WRITES, Cell, Row, StoreDialect, cut_short
+from dpselect.ledger.port import LOCK_TIMEOUT_SECONDS, WRITE_PREFIXES, Cell, Row, StoreDialect, interrupted_change_error
 
 _SETTINGS = (
     "fullfsync=ON",  # macOS: through the disk's own cache as well
@@ -50,9 +50,9 @@ class SqliteStore:
 
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
         """All rows of one statement."""
-        if sql.startswith(WRITES) and not self._connection.in_transaction:
-            raise cut_short(self.place)
-        with said_plainly(self.place):
+        if sql.startswith(WRITE_PREFIXES) and not self._connection.in_transaction:
+            raise interrupted_change_error(self.place)
+        with translated_errors(self.place):
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
@@ -99,7 +99,7 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the connection; the last one also empties the write-ahead log."""
-        with said_plainly(self.place):
+        with translated_errors(self.place):
             self._connection.close()
 
     @contextmanager
@@ -143,7 +143,7 @@ def is_empty_sqlite(path: Path) -> bool:
     _check_file(path)
     connection = _connect(path.resolve(), "mode=rw")
     try:
-        with said_plainly(str(path)):
+        with translated_errors(str(path)):
             return _has_nothing(connection)
     finally:
         connection.close()
@@ -222,11 +222,11 @@ def _check_one_name(path: Path) -> None:
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:
-    with said_plainly(str(path)):
+    with translated_errors(str(path)):
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?{how}",
             uri=True,
-            timeout=PATIENCE,
+            timeout=LOCK_TIMEOUT_SECONDS,
             isolation_level=None,  # every BEGIN and COMMIT is ours
             check_same_thread=False,  # the ledger has a lock
         )
@@ -275,7 +275,10 @@ _SAYS: dict[int, tuple[str, str | None]] = {
     ),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "run `dpselect ledger verify`, then take it from a backup"),
     sqlite3.SQLITE_NOTADB: ("is not a ledger: the file is not a SQLite database", "check the path"),
-    sqlite3.SQLITE_BUSY: (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who is using it"),
+    sqlite3.SQLITE_BUSY: (
+        f"was in use by others for {LOCK_TIMEOUT_SECONDS} seconds",
+        "ask again, or find out who is using it",
+    ),
     sqlite3.SQLITE_LOCKED: ("is in use", "ask again"),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "check the rights to the file and its folder"),
     sqlite3.SQLITE_IOERR: ("could not be read or written: the disk or its file system failed", "check the disk"),
@@ -287,7 +290,7 @@ _SAYS: dict[int, tuple[str, str | None]] = {
 
 
 @contextmanager
-def said_plainly(place: str) -> Iterator[None]:
+def translated_errors(place: str) -> Iterator[None]:
     """Turn SQLite's errors into ledger errors."""
     try:
         yield

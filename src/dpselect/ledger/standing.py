@@ -17,11 +17,11 @@ from dpselect.accounting.limits import Limits
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, at_least
 from dpselect.errors import BudgetError, ParameterError, came
-from dpselect.ledger.account import ALWAYS, USER, Account, several, shown
+from dpselect.ledger.account import ALWAYS, ONE_USER, Account, format_user, user_columns
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
 
-HOLDS_LESS = "an answer may cost less than is reserved; ask with a smaller epsilon"
-FIXED = ("unit", "user", "period", "time", "timezone")
+HOLD_HINT = "an answer may cost less than is reserved; ask with a smaller epsilon"
+FIXED_FIELDS = ("unit", "user", "period", "time", "timezone")
 _FRACTION = re.compile(r"[0-9]{1,2000}(/[0-9]{1,2000})?", re.ASCII)
 
 
@@ -36,7 +36,7 @@ class DataAccount:
 
     dataset: str
     promise: Promise
-    unit: str = USER
+    unit: str = ONE_USER
     keep: Fraction = Fraction(0)
     user: str | None = None
     period: str | None = None
@@ -44,9 +44,9 @@ class DataAccount:
     timezone: str | None = None
 
     @property
-    def fixed(self) -> dict[str, str | None]:
+    def fixed_terms(self) -> dict[str, str | None]:
         """What cannot change once a question was asked."""
-        return {name: getattr(self, name) for name in FIXED}
+        return {name: getattr(self, name) for name in FIXED_FIELDS}
 
     @property
     def open_to_analysts(self) -> Limits:
@@ -70,15 +70,15 @@ class Used:
         """All of it."""
         return self.spent + self.reserved
 
-    def holding(self, ceiling: Charge) -> Used:
+    def with_hold(self, ceiling: Charge) -> Used:
         """With one more open question."""
         return replace(self, reserved=self.reserved + ceiling)
 
-    def settling(self, ceiling: Charge, spent: Charge) -> Used:
+    def with_settlement(self, ceiling: Charge, spent: Charge) -> Used:
         """With an answer in place of an open question."""
         return Used(self.spent + spent, self.reserved - ceiling)
 
-    def returning(self, ceiling: Charge) -> Used:
+    def without_hold(self, ceiling: Charge) -> Used:
         """Without an open question."""
         return replace(self, reserved=self.reserved - ceiling)
 
@@ -110,22 +110,22 @@ class Standing:
 
     def admits(self, ceiling: Charge) -> bool:
         """Does a question fit into the quota, and into what the data promise?"""
-        return all(limits.hold((used.total + ceiling).sums) for limits, used in self.limits)
+        return all(limits.hold((used.total + ceiling).as_spent) for limits, used in self.limits)
 
     @property
-    def unit(self) -> Limits:
+    def share_limits(self) -> Limits:
         """What parts are of: the quota, or what all may use if that is less."""
         return self.data.quota(self.granted).within(self.data.open_to_analysts)
 
     def part(self, charge: Charge) -> Fraction:
         """Which part of the quota a charge is, or of what all may use if that is less."""
-        return self.unit.part(charge.sums)
+        return self.share_limits.part(charge.as_spent)
 
     def refusal(self, ceiling: Charge, period: str) -> BudgetError:
         """Why it does not fit, in words."""
         whose = [f"the quota of {self.account}", f"what is promised of {self.data.dataset!r}"]
         for who, (limits, used) in zip(whose, self.limits, strict=True):
-            if not limits.hold((used.total + ceiling).sums):
+            if not limits.hold((used.total + ceiling).as_spent):
                 when = f" in {period}" if period != ALWAYS else ""
                 return _refusal(who + when, limits, used.total, ceiling)
         raise ValueError("it fits")
@@ -137,23 +137,24 @@ class Standing:
 
     def left_with(self, charge: Charge) -> Fraction:
         """The same once this was charged too; below 0 where it does not fit."""
-        return min(limits.left((used.total + charge).sums, self.unit) for limits, used in self.limits)
+        return min(limits.left((used.total + charge).as_spent, self.share_limits) for limits, used in self.limits)
 
     def left_without(self, charge: Charge) -> Fraction:
         """The part that was left before this was charged."""
         return max(
-            Fraction(0), min(limits.left(used.total.sums - charge.sums, self.unit) for limits, used in self.limits)
+            Fraction(0),
+            min(limits.left(used.total.as_spent - charge.as_spent, self.share_limits) for limits, used in self.limits),
         )
 
     @property
-    def of_promise(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    def promise_shares(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
         """In parts of what is promised: the quota, what was used of it, what is left of it, and what all have left.
 
         Deltas have a part of their own, `delta_left`.
         """
         limits = [self.data.promise.limits, *(one for one, _ in self.limits)]
         promised, quota, everybody = (replace(one, failure=Fraction(0)) for one in limits)
-        own, common = (replace(used.total.sums, failure=Fraction(0)) for _, used in self.limits)
+        own, common = (replace(used.total.as_spent, failure=Fraction(0)) for _, used in self.limits)
         mine, rest = (max(Fraction(0), of.left(used, promised)) for of, used in ((quota, own), (everybody, common)))
         return promised.part(Spent(quota.epsilon, quota.renyi or Fraction(0))), promised.part(own), mine, rest
 
@@ -166,10 +167,10 @@ class Standing:
         """How many more questions of this price fit at least, whatever their answers cost."""
         return at_least(
             self.data.promise,
-            Ceiling.of(price).price,
-            settled=self.all.spent.sums,
-            pending=self.all.reserved.sums,
-            caps=[(limits, used.total.sums) for limits, used in self.limits],
+            Ceiling.from_price(price).price,
+            settled=self.all.spent.as_spent,
+            pending=self.all.reserved.as_spent,
+            caps=[(limits, used.total.as_spent) for limits, used in self.limits],
         )
 
 
@@ -181,14 +182,14 @@ def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetE
             "left for that",
             "ask with a smaller delta, or ask the owner of the ledger for a larger one",
         )
-    held, left = to_hold(limits, used.sums, ceiling.sums)
+    held, left = format_hold(limits, used.as_spent, ceiling.as_spent)
     return BudgetError(
         f"the question must reserve up to {held} of {who} while it runs, but only {left} is left",
-        f"{HOLDS_LESS}, or ask the owner of the ledger for a larger budget",
+        f"{HOLD_HINT}, or ask the owner of the ledger for a larger budget",
     )
 
 
-def to_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
+def format_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
     """What a question that does not fit must hold, and what is left, in parts of limits; the first is shown larger.
 
     It is the part that the ceiling is by itself, or where that is no larger, because another sum is full, beside those.
@@ -221,11 +222,13 @@ def check_user(data: DataAccount, user: str | None) -> None:
     Several columns together are a unit of their own, for which only an account pays that names them.
     """
     if data.user is not None and user != data.user:
-        must = f"be {shown(data.user)}, which the account of {data.dataset!r} is about"
-        raise ParameterError("user", must, shown(user))
-    if data.user is None and several(user) is not None:
+        must = f"be {format_user(data.user)}, which the account of {data.dataset!r} is about"
+        raise ParameterError("user", must, format_user(user))
+    if data.user is None and user_columns(user) is not None:
         hint = "`dpselect ledger data --user A --user B` makes an account that protects their combinations"
-        raise ParameterError("user", f"be one column, as the account of {data.dataset!r} names none", shown(user), hint)
+        raise ParameterError(
+            "user", f"be one column, as the account of {data.dataset!r} names none", format_user(user), hint
+        )
 
 
 def check_one_period(during: Periods | None) -> None:
@@ -241,12 +244,12 @@ def check_one_period(during: Periods | None) -> None:
         raise ParameterError("during", "name one period if the promise is to whole users", came(during.text), hint)
 
 
-def total_of(data: DataAccount) -> Charge:
+def total_charge(data: DataAccount) -> Charge:
     """The epsilon and delta that are promised, as an amount."""
     return Charge(data.promise.epsilon, data.promise.delta)
 
 
-def data_text(data: DataAccount) -> str:
+def format_data_terms(data: DataAccount) -> str:
     """All but the total, which is the charge of its entry."""
     promise = data.promise
     says = {
@@ -269,11 +272,11 @@ def _fraction(text: str) -> Fraction:
     return Fraction(text)
 
 
-def data_from(dataset: str, total: Charge, text: str) -> DataAccount:
+def parse_data_terms(dataset: str, total: Charge, text: str) -> DataAccount:
     """What was written; ValueError for what cannot have been."""
     try:
         says = json.loads(text)
-        order, fixed = says["order"], {name: says[name] for name in FIXED}
+        order, fixed = says["order"], {name: says[name] for name in FIXED_FIELDS}
         apart, keep = (_fraction(says[name]) for name in ("apart", "keep"))
     except (TypeError, KeyError, ArithmeticError):
         raise ValueError("no terms") from None

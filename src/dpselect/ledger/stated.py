@@ -15,7 +15,7 @@ from dpselect._ground.processes import here, refuse_copy
 from dpselect.accounting.prices import Price, divergence
 from dpselect.errors import BudgetError
 from dpselect.ledger.account import clean_name
-from dpselect.ledger.question import STATED, question
+from dpselect.ledger.question import STATED, fingerprint
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Stated:
     note: str
 
     @classmethod
-    def of(cls, epsilon: Number, delta: Number, unit: str, note: str) -> Self:
+    def parse(cls, epsilon: Number, delta: Number, unit: str, note: str) -> Self:
         """Checked, but for whether the unit is that of the account."""
         price = parameters.epsilon("epsilon", epsilon), parameters.probability("delta", delta, zero=True)
         return cls(*price, clean_name("unit", unit), clean_name("note", note))
@@ -41,7 +41,7 @@ class Stated:
     def text(self, by: str) -> str:
         """What the ledger records in the place of a question."""
         asked = {"stated_by": by, "note": self.note, "epsilon": self.epsilon, "delta": self.delta}
-        return question(STATED, asked, {"unit": self.unit, "neighbors": Neighbors.ADD_REMOVE}, False).text
+        return fingerprint(STATED, asked, {"unit": self.unit, "neighbors": Neighbors.ADD_REMOVE}, False).text
 
 
 class Spending:

@@ -20,19 +20,19 @@ from dpselect._ground.first_use import door
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import Account
-from dpselect.ledger.chains import Chain, carried, chain_from, chain_text, closing, opening
+from dpselect.ledger.chains import Chain, closing_entry, format_chain, opening_entry, parse_chain, shift_entry
 from dpselect.ledger.charge import ZERO
-from dpselect.ledger.entry import Draft, Entry, EntryKind, chained
+from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.places import Where, create_store, is_empty, open_store
+from dpselect.ledger.places import LedgerPlace, create_store, is_empty, open_store
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta, used_row
 
 
-def upgrade(old: Where, new: Where) -> None:
+def upgrade(old: LedgerPlace, new: LedgerPlace) -> None:
     """Make or finish the new ledger, and close the old one."""
     with closed_after(open_store(old)) as source:
-        sql.check_form(source)
+        sql.check_format(source)
         last = _last(source)
         if last is None or last.kind is not EntryKind.CLOSED:
             _check_place(new, source)
@@ -46,7 +46,7 @@ def _last(store: Store) -> Entry | None:
         return journal.entry(journal.meta().entries)
 
 
-def _check_place(new: Where, source: Store) -> None:
+def _check_place(new: LedgerPlace, source: Store) -> None:
     """Before anything is locked: a place with a ledger that is in use may be that of the old one."""
     if is_empty(new):
         return
@@ -64,7 +64,7 @@ def _check_unfinished(target: Store, old: str) -> None:
     raise LedgerError(f"{target.place} is already there", "a ledger is never overwritten: name another place")
 
 
-def _carried_over(source: Store, new: Where) -> Entry:
+def _carried_over(source: Store, new: LedgerPlace) -> Entry:
     """Steps 1 to 4; the entry that closed the old ledger."""
     with source.transaction():
         journal = Journal(source)
@@ -79,7 +79,7 @@ def _carried_over(source: Store, new: Where) -> Entry:
             made = _fill(journal, old, target)
         with closed_after(open_store(new)) as target:
             _check_whole(target, made)
-        last = closing(old, made)
+        last = closing_entry(old, made)
         journal.write(last)
         source.run(sql.CLOSE[source.dialect])
     return last
@@ -91,15 +91,15 @@ def _problems(store: Store) -> list[str]:
     return found
 
 
-def _made(new: Where, old: str) -> Store:
+def _made(new: LedgerPlace, old: str) -> Store:
     """The tables of the new ledger, unfinished and without entries."""
     empty = is_empty(new)
     store = create_store(new, there=True) if empty else open_store(new)
     try:
         if empty:
-            sql.build(store, sql.UNFINISHED)
+            sql.build_tables(store, sql.UNFINISHED)
         else:
-            sql.build_again(store, lambda: _check_unfinished(store, old))
+            sql.rebuild_tables(store, lambda: _check_unfinished(store, old))
     except BaseException:
         store.close()
         raise
@@ -114,13 +114,13 @@ def _fill(journal: Journal, old: Chain, target: Store) -> Chain:
         meta = copy.meta()
         if meta != Meta(sql.UNFINISHED, ledger, 0, meta.head):
             raise LedgerError(f"the ledger at {target.place} was made anew by another upgrade", sql.UPGRADE_AGAIN)
-        draft = Draft(EntryKind.CONTINUES, Account.of_the_ledger(), ZERO, terms=chain_text(old))
-        last = chained(draft, 1, meta.head)
+        draft = Draft(EntryKind.CONTINUES, Account.for_ledger(), ZERO, terms=format_chain(old))
+        last = chain_entry(draft, 1, meta.head)
         copy.write(last)
         after = 0
-        while page := journal.page(after):
+        while page := journal.read_page(after):
             for entry in page:
-                last = carried(entry, 1, last.digest)
+                last = shift_entry(entry, 1, last.digest)
                 copy.write(last)
             after = page[-1].number
         for data in journal.all_data():
@@ -129,7 +129,7 @@ def _fill(journal: Journal, old: Chain, target: Store) -> Chain:
             copy.set_quota(account, granted)
         for (account, period), used in journal.all_used().items():
             target.run(sql.NEW_USED, used_row(account, period, used))
-    return Chain(ledger, sql.FORM, last.number, last.digest)
+    return Chain(ledger, sql.FORMAT, last.number, last.digest)
 
 
 def _check_whole(target: Store, made: Chain) -> None:
@@ -138,9 +138,9 @@ def _check_whole(target: Store, made: Chain) -> None:
         raise LedgerError(f"the ledger at {target.place} was replaced while it was made", sql.UPGRADE_AGAIN)
 
 
-def _open(new: Where, last: Entry) -> None:
+def _open(new: LedgerPlace, last: Entry) -> None:
     """Step 5, once: the ledger that the entry names begins to be spent from."""
-    made = chain_from(last.terms)
+    made = parse_chain(last.terms)
     gone = LedgerError(
         f"the old ledger is closed: ledger {made.ledger} continues it, and is not at that place",
         "name the place of that ledger; a ledger that is closed is not continued again",
@@ -154,5 +154,5 @@ def _open(new: Where, last: Entry) -> None:
             raise gone
         if meta.version == sql.UNFINISHED:
             _check_whole(target, made)
-            journal.write(opening(old, made, last))
-            target.run(sql.SET_VERSION, (sql.FORM,))
+            journal.write(opening_entry(old, made, last))
+            target.run(sql.SET_VERSION, (sql.FORMAT,))
