@@ -1,4 +1,4 @@
-"""Population: the users that a forecast imagines, as a value."""
+"""Population: the imagined users of a forecast, as a value."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ MAX_SKEW = 10
 MUST_BE_GROUP_SIZES = "be numbers of users of groups, one for each"
 
 
-def _skew(name: str, value: Any) -> Fraction:
+def _parse_skew(name: str, value: Any) -> Fraction:
     must = f"be a number from 0 to {MAX_SKEW}"
-    found = parameters.rational(name, value, must)
-    if not 0 <= found <= MAX_SKEW:
+    skew = parameters.rational(name, value, must)
+    if not 0 <= skew <= MAX_SKEW:
         raise ParameterError(name, must, came(value))
-    return found
+    return skew
 
 
 @parameters.unquoted("groups", MUST_BE_GROUP_SIZES)
-def _sizes(value: Any) -> tuple[int, ...]:
+def _parse_sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, bytes, dict)):
         raise ParameterError("groups", MUST_BE_GROUP_SIZES, came(value))
     sizes = [
-        parameters.whole("groups", one, least=1) for one in parameters.several("groups", value, MUST_BE_GROUP_SIZES)
+        parameters.whole("groups", size, least=1) for size in parameters.several("groups", value, MUST_BE_GROUP_SIZES)
     ]
     if not 1 <= len(sizes) <= MAX_GROUPS:
         raise ParameterError("groups", f"{MUST_BE_GROUP_SIZES}, and at most {MAX_GROUPS:,}", f"{len(sizes):,}")
     return tuple(sizes)
 
 
-SKEW = replace(NUMBER, read=_skew)
-SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _sizes(value))
+SKEW = replace(NUMBER, read=_parse_skew)
+SIZES = replace(COLUMNS, shape="SIZES", read=lambda _, value: _parse_sizes(value))
 
 
 @frozen
@@ -70,7 +70,7 @@ class Population(Value):
     groups_per_user: Number = param(NUMBER, default=1, help="how many of them a user is in, on average")
 
     def check(self) -> None:
-        """Nobody has nearly all items, and what is said of groups fits them."""
+        """Refuse users who have nearly all items, and group parameters that do not fit the groups."""
         if self.mean_items > Fraction(9, 10) * self.items:
             raise ParameterError("items_per_user", "be at most nine tenths of items", f"{float(self.mean_items):g}")
         groups: Any = self.groups
@@ -84,6 +84,6 @@ class Population(Value):
 
     @property
     def mean_items(self) -> Fraction:
-        """How many items a user has on average."""
-        usual = min(Fraction(ITEMS_PER_USER), Fraction(self.items, 2))
-        return usual if self.items_per_user is None else Fraction(self.items_per_user)
+        """The mean number of items per user."""
+        default = min(Fraction(ITEMS_PER_USER), Fraction(self.items, 2))
+        return default if self.items_per_user is None else Fraction(self.items_per_user)
