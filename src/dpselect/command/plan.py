@@ -105,8 +105,8 @@ def run(args: argparse.Namespace) -> None:
     output = check_destination(path, () if args.like is None else (args.like,))
     try:
         with Progress("running mechanisms on simulated users", quiet=args.quiet) as progress:
-            forecasted = forecast(args, progress)
-        output.write(render(forecasted, file_format))
+            made_forecast = forecast(args, progress)
+        output.write(render(made_forecast, file_format))
     except OSError as error:
         output.give_up()
         if isinstance(error, BrokenPipeError):
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> None:
         output.give_up()
         raise
     if args.plot is not None:
-        forecasted.plot().save(args.plot)
+        made_forecast.plot().save(args.plot)
         if not args.quiet:
             print(f"the picture is {args.plot}", file=sys.stderr)
 
@@ -161,15 +161,21 @@ def _parse_question(args: argparse.Namespace) -> Question:
     return question_type.from_flat(parameters)
 
 
-def render(planned: Forecast, file_format: str) -> bytes:
+def render(made_forecast: Forecast, file_format: str) -> bytes:
     """Return the forecast as the bytes of a file."""
-    text = planned.to_json() if file_format == "json" else format_csv(planned) if file_format == "csv" else str(planned)
+    text = (
+        made_forecast.to_json()
+        if file_format == "json"
+        else format_csv(made_forecast)
+        if file_format == "csv"
+        else str(made_forecast)
+    )
     return (text if text.endswith("\n") else text + "\n").encode()
 
 
-def format_csv(planned: Forecast) -> str:
+def format_csv(made_forecast: Forecast) -> str:
     """Format a row of CSV for each method and epsilon, with empty fields for values that a method lacks."""
-    columns = planned.to_columns()
+    columns = made_forecast.to_columns()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

@@ -51,43 +51,43 @@ def forecast(
 ) -> Forecast:
     """Make the forecast of `Question.forecast`."""
     parameters.called("progress", progress)
-    question_fields = _check_question(question)
-    accuracy = _parse_accuracy(question_fields.verb, epsilon, within=within, threshold=threshold)
+    checked_question = _check_question(question)
+    accuracy = _parse_accuracy(checked_question.verb, epsilon, within=within, threshold=threshold)
     epsilons: Epsilons = _parse_epsilons(EPSILONS if epsilon is None else epsilon) if accuracy is None else [None]
-    delta_value = parameters.delta_or_default(delta, needed=getattr(question_fields, "domain", None) is None)
+    delta_value = parameters.delta_or_default(delta, needed=getattr(checked_question, "domain", None) is None)
     max_items = (
         None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
     )
-    trial = Trial(question_fields, methods, epsilons, secure(), progress or (lambda _: None))
-    if question_fields.verb == "union":
+    trial = Trial(checked_question, methods, epsilons, secure(), progress or (lambda _: None))
+    if checked_question.verb == "union":
         crowd = _imagine_crowd(like, None, max_items)
-        if question_fields.counts and max_items is None:
+        if checked_question.counts and max_items is None:
             raise ParameterError("max_items_per_user", "be given for a forecast of counts", "nothing")
         terms = UnionForecast(
-            delta=delta_value, max_items_per_user=max_items, threshold=accuracy, counts=question_fields.counts
+            delta=delta_value, max_items_per_user=max_items, threshold=accuracy, counts=checked_question.counts
         )
-        planned = _forecast_union(terms, crowd, trial)
+        made_forecast = _forecast_union(terms, crowd, trial)
     else:
-        k_bar = None if question_fields.method is None else question_fields.method.k_bar
+        k_bar = None if checked_question.method is None else checked_question.method.k_bar
         shared_parameters = {"delta": delta_value, "max_items_per_user": max_items, "k_bar": k_bar}
         top_parameters = {
-            "k": parameters.listed("k", question_fields.k),
-            "counts": question_fields.counts,
+            "k": parameters.listed("k", checked_question.k),
+            "counts": checked_question.counts,
             **shared_parameters,
         }
-        if question_fields.by is None:
-            crowd = _imagine_crowd(like, question_fields.domain, max_items)
-            planned = _forecast_top(
-                TopKForecast(known=question_fields.domain is not None, within=accuracy, **top_parameters), crowd, trial
+        if checked_question.by is None:
+            crowd = _imagine_crowd(like, checked_question.domain, max_items)
+            made_forecast = _forecast_top(
+                TopKForecast(known=checked_question.domain is not None, within=accuracy, **top_parameters), crowd, trial
             )
         else:
             population = _parse_groups(like, accuracy)
             group_terms = ByGroupForecast(
-                **_group_parameters(population, question_fields.by.max_groups_per_user), **top_parameters
+                **_group_parameters(population, checked_question.by.max_groups_per_user), **top_parameters
             )
-            planned = _forecast_top_by_group(group_terms, _imagine_users(population), trial)
+            made_forecast = _forecast_top_by_group(group_terms, _imagine_users(population), trial)
     trial.report_progress(1.0)
-    return planned
+    return made_forecast
 
 
 @dataclass(frozen=True)
@@ -174,16 +174,16 @@ def _forecast_union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecas
     if not rows:
         raise ParameterError("epsilon", f"be large enough for {', '.join(method_names)}", "smaller values")
     if terms.threshold is not None:
-        guaranteed = f"{terms.threshold:,} users have it and no other item"
-        notes.insert(0, f"Epsilon: the cost of finding an item, with 95 % confidence, if {guaranteed}.")
-    weights = "for one draw of invented users" if sets else "at the expected weights"
+        condition = f"{terms.threshold:,} users have it and no other item"
+        notes.insert(0, f"Epsilon: the cost of finding an item, with 95 % confidence, if {condition}.")
+    basis = "for one draw of invented users" if sets else "at the expected weights"
     if any(name in union.POLICY_METHODS for name in method_names):
-        weights += f" (policies: in {union.ORDERS} orders of users and items)"
+        basis += f" (policies: in {union.ORDERS} orders of users and items)"
     sentences = [
         *notes,
         crowd.describe(),
         *_describe_bound(max_items),
-        f"Items are sums of exact release probabilities {weights}; ± is the standard deviation from one answer to the "
+        f"Items are sums of exact release probabilities {basis}; ± is the standard deviation from one answer to the "
         "next.",
         "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: the share of all "
         "(user, item) pairs whose item is missing. Threshold: the weight that is released with probability one half.",
@@ -210,28 +210,28 @@ def _forecast_union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecas
 
 
 def _check_question(question: Question) -> Any:
-    """Return a question whose parts all have a forecast, or raise ParameterError; its fields are parsed."""
+    """Return the question if all its parts have a forecast, else raise ParameterError; its fields are parsed."""
     if not isinstance(question, (TopK, Union)):
         hint = "the accuracy of other questions does not depend on data: question.at(epsilon=1).accuracy"
         raise ParameterError("question", "be a TopK or a Union for a forecast", type(question).__name__, hint)
-    fields_of_question: Any = question
-    method = fields_of_question.method or Method()
+    checked_question: Any = question
+    method = checked_question.method or Method()
     unsupported = {"in_engine": method.in_engine, "popular": method.popular}
     if isinstance(question, Union):
-        unsupported |= {"by": fields_of_question.by}
+        unsupported |= {"by": checked_question.by}
     else:
-        unsupported |= {"score": fields_of_question.score, "measures": fields_of_question.measures}
-        if fields_of_question.by is not None:
+        unsupported |= {"score": checked_question.score, "measures": checked_question.measures}
+        if checked_question.by is not None:
             unsupported |= {
-                "domain": fields_of_question.domain,
-                "groups": fields_of_question.by.groups,
-                "sizes": fields_of_question.by.sizes,
+                "domain": checked_question.domain,
+                "groups": checked_question.by.groups,
+                "sizes": checked_question.by.sizes,
             }
     for name, value in unsupported.items():
         if value not in (None, False):
             hint = f"of the question without {name} there is one"
             raise ParameterError(name, "be left out for a forecast", type(value).__name__, hint)
-    return fields_of_question
+    return checked_question
 
 
 def _parse_accuracy(verb: str, epsilon: object, **accuracies: object) -> int | None:

@@ -39,9 +39,9 @@ class SqliteStore:
     dialect = StoreDialect.SQLITE
     alive = True
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool, made: bool = False) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writable: bool, is_new: bool = False) -> None:
         self.place: str = str(path)
-        self._made = made
+        self._is_new = is_new
         self._path = path
         self._file = _file_identity(path)
         self.writable = writable
@@ -74,7 +74,7 @@ class SqliteStore:
             _sync_folder(self._path)
         except BaseException:
             self.close()
-            if self._made and owns_file:
+            if self._is_new and owns_file:
                 self._path.unlink(missing_ok=True)
             raise
 
@@ -126,9 +126,9 @@ class SqliteStore:
 def create_sqlite(path: Path, *, may_exist: bool = False) -> SqliteStore:
     """Create a file for this user alone, or open an existing one without tables; the caller makes the tables."""
     check_folder(path.resolve())
-    may_exist = may_exist and path.exists()
+    exists = may_exist and path.exists()
     try:
-        if may_exist:
+        if exists:
             path.chmod(0o600)
         else:  # SQLite makes its log with the same rights
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -139,7 +139,7 @@ def create_sqlite(path: Path, *, may_exist: bool = False) -> SqliteStore:
             f"no ledger can be made at {path}: {_system_reason(error)}", "check the folder and the rights to it"
         ) from None
     path = path.resolve()
-    return SqliteStore(path, _connect(path, "mode=rw"), writable=True, made=not may_exist)
+    return SqliteStore(path, _connect(path, "mode=rw"), writable=True, is_new=not exists)
 
 
 def is_empty_sqlite(path: Path) -> bool:
