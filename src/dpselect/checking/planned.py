@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpselect.release.rows import OfRows
 
 _MAX_LISTED_DIFFERENCES = 5  # the others are only counted
-_LARGEST_NUMBER = 10**300  # of a count or a sum; a float may hold it, where the unit of a sum is not whole
+_LARGEST_NUMBER = 10**300  # of a count or a sum, which is a float if its unit is not whole
 _UNKNOWN_DOMAIN_SIZE = "its accuracy depends on a number of candidates that it does not contain"
 _HasInterval = Any  # an Item, a Measurement or a Group: each has `low` and `high`
 HOSTILE_VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

@@ -1,4 +1,4 @@
-"""Asking: from a command's words to data, and from a question to where its answer goes."""
+"""From a command's arguments to the data and the question, and from the answer to its destination."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dpselect check`: a release that somebody else made, verified without its data."""
+"""`dpselect check`: verify a release of somebody else without its data."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`dpselect completion`: a script with which a shell completes commands, options, their values and file names.
+"""`dpselect completion`: print a script by which a shell completes commands, options, values and file names.
 
-shtab writes it from the parser, so that a new option is in it.
+shtab generates it from the parser, so it includes every new option.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> None:
         raise ParameterError("completion", "have shtab installed", "an installation without", hint) from None
     root = build_parser()
     for action in _iter_actions(root):
-        action.choices = getattr(action, "words", ()) or action.choices  # which the question checks, and no parser
+        action.choices = getattr(action, "words", ()) or action.choices  # the question checks these, not the parser
         if action.metavar in FILES + FOLDERS:
             action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY
-            action.metavar = action.metavar.replace(":", " ")  # which would end a word of zsh's specification
+            action.metavar = action.metavar.replace(":", " ")  # a colon would end a word of zsh's specification
     script = shtab.complete(root, args.shell)
     sys.stdout.write(script.replace('"(*):', '"*:') + "\n")  # in zsh "(*):" would complete the first of many files only
 

@@ -1,4 +1,4 @@
-"""`dpselect doctor`: versions, extras, and whether each engine answers. Nothing is changed."""
+"""`dpselect doctor`: print versions, extras, and whether each engine answers. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _run_check(subject: str, check: Callable[[], str]) -> int:
     except DpselectError as error:
         _print_line("fails", subject, "; ".join(str(error).splitlines()))
         return status_of(type(error))
-    except Exception as error:  # whose text may say anything
+    except Exception as error:  # its text may hold data
         _print_line("fails", subject, f"unexpected {type(error).__name__}")
         return 1
     return 0

@@ -1,4 +1,4 @@
-"""Asking a gateway: the words of a command that it has a use for, and a refusal of the others by name."""
+"""Questions to a gateway: connect, and refuse options that a gateway does not take."""
 
 from __future__ import annotations
 

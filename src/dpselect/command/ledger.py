@@ -1,4 +1,4 @@
-"""`dpselect ledger`: budgets granted, shown, checked and exported. Heavy imports wait until they are needed."""
+"""`dpselect ledger`: grant, show, check and export budgets. Heavy modules are imported when they are needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `dpselect ledger` shows of a ledger: balances, entries and reservations as rows, and rows as a table."""
+"""Rows of `dpselect ledger`: balances, entries and reservations, and their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `dpselect`: the result on standard output, all else on standard error, and a status that says why.
+"""The command `dpselect`: the result on standard output, everything else on standard error, and an exit status.
 
 Exit status: 0 done, 1 unexpected, 2 a parameter is wrong, 3 the data cannot be read, 4 the output cannot be
 written, 5 the budget is too small, 6 the ledger cannot be used, 9 a gateway gives no answer, 130 interrupted.
@@ -38,7 +38,7 @@ STATUS: dict[type[DpselectError], int] = {
     BudgetError: 5,
     LedgerError: 6,
     GatewayError: 9,
-    DpselectError: 2,  # of settings, whose room is imported only where they are read
+    DpselectError: 2,  # SettingsError, which is imported only where settings are read
 }
 GC_THRESHOLD = 100_000  # new objects between two looks for cycles: starting makes fewer, and none of them is garbage
 
@@ -167,7 +167,7 @@ def _fail(status: int, message: str) -> int:
 def _unexpected(error: Exception) -> int:
     """Report an unexpected error by its class only, since its text may hold data."""
     if os.environ.get("DPSELECT_TRACEBACK") == "1":
-        import traceback  # which takes longer to import than the rest of this file
+        import traceback  # slower to import than the rest of this module
 
         traceback.print_exc()
     name = type(error).__name__

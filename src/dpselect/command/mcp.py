@@ -1,4 +1,4 @@
-"""`dpselect mcp`: questions as tools of an agent, on standard input and output."""
+"""`dpselect mcp`: offer questions as tools of an agent, on standard input and output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Options from parameters: how a parameter of each kind is written on a command line, and read from it.
+"""Options from parameters: add an option for a parameter of each kind, and parse its value.
 
 An option has the flat name of its parameter, with dashes: `--k-bar` is `k_bar`. Its help and its default are those of
-the field that declares it. Several values stand between commas, or one after the other. Imports nothing heavy.
+the field that declares it. Several values are separated by commas, or given one after the other. Imports nothing heavy.
 """
 
 from __future__ import annotations

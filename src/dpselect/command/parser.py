@@ -1,4 +1,4 @@
-"""The command line, put together from one file for each command, which is imported when that command is asked for."""
+"""The parser of the command line. The module of a command is imported when that command is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dpselect plan`: forecasts. It reads no data but counts that were released before, and spends nothing."""
+"""`dpselect plan`: forecast answers. It reads no data but counts of an earlier release, and spends nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress: one line on standard error, only when something takes longer than a second."""
+"""Progress: one line on standard error for work that takes longer than a second."""
 
 from __future__ import annotations
 

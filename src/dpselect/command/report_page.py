@@ -1,4 +1,4 @@
-"""The record of one data set as a page: one file, which needs no other and runs nothing."""
+"""The record of one data set as a page: one file without scripts or other files."""
 
 from __future__ import annotations
 

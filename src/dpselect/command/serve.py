@@ -1,4 +1,4 @@
-"""`dpselect serve`: the gateway, from a file of settings, or a demonstration that makes everything by itself."""
+"""`dpselect serve`: run the gateway of a settings file, or a demonstration that makes everything by itself."""
 
 from __future__ import annotations
 

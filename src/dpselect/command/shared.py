@@ -1,4 +1,4 @@
-"""Options that several commands share: where the rows are, who pays, where an answer goes. Imports nothing heavy."""
+"""Options that several commands share: the data, the budget, the answer. Imports nothing heavy."""
 
 from __future__ import annotations
 

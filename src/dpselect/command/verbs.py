@@ -1,4 +1,4 @@
-"""The commands that ask: `top`, `choose`, `histogram`, `quantile`, `union`, `users`. Options are the parameters."""
+"""The commands that ask: `top`, `choose`, `histogram`, `quantile`, `union`, `users`. Options are their parameters."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Forecast(Tabular):
         return self._leaflet().text()
 
     def __repr__(self) -> str:
-        return str(self)  # what an interactive Python shows of a last line
+        return str(self)  # an interactive Python shows the repr of a result
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""

@@ -1,4 +1,4 @@
-"""A charge: an amount in both currencies of an account, on a fixed decimal grid, so that sums are exact.
+"""Charges: amounts in both currencies of an account, on a fixed decimal grid, so that sums are exact.
 
 Also the parsing and formatting of amounts.
 """
