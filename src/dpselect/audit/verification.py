@@ -27,7 +27,7 @@ from dpselect.ledger.rows import (
     parse_used,
     promised_account,
 )
-from dpselect.ledger.standing import DataAccount, Standing, Used, format_data_terms, total_charge
+from dpselect.ledger.standing import DataAccount, Standing, Usage, format_data_terms, total_charge
 
 if TYPE_CHECKING:
     from dpselect.ledger.ledger import Ledger
@@ -186,7 +186,7 @@ def _format_key(key: object) -> str:
 
 def _format_value(value: object) -> str:
     match value:
-        case Used():
+        case Usage():
             return f"{value.spent} spent and {value.reserved} reserved"
         case DataAccount():
             return f"{total_charge(value)}, {format_data_terms(value)}"
@@ -200,7 +200,7 @@ class Sums:
     def __init__(self) -> None:
         self.data: dict[str, DataAccount] = {}
         self.granted: dict[Account, Charge] = {}
-        self.used: defaultdict[tuple[Account, str], Used] = defaultdict(Used)
+        self.used: defaultdict[tuple[Account, str], Usage] = defaultdict(Usage)
         self._open_holds: dict[int, tuple[Account, Mapping[str, Charge]]] = {}
         self._unread_holds: set[int] = set()
         self._settlements: dict[int, str] = {}
@@ -208,7 +208,7 @@ class Sums:
 
     def balance(self, account: Account, period: str = ALWAYS) -> Balance:
         """Return what the analyst was granted and used by the entries so far."""
-        usage = self.used.get((account, period), Used())
+        usage = self.used.get((account, period), Usage())
         return Balance(account, self.granted.get(account, ZERO), usage.spent, usage.reserved, period)
 
     def standing(self, account: Account, period: str) -> Standing | None:
@@ -217,7 +217,7 @@ class Sums:
         if data is None or granted is None:
             return None
         everybody = Account.from_stored(account.dataset, EVERYBODY)
-        own_usage, all_usage = (self.used.get((owner, period), Used()) for owner in (account, everybody))
+        own_usage, all_usage = (self.used.get((owner, period), Usage()) for owner in (account, everybody))
         return Standing(account, data, granted, own_usage, all_usage)
 
     def problems(self, entry: Entry) -> Iterator[str]:
@@ -260,7 +260,7 @@ class Sums:
                 yield "changes the unit, user, period, time or timezone of a promise after questions were asked"
         self.data[name] = data
         self.used.setdefault(
-            (entry.account, ALWAYS), Used()
+            (entry.account, ALWAYS), Usage()
         )  # written from the beginning, so that a missing row is damage
         for (account, _), usage in self.used.items():
             if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(usage.total.as_spent):
@@ -268,11 +268,11 @@ class Sums:
 
     def _grant(self, entry: Entry) -> Iterator[str]:
         self.granted[entry.account] = entry.charge
-        self.used.setdefault((entry.account, ALWAYS), Used())
+        self.used.setdefault((entry.account, ALWAYS), Usage())
         if entry.account.dataset not in self.data:
             yield "grants a quota in an account that does not exist"
 
-    def _change(self, account: Account, period: str, change: Callable[[Used], Used]) -> None:
+    def _change(self, account: Account, period: str, change: Callable[[Usage], Usage]) -> None:
         for owner in (account, Account.from_stored(account.dataset, EVERYBODY)):
             self.used[owner, period] = change(self.used[owner, period])
 

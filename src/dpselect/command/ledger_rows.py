@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpselect.ledger import Account, Balance, Charge, DataAccount, Entry, Ledger, Pending, Standing
-    from dpselect.ledger.standing import Used
+    from dpselect.ledger.standing import Usage
     from dpselect.release.formatting import Json
 
 
@@ -41,9 +41,9 @@ def describe_grant(balance: Balance, data: DataAccount) -> str:
     return f"{sentence}: {share} of what is promised, adding up or composing, so epsilons of answers may add up to more"
 
 
-def data_rows(data: DataAccount, used_by_period: Mapping[str, Used]) -> list[dict[str, Json]]:
+def data_rows(data: DataAccount, used_by_period: Mapping[str, Usage]) -> list[dict[str, Json]]:
     """Return a row for each period of an account in which something was asked."""
-    from dpselect.ledger.standing import Used
+    from dpselect.ledger.standing import Usage
 
     promise, limits = data.promise, data.promise.limits
     return [
@@ -58,7 +58,7 @@ def data_rows(data: DataAccount, used_by_period: Mapping[str, Used]) -> list[dic
             "reserved": float(limits.part(period_used.total.as_spent) - limits.part(period_used.spent.as_spent)),
             "kept": float(data.keep),
         }
-        for period, period_used in (used_by_period or {"": Used()}).items()
+        for period, period_used in (used_by_period or {"": Usage()}).items()
     ]
 
 

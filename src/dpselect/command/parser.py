@@ -53,7 +53,7 @@ See dpselect COMMAND --help for more.
 """
 
 
-class Command(Protocol):
+class CommandModule(Protocol):
     """The module of a command."""
 
     EXAMPLES: str
@@ -289,7 +289,7 @@ def make_filler(name: str) -> Callable[[Parser], None]:
             verbs.add_options(name, command)
             command.examples, run = partial(verbs.format_examples, name), verbs.run
         else:
-            module = cast("Command", import_module(f"dpselect.command.{name}"))
+            module = cast("CommandModule", import_module(f"dpselect.command.{name}"))
             module.options(command)
             command.examples, run = partial(str, module.EXAMPLES), module.run
         if any(getattr(action, "rare", False) for action in command._actions):

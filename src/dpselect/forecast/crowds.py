@@ -16,7 +16,7 @@ from dpselect.aggregates.user_sets import Int64, UserSets
 from dpselect.draws import Draws, MonotoneProbability
 
 Floats = npt.NDArray[np.float64]
-Share = Callable[[int], Fraction]
+ShareFunction = Callable[[int], Fraction]
 
 STRATA = 32  # parts of the users, each with one activity
 MAX_EVENTS = 400_000  # more uses of items than these are not simulated user by user
@@ -40,7 +40,7 @@ class Crowd(Protocol):
         """True if every user has the typical number of items."""
         ...
 
-    def expected_weights(self, max_items: int | None, share: Share) -> Floats:
+    def expected_weights(self, max_items: int | None, share: ShareFunction) -> Floats:
         """Return the mean weight of each item.
 
         Users keep at most `max_items` random items, and give share(t) to each of t kept items.
@@ -61,7 +61,7 @@ def expected_counts(crowd: Crowd, max_items: int | None) -> Floats:
     return crowd.expected_weights(max_items, lambda _: Fraction(1))
 
 
-def mean_contribution(items: int, max_items: int | None, share: Share) -> float:
+def mean_contribution(items: int, max_items: int | None, share: ShareFunction) -> float:
     """Return what one of a user's items is given on average: it is kept with probability kept / items."""
     kept_items = items if max_items is None else min(items, max_items)
     return kept_items / items * float(share(kept_items))
@@ -114,7 +114,7 @@ class Zipf:
         """False: users differ in activity."""
         return False
 
-    def expected_weights(self, max_items: int | None, share: Share) -> Floats:
+    def expected_weights(self, max_items: int | None, share: ShareFunction) -> Floats:
         """Return the mean weight of each item, by strata of activity."""
         # Within a stratum, users who have an item differ in how many others they have.
         total = np.zeros(self.items)
@@ -190,7 +190,7 @@ class Released:
         """True: nothing is known about how users differ."""
         return True
 
-    def expected_weights(self, max_items: int | None, share: Share) -> Floats:
+    def expected_weights(self, max_items: int | None, share: ShareFunction) -> Floats:
         """Return the mean weight of each item, if all users have the same number of items."""
         users = np.zeros(self.items)
         users[: len(self.counts)] = self.counts * mean_contribution(self.items_per_user, max_items, share)

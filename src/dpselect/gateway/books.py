@@ -21,7 +21,7 @@ from dpselect.ledger.budget import LedgerBudget
 from dpselect.ledger.charge import Charge
 from dpselect.ledger.entry import Entry, EntryKind, Outcome
 from dpselect.ledger.receipts import cost_and_rest
-from dpselect.ledger.standing import Standing, Used
+from dpselect.ledger.standing import Standing, Usage
 
 PAUSE = 0.2  # seconds between two batches of repeated answers
 NO_QUOTA = "You have no budget for these data."
@@ -166,7 +166,7 @@ class Books:
         whole = Charge.round_up(of_data.promise.epsilon, of_data.promise.delta)
         used = next(found for one, found in ledger.data_accounts() if one.dataset == data.name)
         names = [""] if during is None else list(during.names)
-        found = [used.get(name, Used()) for name in names]
+        found = [used.get(name, Usage()) for name in names]
         return [Standing(account, of_data, whole, one, one) for one in found]
 
     # ---- answers that were given again -----------------------------------------------------------------------

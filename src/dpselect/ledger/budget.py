@@ -35,7 +35,7 @@ from dpselect.release.release import Receipt, Release
 
 DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta: the default of a question that needs one
 MAX_ADDRESS_LENGTH = 1000  # characters of a path or an address, which messages repeat
-Where = str | os.PathLike[str] | Ledger
+LedgerSource = str | os.PathLike[str] | Ledger
 NO_PERIODS = "be left out, because the data have no periods"
 During = str | Sequence[str] | None
 FREE = ApproxDP(Fraction(0), Fraction(0))
@@ -90,7 +90,7 @@ class Budget:
 
     @staticmethod
     def open(
-        where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
+        where: LedgerSource, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> LedgerBudget:
         """Return an analyst's quota in a ledger.
 
@@ -309,7 +309,7 @@ class LedgerBudget(Budget):
     """An analyst's quota in a ledger, which pays for questions. `Budget.open` makes it."""
 
     def __init__(
-        self, where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
+        self, where: LedgerSource, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> None:
         if not isinstance(where, (str, os.PathLike, Ledger)):
             raise ParameterError("budget", "be a Budget, a file, a postgresql:// address or a Ledger", came(where))

@@ -12,7 +12,7 @@ from dpselect.accounting.promise import Promise
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.account import clean_name, default_unit, parse_user
 from dpselect.ledger.charge import Charge, format_amount
-from dpselect.ledger.standing import DataAccount, Used
+from dpselect.ledger.standing import DataAccount, Usage
 
 MUST_BE_SHARE = "be a share from 0 to 1, 1 excluded"
 
@@ -46,7 +46,7 @@ class Declaration:
         return Declaration(share, unit, parse_user(user), period, time, timezone)
 
     def update_account(
-        self, dataset: str, total: Charge, previous: DataAccount | None, usages: Sequence[Used], *, was_asked: bool
+        self, dataset: str, total: Charge, previous: DataAccount | None, usages: Sequence[Usage], *, was_asked: bool
     ) -> DataAccount:
         """Return the account of the data from now on."""
         if total.delta >= 1:
@@ -78,7 +78,7 @@ class Declaration:
         return account
 
 
-def change_total(promise: Promise, total: Charge, usages: Sequence[Used]) -> Promise:
+def change_total(promise: Promise, total: Charge, usages: Sequence[Usage]) -> Promise:
     """Return the account with another total, which must cover what was used.
 
     An account that only added up begins to compose, if what was used leaves room for the delta that composition needs.

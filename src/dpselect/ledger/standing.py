@@ -59,7 +59,7 @@ class DataAccount:
 
 
 @dataclass(frozen=True)
-class Used:
+class Usage:
     """The cost of answers, and the highest cost of open questions."""
 
     spent: Charge = ZERO
@@ -70,15 +70,15 @@ class Used:
         """The sum of what is spent and reserved."""
         return self.spent + self.reserved
 
-    def with_hold(self, ceiling: Charge) -> Used:
+    def with_hold(self, ceiling: Charge) -> Usage:
         """Return this with one more open question."""
         return replace(self, reserved=self.reserved + ceiling)
 
-    def with_settlement(self, ceiling: Charge, spent: Charge) -> Used:
+    def with_settlement(self, ceiling: Charge, spent: Charge) -> Usage:
         """Return this with an answer in place of an open question."""
-        return Used(self.spent + spent, self.reserved - ceiling)
+        return Usage(self.spent + spent, self.reserved - ceiling)
 
-    def without_hold(self, ceiling: Charge) -> Used:
+    def without_hold(self, ceiling: Charge) -> Usage:
         """Return this without an open question."""
         return replace(self, reserved=self.reserved - ceiling)
 
@@ -90,8 +90,8 @@ class Standing:
     account: Account
     data: DataAccount
     granted: Charge
-    own: Used
-    all: Used
+    own: Usage
+    all: Usage
 
     @property
     def order(self) -> int | None:
@@ -99,7 +99,7 @@ class Standing:
         return self.data.promise.order
 
     @property
-    def limits(self) -> list[tuple[Limits, Used]]:
+    def limits(self) -> list[tuple[Limits, Usage]]:
         """The two limits of a question, each with what was used of it."""
         return [(self.data.quota(self.granted), self.own), (self.data.open_to_analysts, self.all)]
 

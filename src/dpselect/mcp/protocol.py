@@ -47,7 +47,7 @@ class Tools(Protocol):
         ...
 
 
-class WrongError(Exception):
+class MessageError(Exception):
     """Error for a message whose reply is an error."""
 
     def __init__(self, code: int, message: str, **data: Json) -> None:
@@ -63,7 +63,9 @@ def parse_message(line: bytes) -> Any:
             raise ValueError
         return json_text.read(line)
     except ValueError:
-        raise WrongError(PARSE_ERROR, f"a message is one line of JSON of at most {MAX_MESSAGE_BYTES:,} bytes") from None
+        raise MessageError(
+            PARSE_ERROR, f"a message is one line of JSON of at most {MAX_MESSAGE_BYTES:,} bytes"
+        ) from None
 
 
 def reply_to(message: Any, tools: Tools, version: str, call: Callable[..., Any] | None = None) -> Reply | None:
@@ -72,26 +74,26 @@ def reply_to(message: Any, tools: Tools, version: str, call: Callable[..., Any] 
     number = number if isinstance(number, (str, int)) and not isinstance(number, bool) else None
     try:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            raise WrongError(INVALID_REQUEST, "a message is one JSON-RPC 2.0 object")
+            raise MessageError(INVALID_REQUEST, "a message is one JSON-RPC 2.0 object")
         method, params = message.get("method"), message.get("params", {})
         if "id" not in message or (method is None and ("result" in message or "error" in message)):
             return None  # a notification, or a reply to a request that was never sent
         if not isinstance(method, str) or number is None:
-            raise WrongError(INVALID_REQUEST, "a request has a method and an id, a text or a whole number")
+            raise MessageError(INVALID_REQUEST, "a request has a method and an id, a text or a whole number")
         if not isinstance(params, dict):
-            raise WrongError(INVALID_PARAMS, "params must be an object")
+            raise MessageError(INVALID_PARAMS, "params must be an object")
         return {
             "jsonrpc": "2.0",
             "id": number,
             "result": _call_method(method, params, tools, version, call or tools.call),
         }
-    except WrongError as wrong:
+    except MessageError as wrong:
         return error_reply(wrong, number)
     except Exception:  # the text of an unexpected error may hold data
-        return error_reply(WrongError(INTERNAL_ERROR, "something unexpected happened"), number)
+        return error_reply(MessageError(INTERNAL_ERROR, "something unexpected happened"), number)
 
 
-def error_reply(wrong: WrongError, number: str | int | None = None) -> Reply:
+def error_reply(wrong: MessageError, number: str | int | None = None) -> Reply:
     """Return the reply to a wrong message."""
     error: dict[str, Json] = {"code": wrong.code, "message": str(wrong)}
     return {"jsonrpc": "2.0", "id": number, "error": error | ({"data": dict(wrong.data)} if wrong.data else {})}
@@ -101,7 +103,7 @@ def _call_method(method: str, params: dict[str, Any], tools: Tools, version: str
     meta = params.get("_meta")
     revision = meta.get(REVISION_KEY) if isinstance(meta, dict) else None
     if revision is not None and revision not in (STATELESS, *HANDSHAKE_REVISIONS):
-        raise WrongError(
+        raise MessageError(
             UNSUPPORTED_REVISION, "that revision is not known", supported=[STATELESS, *HANDSHAKE_REVISIONS]
         )
     complete: Reply = {"resultType": "complete"} if revision == STATELESS else {}
@@ -134,9 +136,9 @@ def _call_method(method: str, params: dict[str, Any], tools: Tools, version: str
         case "tools/call":
             name, arguments = params.get("name"), params.get("arguments")
             if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
-                raise WrongError(INVALID_PARAMS, "a call has the name of a tool, and an object of arguments")
+                raise MessageError(INVALID_PARAMS, "a call has the name of a tool, and an object of arguments")
             return {**call(name, arguments or {}), **complete}
-    raise WrongError(UNKNOWN_METHOD, "there is no such method here")
+    raise MessageError(UNKNOWN_METHOD, "there is no such method here")
 
 
 def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
@@ -155,7 +157,7 @@ def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
             continue
         try:
             reply = reply_to(parse_message(line), tools, version)
-        except WrongError as wrong:
+        except MessageError as wrong:
             reply = error_reply(wrong)
         if reply is not None:
             try:

@@ -15,7 +15,7 @@ from dpselect._ground.parameters import one_of, whole
 from dpselect.checking.planned import HOSTILE_VALUE_ERRORS
 from dpselect.errors import DpselectError, ParameterError, came
 from dpselect.mcp.desk import APPROVAL, Body, Desk, describe_error, refuse_unknown
-from dpselect.mcp.protocol import INVALID_PARAMS, WrongError, failure_result
+from dpselect.mcp.protocol import INVALID_PARAMS, MessageError, failure_result
 from dpselect.queries.outline import planned_like
 from dpselect.queries.planted import CHANCE, fewest
 from dpselect.questions import schemas
@@ -157,7 +157,7 @@ class AgentTools:
     def begin(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Json] | Body:
         """Return the result of a free tool or of an error; for a question its job, which has an `id`."""
         if name not in FREE_TOOLS and name not in QUESTIONS:
-            raise WrongError(INVALID_PARAMS, "there is no tool of that name")
+            raise MessageError(INVALID_PARAMS, "there is no tool of that name")
         try:
             if name in QUESTIONS:
                 job = self._desk.ask(self._make_body(name, arguments))
