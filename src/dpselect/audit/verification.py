@@ -32,8 +32,8 @@ from dpselect.ledger.standing import DataAccount, Standing, Usage, format_data_t
 if TYPE_CHECKING:
     from dpselect.ledger.ledger import Ledger
 
-NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
-MAX_LISTED_PROBLEMS = 100  # the others are only counted
+_NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
+_MAX_LISTED_PROBLEMS = 100  # the others are only counted
 
 
 def verify(ledger: Ledger, head: str | None) -> list[str]:
@@ -46,8 +46,8 @@ def verify(ledger: Ledger, head: str | None) -> list[str]:
                     problems.append(problem)
             except LedgerError as error:
                 problems.append(str(error).partition("\n")[0])
-    unlisted = len(problems) - MAX_LISTED_PROBLEMS
-    return problems if unlisted <= 0 else [*problems[:MAX_LISTED_PROBLEMS], f"and {unlisted} more problems"]
+    unlisted = len(problems) - _MAX_LISTED_PROBLEMS
+    return problems if unlisted <= 0 else [*problems[:_MAX_LISTED_PROBLEMS], f"and {unlisted} more problems"]
 
 
 def _store_problems(store: Store) -> Iterator[str]:
@@ -305,18 +305,18 @@ class Sums:
             yield "gives a reservation back and charges for it"
         if not self._is_unread(entry):
             yield "gives back something other than an open reservation of this account that read no row"
-        account, parts = self._open_holds.pop(entry.refers_to or 0, NOTHING_OPEN)
+        account, parts = self._open_holds.pop(entry.refers_to or 0, _NOTHING_OPEN)
         if account == entry.account:
             for period, ceiling in parts.items():
                 self._change(entry.account, period, lambda usage, ceiling=ceiling: usage.without_hold(ceiling))  # type: ignore[misc]
 
     def _is_unread(self, entry: Entry) -> bool:
         number = entry.refers_to or 0
-        return number in self._unread_holds and self._open_holds.get(number, NOTHING_OPEN)[0] == entry.account
+        return number in self._unread_holds and self._open_holds.get(number, _NOTHING_OPEN)[0] == entry.account
 
     def _settle(self, entry: Entry) -> Iterator[str]:
         self._settlements[entry.number] = entry.account.dataset
-        account, parts = self._open_holds.pop(entry.refers_to or 0, NOTHING_OPEN)
+        account, parts = self._open_holds.pop(entry.refers_to or 0, _NOTHING_OPEN)
         costs = entry.parts
         if account is None:
             yield "settles no open reservation"

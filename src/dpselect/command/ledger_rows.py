@@ -69,12 +69,12 @@ def balance_row(balance: Balance, standing: Standing) -> dict[str, Json]:
         charge: Charge = getattr(balance, part)
         row[f"{part}_epsilon"], row[f"{part}_delta"] = float(charge.epsilon), float(charge.delta)
     row["left"] = float(standing.left)
-    row |= dict(zip(PROMISE_SHARES, map(float, standing.promise_shares), strict=True))
+    row |= dict(zip(_PROMISE_SHARES, map(float, standing.promise_shares), strict=True))
     return {**row, "left_delta": float(standing.delta_left)}
 
 
-PROMISE_SHARES = ("quota", "used", "own_left", "common_left")
-SHARES = ("reserved", "kept", "left", *PROMISE_SHARES)
+_PROMISE_SHARES = ("quota", "used", "own_left", "common_left")
+_SHARES = ("reserved", "kept", "left", *_PROMISE_SHARES)
 ONE_UNIT = """
 quota, used, own left and common left are parts of what is promised: own left is what the quota has left, common left
 what all analysts have left together, and a question must fit into both. Small questions compose, so the epsilons of
@@ -98,7 +98,7 @@ def format_row(row: Mapping[str, Json]) -> dict[str, object]:
         stem = name.removesuffix("_epsilon")
         if name.endswith("delta") or (name == "period" and value is None):
             continue
-        if name in SHARES and isinstance(value, float):
+        if name in _SHARES and isinstance(value, float):
             cells[name] = percent(value, up=True) if name in ("used", "reserved") else format_left(value)
         elif name.endswith("epsilon"):
             delta = row["delta" if name == "epsilon" else f"{stem}_delta"]

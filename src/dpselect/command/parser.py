@@ -243,9 +243,9 @@ def suggest(word: str, known_names: Sequence[str]) -> str | None:
     from difflib import get_close_matches
 
     if translated := _translate_name(word, known_names):
-        return format_suggestion(translated)
+        return _format_suggestion(translated)
     completions = [name for name in known_names if len(word) > len("--e") and name.startswith(word)]
-    return format_suggestion(
+    return _format_suggestion(
         completions[:2] or get_close_matches(word, known_names, n=2, cutoff=0.75 if word.startswith("-") else 0.5)
     )
 
@@ -260,7 +260,7 @@ def _translate_name(word: str, known_names: Sequence[str]) -> Sequence[str]:
     return [name for name in known_names if name in options]
 
 
-def format_suggestion(names: Sequence[str]) -> str | None:
+def _format_suggestion(names: Sequence[str]) -> str | None:
     """Format names as a question, or return None if there are none."""
     return f"did you mean {' or '.join(names)}?" if names else None
 
@@ -275,11 +275,11 @@ def build_parser() -> Parser:
     root.add_argument("--version", action="store_true", help="show the version and exit")
     commands = root.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, summary in COMMANDS.items():
-        add_subcommand(commands, name, summary, fill=make_filler(name))
+        add_subcommand(commands, name, summary, fill=_make_filler(name))
     return root
 
 
-def make_filler(name: str) -> Callable[[Parser], None]:
+def _make_filler(name: str) -> Callable[[Parser], None]:
     """Return a function that adds the options, the examples and the `run` of a command, from its module."""
 
     def fill(command: Parser) -> None:

@@ -23,7 +23,7 @@ from dpselect.release.accuracy import BETA
 
 RUNS = 5  # each is an answer of many groups
 COMPARED_BOUNDS = (1, 2, 5)
-GROUP_COLUMNS = ("country",)  # a made-up column: no data are read
+_GROUP_COLUMNS = ("country",)  # a made-up column: no data are read
 HOW_TO_READ = (
     f"The mechanism was run {RUNS} times, planned and priced as for real data; ± is the standard deviation from one "
     "answer to the next.",
@@ -50,7 +50,7 @@ class ByGroupForecast:
 
     def plan(self, groups: int, epsilon: Fraction, method: str) -> TopKPlan:
         """Return the plan that a Dataset would make."""
-        by, chosen_method = By(GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
+        by, chosen_method = By(_GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
         return TopKPlan(
             question=TopK(self.k, counts=self.counts, by=by, method=chosen_method),
             payment=Payment(epsilon=epsilon, delta=self.delta),
@@ -101,10 +101,10 @@ def by_group_rows(
                 sentences.append(
                     f'At {case} "auto" takes {DISCOVER}, which is better there; there is no forecast of it.'
                 )
-            yield run_mechanism(plan, groups, shares, group_sizes, terms.counted_share(groups), draws)
+            yield _run_mechanism(plan, groups, shares, group_sizes, terms.counted_share(groups), draws)
 
 
-def run_mechanism(
+def _run_mechanism(
     plan: TopByGroup, groups: int, shares: Floats, group_sizes: Floats, counted_share: float, draws: Draws
 ) -> ForecastRow:
     """Return the mean and the spread of some answers."""

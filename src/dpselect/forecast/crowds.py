@@ -18,7 +18,7 @@ from dpselect.draws import Draws, MonotoneProbability
 Floats = npt.NDArray[np.float64]
 ShareFunction = Callable[[int], Fraction]
 
-STRATA = 32  # parts of the users, each with one activity
+_STRATA = 32  # parts of the users, each with one activity
 MAX_EVENTS = 400_000  # more uses of items than these are not simulated user by user
 
 
@@ -61,7 +61,7 @@ def expected_counts(crowd: Crowd, max_items: int | None) -> Floats:
     return crowd.expected_weights(max_items, lambda _: Fraction(1))
 
 
-def mean_contribution(items: int, max_items: int | None, share: ShareFunction) -> float:
+def _mean_contribution(items: int, max_items: int | None, share: ShareFunction) -> float:
     """Return what one of a user's items is given on average: it is kept with probability kept / items."""
     kept_items = items if max_items is None else min(items, max_items)
     return kept_items / items * float(share(kept_items))
@@ -118,14 +118,14 @@ class Zipf:
         """Return the mean weight of each item, by strata of activity."""
         # Within a stratum, users who have an item differ in how many others they have.
         total = np.zeros(self.items)
-        for stratum in range(STRATA):
-            activity = -self.activity * math.log1p(-(stratum + 0.5) / STRATA)
+        for stratum in range(_STRATA):
+            activity = -self.activity * math.log1p(-(stratum + 0.5) / _STRATA)
             probabilities = -np.expm1(-activity * self.attraction)
             sum_of_squares = float(probabilities @ probabilities)
             mean_others = float(probabilities.sum()) - sum_of_squares / float(probabilities.sum())
             others_law = moved_poisson(mean_others, float(probabilities.sum()) - sum_of_squares)
             total += probabilities * (
-                self.users / STRATA * sum(p * mean_contribution(1 + n, max_items, share) for n, p in others_law)
+                self.users / _STRATA * sum(p * _mean_contribution(1 + n, max_items, share) for n, p in others_law)
             )
         return total
 
@@ -193,7 +193,7 @@ class Released:
     def expected_weights(self, max_items: int | None, share: ShareFunction) -> Floats:
         """Return the mean weight of each item, if all users have the same number of items."""
         users = np.zeros(self.items)
-        users[: len(self.counts)] = self.counts * mean_contribution(self.items_per_user, max_items, share)
+        users[: len(self.counts)] = self.counts * _mean_contribution(self.items_per_user, max_items, share)
         return users
 
     def sets(self, draws: Draws) -> None:  # noqa: ARG002 - the same question as its neighbour
@@ -209,8 +209,8 @@ class Released:
         )
 
 
-MAX_EXACT_WEIGHTS = 64  # distinct weights up to which the law is evaluated at each
-ERROR_SHARE = 1e-5  # of the items, or 0.01 of one: the largest error of interpolating between two weights
+_MAX_EXACT_WEIGHTS = 64  # distinct weights up to which the law is evaluated at each
+_ERROR_SHARE = 1e-5  # of the items, or 0.01 of one: the largest error of interpolating between two weights
 
 
 def release_probabilities(law: MonotoneProbability, weights: npt.ArrayLike, unit: int = 1) -> Floats:
@@ -231,14 +231,14 @@ def release_probabilities(law: MonotoneProbability, weights: npt.ArrayLike, unit
 
     evaluate(first)
     evaluate(len(values) - 1)
-    max_error = max(0.01, ERROR_SHARE * len(inverse))
+    max_error = max(0.01, _ERROR_SHARE * len(inverse))
     cells = [(first, len(values) - 1)]
     while cells:
         low, high = cells.pop()
         if high - low < 2:
             continue
         if (
-            len(values) > MAX_EXACT_WEIGHTS
+            len(values) > _MAX_EXACT_WEIGHTS
             and (probabilities[high] - probabilities[low]) * (items_before[high] - items_before[low + 1]) <= max_error
         ):
             inner = slice(low + 1, high)

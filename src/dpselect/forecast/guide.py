@@ -28,10 +28,10 @@ from dpselect.questions.questions import Question, TopK, Union
 from dpselect.release import formatting
 from dpselect.release.release import Release
 
-EPSILONS = ("0.1", "0.3", "1", "3")
-MIN_EPSILON, MAX_EPSILON = Fraction(1, 10_000), Fraction(100)
-MUST_BE_LIKE = "be a Population, a Release with counts, or whole numbers of users that were released before"
-ACCURACIES = {"top_k": "within", "union": "threshold"}  # the accuracy that may replace epsilon
+_EPSILONS = ("0.1", "0.3", "1", "3")
+_MIN_EPSILON, _MAX_EPSILON = Fraction(1, 10_000), Fraction(100)
+_MUST_BE_LIKE = "be a Population, a Release with counts, or whole numbers of users that were released before"
+_ACCURACIES = {"top_k": "within", "union": "threshold"}  # the accuracy that may replace epsilon
 
 Epsilons = Sequence[Fraction | None]
 """The epsilons that are compared; None follows from an accuracy."""
@@ -53,7 +53,7 @@ def forecast(
     parameters.called("progress", progress)
     checked_question = _check_question(question)
     accuracy = _parse_accuracy(checked_question.verb, epsilon, within=within, threshold=threshold)
-    epsilons: Epsilons = _parse_epsilons(EPSILONS if epsilon is None else epsilon) if accuracy is None else [None]
+    epsilons: Epsilons = _parse_epsilons(_EPSILONS if epsilon is None else epsilon) if accuracy is None else [None]
     delta_value = parameters.delta_or_default(delta, needed=getattr(checked_question, "domain", None) is None)
     max_items = (
         None if max_items_per_user is None else parameters.whole("max_items_per_user", max_items_per_user, least=1)
@@ -236,7 +236,7 @@ def _check_question(question: Question) -> Any:
 
 def _parse_accuracy(verb: str, epsilon: object, **accuracies: object) -> int | None:
     """Return the accuracy that replaces epsilon, or None. Each accuracy belongs to one question."""
-    name = ACCURACIES[verb]
+    name = _ACCURACIES[verb]
     for parameter, value in accuracies.items():
         if parameter != name and value is not None:
             raise ParameterError(parameter, f"be left out for {verb}", came(value), f"it takes {name}")
@@ -255,7 +255,7 @@ def _parse_epsilons(epsilon: Any) -> list[Fraction]:
         raise ParameterError("epsilon", "be a positive number or several", "none")
     parsed = sorted({parameters.positive("epsilon", value) for value in values})
     for value in parsed:
-        if not MIN_EPSILON <= value <= MAX_EPSILON:
+        if not _MIN_EPSILON <= value <= _MAX_EPSILON:
             raise ParameterError("epsilon", "be between 0.0001 and 100 for a forecast", formatting.short(value))
     return parsed
 
@@ -332,20 +332,20 @@ def _parse_released(like: object) -> Floats:
     if not isinstance(like, Release):
         return _parse_counts(like)
     if not like.counted:
-        raise ParameterError("like", MUST_BE_LIKE, "a Release without", "ask for them with counts=True")
+        raise ParameterError("like", _MUST_BE_LIKE, "a Release without", "ask for them with counts=True")
     return _parse_counts([item.count for item in like])
 
 
-@parameters.unquoted("like", MUST_BE_LIKE)
+@parameters.unquoted("like", _MUST_BE_LIKE)
 def _parse_counts(like: Any) -> Floats:
     """Return counts, the largest first; negative ones, which noise may make, become 0."""
     if isinstance(like, (str, bytes, dict)) or not isinstance(like, Iterable):
-        raise ParameterError("like", MUST_BE_LIKE, came(like))
+        raise ParameterError("like", _MUST_BE_LIKE, came(like))
     counts = [
-        parameters.whole("like", count, least=-(2**53)) for count in parameters.several("like", like, MUST_BE_LIKE)
+        parameters.whole("like", count, least=-(2**53)) for count in parameters.several("like", like, _MUST_BE_LIKE)
     ]
     if not any(count > 0 for count in counts):
-        raise ParameterError("like", MUST_BE_LIKE, "none above 0")
+        raise ParameterError("like", _MUST_BE_LIKE, "none above 0")
     if max(counts) > 2**53:
         raise ParameterError("like", "be at most 2^53", "a larger one")
     return -np.sort(-np.maximum(np.array(counts, dtype=np.float64), 0))

@@ -10,7 +10,7 @@ from dpselect.release.formatting import price
 from dpselect.release.panels import Axis, Chart, Line
 from dpselect.release.picture import Picture
 
-ITEMS, SMALLEST, LOST_SHARE = "items returned", "smallest likely count (users)", "lost (%)"
+ITEMS, SMALLEST, _LOST_SHARE = "items returned", "smallest likely count (users)", "lost (%)"
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ def draw_picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
     panels = [
         chart(ITEMS, lambda point: point.items, 0),
         chart(SMALLEST, lambda point: point.smallest or None, log=True),
-        chart(LOST_SHARE, lambda point: 100 * point.error, 0, 100),
+        chart(_LOST_SHARE, lambda point: 100 * point.error, 0, 100),
     ]
     line_ends = " ".join(f"{line}: {_describe_ends(points)}." for line, points in lines.items())
     title = "What each method may be expected to answer, by epsilon"
-    return Picture(title, panels, [caption], f"{title}: {ITEMS}, {SMALLEST}, {LOST_SHARE}. {line_ends}")
+    return Picture(title, panels, [caption], f"{title}: {ITEMS}, {SMALLEST}, {_LOST_SHARE}. {line_ends}")
 
 
 def _describe_ends(points: Sequence[Point]) -> str:

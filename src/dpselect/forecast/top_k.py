@@ -73,7 +73,7 @@ def top_k_rows(
     counts = -np.sort(-counts)
     if not terms.known and not counts.any():
         raise ParameterError("users", "be enough for some item to have one", "too few", "raise users or items_per_user")
-    histogram = group_counts(counts)
+    histogram = _group_counts(counts)
     total = len(method_names) * len(epsilons)
     for method_index, method in enumerate(method_names):
         for epsilon_index, epsilon in enumerate(epsilons):
@@ -87,10 +87,10 @@ def top_k_rows(
                 continue
             sentences += [] if plan.asked is None else [f"By {method}: {plan.asked.price_sentence}."]
             candidates = crowd.items if terms.known else None
-            yield run_method(method, plan.selection, counts, candidates, histogram, draws)
+            yield _run_method(method, plan.selection, counts, candidates, histogram, draws)
 
 
-def run_method(
+def _run_method(
     method: str, plan: Selection, counts: Int64, candidates: int | None, histogram: CountGroups, draws: Draws
 ) -> ForecastRow:
     """Return the mean and the spread of some answers of one method."""
@@ -111,27 +111,27 @@ def run_method(
         smallest_count=smallest_likely(counts, release_frequencies),
         error=float(np.mean(lost_shares)),
         error_spread=float(np.std(lost_shares, ddof=1)),
-        threshold=find_threshold(plan, counts),
+        threshold=_find_threshold(plan, counts),
         within=plan.shortfall(candidates),
     )
 
 
-def find_threshold(plan: Selection, counts: Int64) -> float | None:
+def _find_threshold(plan: Selection, counts: Int64) -> float | None:
     """Return the height of bottom, or None if the mechanism has none."""
     selector = plan.selector
     if isinstance(selector, LimitedDomain):
-        return count_at_rank(counts, selector.terms.k_bar) + selector.height
+        return _count_at_rank(counts, selector.terms.k_bar) + selector.height
     if isinstance(selector, LimitedDomainSparse):
-        return float(count_at_rank(counts, selector.terms.k_bar) + selector.terms.height)
+        return float(_count_at_rank(counts, selector.terms.k_bar) + selector.terms.height)
     return None
 
 
-def count_at_rank(counts: Int64, k_bar: int) -> int:
+def _count_at_rank(counts: Int64, k_bar: int) -> int:
     """Return the count at rank k_bar + 1, or 0 if there is none."""
     return int(counts[k_bar]) if len(counts) > k_bar else 0
 
 
-def group_counts(counts: Int64) -> CountGroups:
+def _group_counts(counts: Int64) -> CountGroups:
     """Group equal counts; an item's label is its rank."""
     values, sizes = np.unique(-counts, return_counts=True)
     starts = np.concatenate([[0], np.cumsum(sizes)])

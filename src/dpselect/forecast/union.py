@@ -33,12 +33,12 @@ RUNS = 5  # of mechanisms with rounds, whose release probabilities have no formu
 ORDERS = 3  # of users and items, for policies, whose weights depend on the order
 
 
-def methods_by_rule(rule: WeightRule) -> tuple[str, ...]:
+def _methods_by_rule(rule: WeightRule) -> tuple[str, ...]:
     """Return the methods with this rule of weights."""
     return tuple(method.name for method in methods.methods("union") if method.weights is rule)
 
 
-SUM_METHODS, POLICY_METHODS, ROUND_METHODS = (methods_by_rule(rule) for rule in WeightRule)
+SUM_METHODS, POLICY_METHODS, ROUND_METHODS = (_methods_by_rule(rule) for rule in WeightRule)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,17 +90,17 @@ def applicable_methods(max_items: int | None, *, users: bool) -> list[str]:
     `users` says whether users are known one by one.
     """
     candidates = methods.names("union") if users else SUM_METHODS
-    return [name for name in candidates if max_items is not None or not needs_bound(name)]
+    return [name for name in candidates if max_items is not None or not _needs_bound(name)]
 
 
-def is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
+def _is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
     """Return whether the mechanism is made within a second or two."""
     max_items = terms.max_items_per_user
     share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
     return method != "renyi-shaped" or (max_items is not None and has_curve(epsilon, terms.delta, max_items, share))
 
 
-def needs_bound(method: str) -> bool:
+def _needs_bound(method: str) -> bool:
     """Return whether max_items_per_user is required."""
     return methods.named("union", method).bound is NeedsBound.REQUIRED
 
@@ -176,14 +176,14 @@ def union_rows(
                 sentences.append(f"{method} is left out: threshold must {error.must}.")
                 continue
             with contextlib.suppress(ParameterError):
-                mechanism = terms.make(method, epsilon) if is_quick(method, epsilon, terms) else None
+                mechanism = terms.make(method, epsilon) if _is_quick(method, epsilon, terms) else None
             if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue
             if isinstance(crowd_data, Averages):
                 row = forecast_by_formula(method, epsilon, mechanism, crowd_data)
             else:
-                row = (forecast_by_runs if method in ROUND_METHODS else forecast_by_users)(
+                row = (_forecast_by_runs if method in ROUND_METHODS else forecast_by_users)(
                     method, epsilon, mechanism, crowd_data
                 )
             yield replace(row, width=terms.width(method, epsilon)) if terms.counts else row
@@ -194,10 +194,10 @@ def forecast_by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, ave
     max_items: int | None = mechanism.max_items_per_user
     probabilities = release_probabilities(mechanism.law, averages.weights(method, mechanism, max_items))
     if averages.crowd.has_equal_users:
-        smallest_count: int | None = users_needed(mechanism, max_items, averages.crowd.typical_items)
+        smallest_count: int | None = _users_needed(mechanism, max_items, averages.crowd.typical_items)
     else:
         smallest_count = smallest_likely(averages.users, probabilities)
-    return summarize(method, epsilon, [probabilities], averages.users, smallest_count, mechanism.threshold)
+    return _summarize(method, epsilon, [probabilities], averages.users, smallest_count, mechanism.threshold)
 
 
 def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> ForecastRow:
@@ -208,10 +208,10 @@ def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sampl
         weights, unit = mechanism.weigh(sample.order_sets(max_items, order))
         probabilities.append(release_probabilities(mechanism.law, weights, unit))
     smallest_count = smallest_likely(sample.users, np.mean(probabilities, axis=0))
-    return summarize(method, epsilon, probabilities, sample.users, smallest_count, mechanism.threshold)
+    return _summarize(method, epsilon, probabilities, sample.users, smallest_count, mechanism.threshold)
 
 
-def summarize(
+def _summarize(
     method: str,
     epsilon: Fraction,
     probabilities: Sequence[Floats],
@@ -220,8 +220,8 @@ def summarize(
     threshold: Fraction,
 ) -> ForecastRow:
     """Return a row from release probabilities, one array for each order; in each, items are released independently."""
-    items, items_spread = mean_and_spread(probabilities, np.ones(len(users)))
-    kept_share, error_spread = mean_and_spread(probabilities, users / (float(users.sum()) or 1.0))
+    items, items_spread = _mean_and_spread(probabilities, np.ones(len(users)))
+    kept_share, error_spread = _mean_and_spread(probabilities, users / (float(users.sum()) or 1.0))
     return ForecastRow(
         method=method,
         epsilon=epsilon,
@@ -234,7 +234,7 @@ def summarize(
     )
 
 
-def mean_and_spread(probabilities: Sequence[Floats], values: Floats) -> tuple[float, float]:
+def _mean_and_spread(probabilities: Sequence[Floats], values: Floats) -> tuple[float, float]:
     """Return the mean and the standard deviation of the sum of the values of released items.
 
     The variance is that of the releases, averaged over orders, and that of the means of the orders.
@@ -252,7 +252,7 @@ def mean_and_spread(probabilities: Sequence[Floats], values: Floats) -> tuple[fl
     return float(np.mean(means)), math.sqrt(release_variance + order_variance)
 
 
-def forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
+def _forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
     """Return the mean and the spread of some answers."""
     users = sample.users
     numbers_of_items: list[int] = []
@@ -274,7 +274,7 @@ def forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sam
     )
 
 
-def users_needed(mechanism: SetUnion, max_items: int | None, typical: int) -> int:
+def _users_needed(mechanism: SetUnion, max_items: int | None, typical: int) -> int:
     """Return how many users, with `typical` items each, release an item with probability one half.
 
     A user keeps an item with probability kept / typical, and then gives it share(kept).

@@ -14,7 +14,7 @@ from dpselect.ledger.account import clean_name, default_unit, parse_user
 from dpselect.ledger.charge import Charge, format_amount
 from dpselect.ledger.standing import DataAccount, Usage
 
-MUST_BE_SHARE = "be a share from 0 to 1, 1 excluded"
+_MUST_BE_SHARE = "be a share from 0 to 1, 1 excluded"
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Declaration:
             period = one_of("period", period, SORTS)
         if timezone is not None:
             timezone = zone_of(timezone)
-        share = None if keep is None else part("keep", keep, MUST_BE_SHARE)
+        share = None if keep is None else part("keep", keep, _MUST_BE_SHARE)
         if share is not None and not 0 <= share < 1:
-            raise ParameterError("keep", MUST_BE_SHARE, came(keep))
+            raise ParameterError("keep", _MUST_BE_SHARE, came(keep))
         if time is not None and not (isinstance(time, str) and time.strip()):
             raise ParameterError("time", "be the name of a column", came(time))
         unit = None if unit is None else clean_name("unit", unit)

@@ -21,7 +21,7 @@ from dpselect.ledger.account import ALWAYS, ONE_USER, Account, format_user, user
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
 
 HOLD_HINT = "an answer may cost less than is reserved; ask with a smaller epsilon"
-FIXED_FIELDS = ("unit", "user", "period", "time", "timezone")
+_FIXED_FIELDS = ("unit", "user", "period", "time", "timezone")
 _FRACTION = re.compile(r"[0-9]{1,2000}(/[0-9]{1,2000})?", re.ASCII)
 
 
@@ -46,7 +46,7 @@ class DataAccount:
     @property
     def fixed_terms(self) -> dict[str, str | None]:
         """The terms that cannot change after the first question."""
-        return {name: getattr(self, name) for name in FIXED_FIELDS}
+        return {name: getattr(self, name) for name in _FIXED_FIELDS}
 
     @property
     def open_to_analysts(self) -> Limits:
@@ -287,7 +287,7 @@ def parse_data_terms(dataset: str, total: Charge, text: str) -> DataAccount:
     """Parse the text of `format_data_terms`; ValueError for anything else."""
     try:
         terms = json.loads(text)
-        order, fixed_terms = terms["order"], {name: terms[name] for name in FIXED_FIELDS}
+        order, fixed_terms = terms["order"], {name: terms[name] for name in _FIXED_FIELDS}
         apart, keep = (_parse_fraction(terms[name]) for name in ("apart", "keep"))
     except (TypeError, KeyError, ArithmeticError):
         raise ValueError("no terms") from None

@@ -16,9 +16,9 @@ from dpselect.release.formatting import Json
 Reply = dict[str, Any]
 STATELESS = "2026-07-28"
 HANDSHAKE_REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-REVISION_KEY = "io.modelcontextprotocol/protocolVersion"
-MAX_MESSAGE_BYTES = 1 << 20  # bytes of a message
-PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_REVISION = (
+_REVISION_KEY = "io.modelcontextprotocol/protocolVersion"
+_MAX_MESSAGE_BYTES = 1 << 20  # bytes of a message
+_PARSE_ERROR, _INVALID_REQUEST, _UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR, _UNSUPPORTED_REVISION = (
     -32700,
     -32600,
     -32601,
@@ -59,12 +59,12 @@ class MessageError(Exception):
 def parse_message(line: bytes) -> Any:
     """Parse a line as JSON; the message may still be any value."""
     try:
-        if len(line) > MAX_MESSAGE_BYTES:
+        if len(line) > _MAX_MESSAGE_BYTES:
             raise ValueError
         return json_text.read(line)
     except ValueError:
         raise MessageError(
-            PARSE_ERROR, f"a message is one line of JSON of at most {MAX_MESSAGE_BYTES:,} bytes"
+            _PARSE_ERROR, f"a message is one line of JSON of at most {_MAX_MESSAGE_BYTES:,} bytes"
         ) from None
 
 
@@ -74,12 +74,12 @@ def reply_to(message: Any, tools: Tools, version: str, call: Callable[..., Any] 
     number = number if isinstance(number, (str, int)) and not isinstance(number, bool) else None
     try:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            raise MessageError(INVALID_REQUEST, "a message is one JSON-RPC 2.0 object")
+            raise MessageError(_INVALID_REQUEST, "a message is one JSON-RPC 2.0 object")
         method, params = message.get("method"), message.get("params", {})
         if "id" not in message or (method is None and ("result" in message or "error" in message)):
             return None  # a notification, or a reply to a request that was never sent
         if not isinstance(method, str) or number is None:
-            raise MessageError(INVALID_REQUEST, "a request has a method and an id, a text or a whole number")
+            raise MessageError(_INVALID_REQUEST, "a request has a method and an id, a text or a whole number")
         if not isinstance(params, dict):
             raise MessageError(INVALID_PARAMS, "params must be an object")
         return {
@@ -101,10 +101,10 @@ def error_reply(wrong: MessageError, number: str | int | None = None) -> Reply:
 
 def _call_method(method: str, params: dict[str, Any], tools: Tools, version: str, call: Callable[..., Any]) -> Reply:
     meta = params.get("_meta")
-    revision = meta.get(REVISION_KEY) if isinstance(meta, dict) else None
+    revision = meta.get(_REVISION_KEY) if isinstance(meta, dict) else None
     if revision is not None and revision not in (STATELESS, *HANDSHAKE_REVISIONS):
         raise MessageError(
-            UNSUPPORTED_REVISION, "that revision is not known", supported=[STATELESS, *HANDSHAKE_REVISIONS]
+            _UNSUPPORTED_REVISION, "that revision is not known", supported=[STATELESS, *HANDSHAKE_REVISIONS]
         )
     complete: Reply = {"resultType": "complete"} if revision == STATELESS else {}
     cache_hints: Reply = {"ttlMs": 0, "cacheScope": "private"} if revision == STATELESS else {}
@@ -138,7 +138,7 @@ def _call_method(method: str, params: dict[str, Any], tools: Tools, version: str
             if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
                 raise MessageError(INVALID_PARAMS, "a call has the name of a tool, and an object of arguments")
             return {**call(name, arguments or {}), **complete}
-    raise MessageError(UNKNOWN_METHOD, "there is no such method here")
+    raise MessageError(_UNKNOWN_METHOD, "there is no such method here")
 
 
 def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
@@ -146,13 +146,13 @@ def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
 
     While a question runs, nothing else gets a reply: the speed of replies would show how much is computed.
     """
-    while line := source.readline(MAX_MESSAGE_BYTES + 1):
+    while line := source.readline(_MAX_MESSAGE_BYTES + 1):
         while (
-            len(line) > MAX_MESSAGE_BYTES
+            len(line) > _MAX_MESSAGE_BYTES
             and not line.endswith(b"\n")
-            and (next_part := source.readline(MAX_MESSAGE_BYTES))
+            and (next_part := source.readline(_MAX_MESSAGE_BYTES))
         ):
-            line = b"?" * MAX_MESSAGE_BYTES + next_part[-1:]  # the rest of a message that is too long
+            line = b"?" * _MAX_MESSAGE_BYTES + next_part[-1:]  # the rest of a message that is too long
         if not line.strip():
             continue
         try:

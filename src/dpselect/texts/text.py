@@ -10,7 +10,7 @@ from dpselect._ground.parameters import Number, names_checked, positive, whole
 from dpselect.errors import ParameterError, came
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
-MIN_SHARE = Fraction(1, 10**6)  # every method can be made for such a share
+_MIN_SHARE = Fraction(1, 10**6)  # every method can be made for such a share
 
 
 @names_checked
@@ -89,7 +89,7 @@ def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[
         hint = "shorter n-grams are released first, so they need a share too"
         raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", came(shares), hint)
     parsed_shares = tuple(positive("shares", share) for share in shares)
-    if min(parsed_shares) < MIN_SHARE:
+    if min(parsed_shares) < _MIN_SHARE:
         raise ParameterError("shares", "be at least 1e-6 each", came(list(shares)))
     if sum(parsed_shares) > 1:
         hint = "write thirds as fractions or as text, such as '1/3': 0.3333 is taken literally"
