@@ -129,7 +129,7 @@ class StandardOutput:
         stream.flush()
 
     def give_up(self) -> None:
-        """Do nothing."""
+        """Do nothing, since nothing was prepared."""
 
 
 class Device:
@@ -146,7 +146,7 @@ class Device:
             file.write(content)
 
     def give_up(self) -> None:
-        """Do nothing."""
+        """Do nothing, since nothing was prepared."""
 
 
 # ---- writing, and its failures ----------------------------------------------------------------------------
