@@ -1,6 +1,6 @@
-"""`dpselect completion`: a script with which a shell completes commands, options, their values and file names.
+"""`dpselect completion`: print a script by which a shell completes commands, options, values and file names.
 
-shtab writes it from the parser, so that a new option is in it.
+shtab generates it from the parser, so it includes every new option.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from dpselect.command.parser import Parser, parser
+from dpselect.command.parser import Parser, build_parser
 from dpselect.errors import ParameterError, install_hint
 
 EXAMPLES = """
@@ -29,35 +29,35 @@ Completion starts no Python and reads no data. Create the script again after an 
 shtab writes it: `pip install shtab`.
 exit status: 0 done, 2 a parameter is wrong or shtab is not installed, 4 the output cannot be written, 1 anything else.
 """
-SHELLS = ("bash", "zsh", "fish")
-FILES = ("FILE", "OLD", "NEW", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
-FOLDERS = ("DIR",)
+_SHELLS = ("bash", "zsh", "fish")
+_FILES = ("FILE", "OLD", "NEW", "FILE:COLUMN", "RELEASE", "PICTURE", "PAGE", "LINES")
+_FOLDERS = ("DIR",)
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
-    command.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    """Add the arguments of the command."""
+    command.add_argument("shell", choices=_SHELLS, metavar="SHELL", help=", ".join(_SHELLS))
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the script."""
+    """Print the completion script of a shell."""
     try:
         import shtab
     except ImportError:
         hint = install_hint("completion")
         raise ParameterError("completion", "have shtab installed", "an installation without", hint) from None
-    root = parser()
-    for action in _all(root):
-        action.choices = getattr(action, "words", ()) or action.choices  # which the question checks, and no parser
-        if action.metavar in FILES + FOLDERS:
-            action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY
-            action.metavar = action.metavar.replace(":", " ")  # which would end a word of zsh's specification
+    root = build_parser()
+    for action in _iter_actions(root):
+        action.choices = getattr(action, "words", ()) or action.choices  # the question checks these, not the parser
+        if action.metavar in _FILES + _FOLDERS:
+            action.complete = shtab.FILE if action.metavar in _FILES else shtab.DIRECTORY
+            action.metavar = action.metavar.replace(":", " ")  # a colon would end a word of zsh's specification
     script = shtab.complete(root, args.shell)
     sys.stdout.write(script.replace('"(*):', '"*:') + "\n")  # in zsh "(*):" would complete the first of many files only
 
 
-def _all(command: Parser) -> Iterator[Any]:
-    """Every argument of a command and of those below it."""
-    yield from command.filled()._actions
-    for one in command.commands().values():
-        yield from _all(one)
+def _iter_actions(command: Parser) -> Iterator[Any]:
+    """Yield every argument of a command and of its subcommands."""
+    yield from command.load_options()._actions
+    for subcommand in command.commands().values():
+        yield from _iter_actions(subcommand)

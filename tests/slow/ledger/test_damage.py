@@ -182,7 +182,7 @@ def check_after_full(ledger: Ledger, path: Path, account: Account) -> None:
 
 def test_no_more_pages(file: Path, ann: Account) -> None:
     with Ledger(file) as ledger:
-        store = ledger._opened()
+        store = ledger._usable_store()
         store.run("PRAGMA max_page_count = 40")
         error = spend_until_it_fails(ledger, ann)
         assert str(error).endswith("could not be written: the disk is full\nhint: make room, then ask again")
@@ -220,8 +220,8 @@ def test_no_room_for_a_new_ledger(tmp_path: Path) -> None:
 
 
 def test_busy_for_too_long(file: Path, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dpselect.ledger.sqlite_store.PATIENCE", 0.1)
-    with Ledger(file) as one, Ledger(file) as other, one._opened().transaction():
+    monkeypatch.setattr("dpselect.ledger.sqlite_store.LOCK_TIMEOUT_SECONDS", 0.1)
+    with Ledger(file) as one, Ledger(file) as other, one._usable_store().transaction():
         with pytest.raises(LedgerError, match="was in use by others for 60 seconds"):
             other.reserve(ann, charge("0.1"), "{}")
         assert other.balance(ann).spent == charge("0.04", "4e-8")

@@ -118,7 +118,7 @@ def test_entries_that_no_ledger_writes_are_named(
     with Ledger.create(tmp_path / "x") as ledger:
         grant(ledger, ann, 1, "1e-6")
         ledger.reserve(ann, HALF, "{}")
-        run = ledger._opened().run
+        run = ledger._usable_store().run
         run("DROP INDEX entry_closes")
         run("DROP INDEX entry_reads")
         for kind, number in entries:
@@ -139,7 +139,7 @@ class ForgetfulSums(Sums):
     """The broken twin of what verify adds up: it lets a reservation go back after rows were read."""
 
     def _is_unread(self, entry: Any) -> bool:
-        return entry.refers_to in self._open
+        return entry.refers_to in self._open_holds
 
 
 def test_a_twin_that_gives_back_after_reading_would_free_what_was_spent(ledger: Ledger, ann: Account) -> None:
@@ -226,7 +226,7 @@ def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
         assert ledger.verify() == []
 
 
-@pytest.mark.parametrize("inside", ["change", "append"])
+@pytest.mark.parametrize("inside", ["set_used", "append"])
 def test_what_comes_in_the_middle_of_a_change_leaves_no_half_of_it(
     ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch, inside: str
 ) -> None:
