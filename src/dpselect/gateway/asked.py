@@ -128,7 +128,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     if not isinstance(body, Mapping):
         raise ParameterError("body", "be an object", came(body))
     given = {name: value for name, value in body.items() if value is not None}  # null was left out
-    settings = _data(given.pop("data", None), data)
+    settings = open_data(given.pop("data", None), data)
     where, fresh = given.pop("where", None), parameters.flag("fresh", given.pop("fresh", False))
     when, share = given.pop("during", None), given.pop("share", None)
     verb = parameters.one_of("verb", given.get("verb"), QUESTIONS)
@@ -159,7 +159,8 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     return AskedQuestion(settings, plan, item, where, during, fresh)
 
 
-def _data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
+def open_data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
+    """Return the data of this name, or the only ones; ParameterError where they are not open."""
     if name is None and len(data) == 1:
         return next(iter(data.values()))
     if not isinstance(name, str) or name not in data:
@@ -276,8 +277,7 @@ def _known(question: Question, payment: Payment, facts: Facts) -> Plan:
     found = _PLANS.get(text)
     if found is None:
         found = kind(question.verb)(question=question, payment=payment, facts=facts)
-        for name in {text, json.dumps(found.to_dict(), sort_keys=True)}:  # as it came, and as a worker reads it again
-            _PLANS.put(name, found, 2 * len(name))  # its name is as long
+        _PLANS.put(text, found, 2 * len(text))  # its name is as long
     return found
 
 

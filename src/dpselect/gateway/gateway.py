@@ -20,7 +20,7 @@ from typing import Any
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway import declared, forecasts, limits, work
-from dpselect.gateway.asked import AskedQuestion, asked
+from dpselect.gateway.asked import AskedQuestion, asked, open_data
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import FINAL, Job, JobState, cost, moment
 from dpselect.gateway.log import Log, Metrics
@@ -92,6 +92,7 @@ class Gateway:
             self._changed,
             server.workers,
         )
+        self._waiting = Recent[AskedQuestion](PLANNED)  # planned here, by the ids of their jobs
         self._known: Recent[tuple[AskedQuestion, Job]]
         self._answers: Recent[Answer]
         self._forget_known()
@@ -151,11 +152,19 @@ class Gateway:
         return asked(body, self.open_to(person), lambda data: self.books.paying(data, person))
 
     def _question_of(self, job: Job) -> AskedQuestion:
-        """The question of a job. What the settings no longer allow is refused, also if it was taken before."""
+        """Return the question of a job: as it was planned when it was taken, else planned from the body that was kept.
+
+        Whoever asked may have lost the right to it since, and is refused then. All else of the settings stays as it is
+        while the gateway runs.
+        """
         person = self.people.named(job.analyst)
         if person is None:
             raise ParameterError("analyst", "be somebody who may still sign in", came(job.analyst))
-        return self.question(person, {**job.body, "fresh": job.fresh})
+        planned = self._waiting.get(job.id)
+        if planned is None:  # taken by another process, or long ago
+            return self.question(person, {**job.body, "fresh": job.fresh})
+        open_data(job.data, self.open_to(person))
+        return planned
 
     def forecast(self, person: Person, body: object) -> dict[str, Json]:
         """What to expect, and the price."""
@@ -245,6 +254,8 @@ class Gateway:
             if sent is None:
                 raise
             return sent
+        if job.state not in FINAL:
+            self._waiting.put(job.id, question, len(json.dumps(job.body)))
         self.runner.wake()
         return job
 
