@@ -61,12 +61,13 @@ def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
 
 def _columns(args: argparse.Namespace) -> str | None:
     """The columns that there are, as opening the source says it to whoever names one that is not."""
+    from dpselect.engines.address import Address
     from dpselect.engines.registry import open_engine
     from dpselect.engines.sources.csv_form import CsvForm
 
-    csv = CsvForm(newlines_in_values=args.newlines_in_values)
+    address = Address.parse(source_of(args), args.table, csv=CsvForm(newlines_in_values=args.newlines_in_values))
     try:
-        open_engine(source_of(args), user=NO_COLUMN, item=NO_COLUMN, key=b"", table=args.table, csv=csv).close()
+        open_engine(address, user=NO_COLUMN, item=NO_COLUMN, key=b"").close()
     except ParameterError as error:
         if error.parameter not in ("user", "item"):
             raise  # there is no such source
@@ -205,15 +206,14 @@ def tell(args: argparse.Namespace, text: str) -> None:
 
 def _files(files: list[str]) -> tuple[str, ...]:
     """The files that are read, over which no answer may be written."""
-    from dpselect.engines.postgres.address import is_postgres
+    from dpselect.engines.address import Address
     from dpselect.engines.sources.files import find
     from dpselect.engines.sources.tables import is_lake
-    from dpselect.engines.spark.source import is_spark
 
     one = files[0]
     if _is_input(files):
         return ("/dev/stdin",)  # which a shell may have opened on a file
-    if is_postgres(one) or is_spark(one):
+    if Address.parse(one).is_elsewhere:
         return ()
     return (one,) if is_lake(one) else find(files).paths
 

@@ -90,12 +90,13 @@ def _duckdb() -> str:
 
 def _engine(address: str) -> str:
     """Ask an engine elsewhere: PostgreSQL for its version, as nothing may be made there, Spark about invented rows."""
-    from dpselect.engines.postgres.address import is_postgres
-    from dpselect.engines.spark.source import is_spark, work_of
+    from dpselect.engines.address import Address, SourceKind
+    from dpselect.engines.spark.source import work_of
 
-    if is_postgres(address):
+    kind = Address.parse(address).kind
+    if kind is SourceKind.POSTGRES:
         return _postgres(address)
-    if is_spark(address):
+    if kind is SourceKind.SPARK:
         work = work_of(address)
         rows = work.session.sql("SELECT id AS user, id % 2 AS item FROM range(8)")
         return f"{work.place} {_answer(rows, [0, 1], user='user', item='item')}"

@@ -19,7 +19,6 @@ from dpselect._ground.domain import Listed
 from dpselect.engines.duckdb.dialect import counted_type
 from dpselect.engines.duckdb.domain import keep_domain
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.registry import open_engine
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark import source as spark_source
 from dpselect.engines.spark.database import SparkDatabase
@@ -27,6 +26,7 @@ from dpselect.engines.spark.dialect import SPARK, literal, secret
 from dpselect.engines.sql.database import Asked
 from dpselect.errors import DataError, ParameterError, SourceError
 from tests import spark as local_spark
+from tests.engines.opened import open_engine
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_conformance import pairs
 

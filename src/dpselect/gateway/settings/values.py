@@ -25,7 +25,8 @@ from dpselect._ground.parameters import MOST_LISTED, near
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.sources.files import kind_of, prepared_path
+from dpselect.engines.address import Address
+from dpselect.engines.sources.files import kind_of
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
@@ -234,7 +235,7 @@ class DataSettings(Named):
     @field_validator("user")
     @classmethod
     def _is_said(cls, user: Key | None, info: ValidationInfo) -> Key | None:
-        if user is None and "source" in info.data and prepared_path(info.data["source"]) is None:
+        if user is None and "source" in info.data and Address.parse(info.data["source"]).prepared is None:
             raise WrongError("must be given", "only a file of prepared data says itself who its users are")
         return user
 
