@@ -17,7 +17,7 @@ DATA = {"source": "dict", "user": "user", "item": "item", "where": None, "snapsh
 
 
 def text(asked=ASKED, data=DATA, verb="top_k"):
-    return fingerprint(verb, asked, data, pinned=True).text
+    return fingerprint(verb, asked, data, has_fixed_data=True).text
 
 
 def test_the_same_question_has_the_same_text_in_any_order():
@@ -41,9 +41,9 @@ def test_a_file_is_known_by_name_and_change_but_never_by_its_size(tmp_path):
 def test_what_cannot_be_known_again_is_not_repeatable(tmp_path):
     assert source_of({"user": [1]}) == ("builtins dict", False)
     assert source_of(str(tmp_path / "missing.csv"))[1] is False
-    assert not fingerprint("top_k", ASKED, DATA, pinned=False).repeatable
+    assert not fingerprint("top_k", ASKED, DATA, has_fixed_data=False).repeatable
     frame = Column({"item": ["a"]}, "item")
-    assert not fingerprint("top_k", ASKED | {"domain": frame}, DATA, pinned=True).repeatable
+    assert not fingerprint("top_k", ASKED | {"domain": frame}, DATA, has_fixed_data=True).repeatable
 
 
 PRICE = "at epsilon 0.5 and delta 1e-06, from dict with users in user as of one"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpselect.errors import ParameterError
 from dpselect.ledger import Account, EntryKind, Ledger
-from dpselect.ledger.account import EVERYBODY, _is_unseen, clean_name
+from dpselect.ledger.account import EVERYBODY, _is_invisible, clean_name
 from dpselect.ledger.charge import ZERO
 from dpselect.ledger.entry import LEDGER_KINDS, Draft
 from tests.ledger.amounts import charge, grant
@@ -33,7 +33,7 @@ def looks(name: str) -> str:
     """What is left of a name without all that cannot be seen; equal for names that look alike by that."""
     composed = unicodedata.normalize("NFC", name)
     spaced = "".join(" " if unicodedata.category(one) == "Zs" else one for one in composed)
-    return " ".join("".join(one for one in spaced if one == " " or not _is_unseen(one)).split())
+    return " ".join("".join(one for one in spaced if one == " " or not _is_invisible(one)).split())
 
 
 @pytest.mark.parametrize("name", UNSEEN.values(), ids=UNSEEN)

@@ -248,11 +248,11 @@ def test_only_a_head_noted_elsewhere_shows_a_rollback(file: Path, ann: Account) 
 def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
         grant(ledger, ann, 1, 0)
-        run = ledger._opened().run
+        run = ledger._usable_store().run
         for statement in ("UPDATE entry SET at = ''", "DELETE FROM entry"):
             with (
                 pytest.raises(LedgerError, match="refused an unexpected change"),
-                ledger._opened().transaction(),
+                ledger._usable_store().transaction(),
             ):
                 run(statement)
         assert ledger.verify() == []
@@ -261,11 +261,11 @@ def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None
 def test_the_tables_of_postgres_are_checked_too(new_database: Callable[[], str], ann: Account) -> None:
     with Ledger.create(new_database()) as ledger:
         grant(ledger, ann, 1, 0)
-        run = ledger._opened().run
+        run = ledger._usable_store().run
         with pytest.raises(LedgerError, match="refused an unexpected change"):
             run("TRUNCATE entry CASCADE")
         run("ALTER TABLE entry DISABLE TRIGGER entry_kept")
-        with ledger._opened().transaction():
+        with ledger._usable_store().transaction():
             run("UPDATE entry SET epsilon = '2.000000000000000000000000000000'")
         assert "entry 1 was changed" in "\n".join(ledger.verify())
 

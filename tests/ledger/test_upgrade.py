@@ -265,7 +265,7 @@ def test_nothing_is_spent_from_the_old_one(places: tuple[str, str]) -> None:
                 for use in uses(ledger) if ledger is before else (ledger.check_open,):
                     with pytest.raises(LedgerError, match=CLOSED):
                         use()
-                store = ledger._opened()
+                store = ledger._usable_store()
                 last = list(ledger.entries())[-1]
                 row = entry_row(chain_entry(last, last.number + 1, last.digest))
                 with pytest.raises(LedgerError, match="refused an unexpected change"), store.transaction():

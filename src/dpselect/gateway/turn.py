@@ -111,7 +111,7 @@ class TimedBudget(LedgerBudget):
         self._question, self._hold = "", 0
 
     def pay(
-        self, asked: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool, **more: Any
+        self, plan: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool, **more: Any
     ) -> Release:
         """The same; what was read is settled at a fixed time, whether it is an answer or an error."""
         self._question = question.text
@@ -128,7 +128,7 @@ class TimedBudget(LedgerBudget):
             finally:
                 self._turn.wait_to_settle()
 
-        return super().pay(asked, question, timed, fresh=fresh, held=held, approved_by=self._approved_by, **more)
+        return super().pay(plan, question, timed, fresh=fresh, on_hold=held, approved_by=self._approved_by, **more)
 
     @property
     def settle(self) -> Entry:
