@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
     from dpselect.release.rows import OfRows
     from dpselect.rows import CSV, NumberText, Split, Table, Time, TimeText
-    from dpselect.texts.text import Text, Words
+    from dpselect.texts.text import NgramRange, Text
 
 
 @names_checked
@@ -136,7 +136,7 @@ class Dataset(Verbs):
         return self._item.separator if _is_split(self._item) else None
 
     @property
-    def words(self) -> Words | None:
+    def words(self) -> NgramRange | None:
         """Which n-grams of the text are meant; None where items are."""
         return self._item.words if _is_text(self._item) else None
 
@@ -381,7 +381,7 @@ class Dataset(Verbs):
                 with opened.pop_all():  # clearing up takes as long as rows make it: it ends before anything is settled
                     return answer(draws, progress)
 
-            return what.told(budget.pay(plan, what, ask, fresh=fresh))
+            return what.with_repeat_price(budget.pay(plan, what, ask, fresh=fresh))
 
     def _opened(self, plan: Plan) -> Engine:
         """An engine for what is planned."""
@@ -410,7 +410,7 @@ class Dataset(Verbs):
         `before` is what the source was before it was opened: which files are read is found then, and an answer about
         those is not kept under the name of others.
         """
-        from dpselect.ledger.question import question
+        from dpselect.ledger.question import fingerprint
 
         source, pinned, changed = ["prepared", engine.state], True, False
         if engine.state is None:
@@ -430,7 +430,7 @@ class Dataset(Verbs):
             if self._periods.compared:
                 asked = {**asked, "compared_with": self._periods.base.text}
         found = ((pinned and engine.fixed) or snapshot is not None) and not changed
-        return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
+        return fingerprint(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
 
     def _groups(self, plan: Plan) -> tuple[str, ...]:
         """The columns of groups that a question asks for; none is a column of users or items."""
@@ -540,6 +540,6 @@ def _budget(given: Budget | Where | None) -> Budget | None:
     """The budget that is meant. No ledger is imported where nobody pays."""
     if given is None:
         return None
-    from dpselect.ledger.budget import budget_of
+    from dpselect.ledger.budget import parse_budget
 
-    return budget_of(given)
+    return parse_budget(given)

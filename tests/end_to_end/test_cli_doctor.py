@@ -66,7 +66,7 @@ def test_an_engine_that_fails_in_an_unknown_way(doctor: Doctor, monkeypatch: pyt
     def fail(*_: object, **__: object) -> str:
         raise ValueError("hush")
 
-    monkeypatch.setattr(file, "_answer", fail)
+    monkeypatch.setattr(file, "_ask_question", fail)
     assert doctor()[1]["engine DuckDB"] == ("fails", "unexpected ValueError")
 
 

@@ -202,7 +202,7 @@ def held(book, *, started):
     """A question that died before its first row, or after it."""
     with dps.Ledger(book) as ledger:
         account, question = dps.Account("default", "ann"), '{"verb": "top_k", "asked": {"k": 3}, "data": {}}'
-        reservation = ledger.reserve(account, Charge.up(Fraction(20), Fraction(1, 10**6)), question)
+        reservation = ledger.reserve(account, Charge.round_up(Fraction(20), Fraction(1, 10**6)), question)
         if started:
             ledger.start(reservation)
 

@@ -30,7 +30,7 @@ wrong, 3 an engine cannot answer, 6 the ledger cannot be used, 1 anything else.
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
+    """Add the arguments of the command."""
     command.add_argument("--budget", metavar="FILE", help="a ledger to check: a file, or postgresql://...")
     command.add_argument(
         "--engine", action="append", default=[], metavar="ADDRESS", help="an engine to check; may be repeated"
@@ -38,39 +38,39 @@ def options(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print a line for each thing as soon as it is known, and end with the status of the first that fails."""
-    for about, version in _versions():
-        _say("ok" if version[0].isdigit() else "missing", about, version)
-    looks: list[tuple[str, Callable[[], str]]] = [("engine DuckDB", _duckdb)]
-    looks += [("engine", partial(_engine, one)) for one in args.engine]
-    looks += [] if args.budget is None else [("ledger", partial(_ledger, args.budget))]
-    failed = [status for about, look in looks if (status := _looked(about, look))]
-    if failed:
-        raise SystemExit(failed[0])
+    """Print one line per check as soon as it is done, and exit with the status of the first that fails."""
+    for subject, version in _versions():
+        _print_line("ok" if version[0].isdigit() else "missing", subject, version)
+    checks: list[tuple[str, Callable[[], str]]] = [("engine DuckDB", _check_duckdb)]
+    checks += [("engine", partial(_check_engine, address)) for address in args.engine]
+    checks += [] if args.budget is None else [("ledger", partial(_check_ledger, args.budget))]
+    failures = [failure for subject, check in checks if (failure := _run_check(subject, check))]
+    if failures:
+        raise SystemExit(failures[0])
 
 
-def _say(state: str, about: str, found: str) -> None:
-    sys.stdout.write(f"{state:<7}  {about:<16}  {found}\n")
+def _print_line(state: str, subject: str, detail: str) -> None:
+    sys.stdout.write(f"{state:<7}  {subject:<16}  {detail}\n")
     sys.stdout.flush()
 
 
-def _looked(about: str, look: Callable[[], str]) -> int:
-    """Say what was found; the exit status, 0 where nothing fails."""
+def _run_check(subject: str, check: Callable[[], str]) -> int:
+    """Print the outcome of a check, and return its exit status: 0 if nothing fails."""
     from dpselect.command.main import status_of
 
     try:
-        _say("ok", about, look())
+        _print_line("ok", subject, check())
     except DpselectError as error:
-        _say("fails", about, "; ".join(str(error).splitlines()))
+        _print_line("fails", subject, "; ".join(str(error).splitlines()))
         return status_of(type(error))
     except Exception as error:  # whose text may say anything
-        _say("fails", about, f"unexpected {type(error).__name__}")
+        _print_line("fails", subject, f"unexpected {type(error).__name__}")
         return 1
     return 0
 
 
 def _versions() -> Iterator[tuple[str, str]]:
-    """Of the program, of Python, and of every package that is always needed or that an extra asks for."""
+    """Yield the name of each program and package with its version, or with how to install it."""
     yield "dpselect", metadata.version("dpselect")
     yield "Python", f"{platform.python_version()}, {platform.system()} {platform.machine()}"
     for package in dict.fromkeys(package for package, _ in requirements()):
@@ -84,26 +84,26 @@ def _versions() -> Iterator[tuple[str, str]]:
 # ---- engines and ledgers --------------------------------------------------------------------------------------
 
 
-def _duckdb() -> str:
-    return _answer({"user": list(range(8)), "item": ["a", "b"] * 4}, ["a", "b"], user="user", item="item")
+def _check_duckdb() -> str:
+    return _ask_question({"user": list(range(8)), "item": ["a", "b"] * 4}, ["a", "b"], user="user", item="item")
 
 
-def _engine(address: str) -> str:
-    """Ask an engine elsewhere: PostgreSQL for its version, as nothing may be made there, Spark about invented rows."""
+def _check_engine(address: str) -> str:
+    """Ask Spark a test question, or PostgreSQL for its version, as no table may be made there."""
     from dpselect.engines.address import Address, SourceKind
     from dpselect.engines.spark.source import work_of
 
     kind = Address.parse(address).kind
     if kind is SourceKind.POSTGRES:
-        return _postgres(address)
+        return _check_postgres(address)
     if kind is SourceKind.SPARK:
-        work = work_of(address)
-        rows = work.session.sql("SELECT id AS user, id % 2 AS item FROM range(8)")
-        return f"{work.place} {_answer(rows, [0, 1], user='user', item='item')}"
+        spark_work = work_of(address)
+        rows = spark_work.session.sql("SELECT id AS user, id % 2 AS item FROM range(8)")
+        return f"{spark_work.place} {_ask_question(rows, [0, 1], user='user', item='item')}"
     raise ParameterError("--engine", "be postgresql://USER@HOST/DATABASE or spark:MASTER", "something else")
 
 
-def _postgres(address: str) -> str:
+def _check_postgres(address: str) -> str:
     from dpselect.engines.postgres.connection import PostgresWorkspace
 
     with closing(PostgresWorkspace(address)) as workspace:
@@ -111,19 +111,19 @@ def _postgres(address: str) -> str:
         return f"{workspace.place} answers, version {version}"
 
 
-def _answer(source: object, domain: list[Any], **columns: Any) -> str:
+def _ask_question(source: object, domain: list[Any], **columns: Any) -> str:
     from dpselect.dataset import Dataset
 
     Dataset(source, **columns).choose(domain=domain, epsilon=1)
     return "answers a question"
 
 
-def _ledger(where: str) -> str:
+def _check_ledger(address: str) -> str:
     from dpselect.ledger import Ledger
 
-    with Ledger(where) as ledger:
-        wrong = ledger.verify()
-        if wrong:
-            raise LedgerError(f"{len(wrong)} problems in its entries or sums", "dpselect ledger verify")
+    with Ledger(address) as ledger:
+        problems = ledger.verify()
+        if problems:
+            raise LedgerError(f"{len(problems)} problems in its entries or sums", "dpselect ledger verify")
         ledger.check_open()
     return "can be opened, and all of its entries are intact"

@@ -63,7 +63,7 @@ def part_of_whole(plan: Plan, standings: Collection[Standing]) -> Fraction:
 
 
 def _ceiling(plan: Plan, standing: Standing) -> Charge:
-    return standing.ceiling(Ceiling.of(plan.price_at(standing.order)))
+    return standing.ceiling(Ceiling.from_price(plan.price_at(standing.order)))
 
 
 def _left_after(plan: Plan, standing: Standing) -> Fraction:

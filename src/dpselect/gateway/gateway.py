@@ -294,7 +294,7 @@ class Gateway:
             raise Refused("unavailable", CLOSED)
         share = Fraction()
         for period, one in self.books.ledger.standings(account, question.periods).items():
-            ceiling = one.ceiling(Ceiling.of(question.plan.price_at(one.order)))
+            ceiling = one.ceiling(Ceiling.from_price(question.plan.price_at(one.order)))
             if not one.admits(ceiling):
                 raise one.refusal(ceiling, period)
             share = max(share, one.part(ceiling))

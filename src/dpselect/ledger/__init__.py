@@ -1,4 +1,4 @@
-"""The durable privacy budget: who was granted what, what was spent, and what was released. Import from here."""
+"""The durable privacy budget: grants, charges and releases. Import from here."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
 from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, around
-from dpselect.ledger.account import usual_unit
+from dpselect.ledger.account import default_unit
 
 __all__ = ["BYTES_OF_A_ROW", "LATEST", "Key", "Role", "Scalar"]
 
@@ -213,7 +213,7 @@ class DataSettings(Named):
     @property
     def whom(self) -> str:
         """Whom the promise is about, in words."""
-        return self.unit or usual_unit(None if self.user is None else text_of(self.user), self.period)
+        return self.unit or default_unit(None if self.user is None else text_of(self.user), self.period)
 
     @field_validator("source")
     @classmethod
