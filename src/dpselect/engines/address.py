@@ -9,8 +9,9 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Self
 
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
-from dpselect.engines.sources.files import prepared_path
-from dpselect.engines.sources.tables import REMOTE
+from dpselect.engines.sources.files import kind_of, prepared_path
+from dpselect.engines.sources.tables import REMOTE, is_lake
+from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
     from dpselect.engines.sources.scans.declarations import Types
@@ -74,6 +75,20 @@ class Address:
     def prepared(self) -> str | None:
         """The path of the file, where it is one of prepared data."""
         return prepared_path(self.source) if self.kind is SourceKind.PATHS else None
+
+    @property
+    def is_lake(self) -> bool:
+        """Is it Parquet at an address, an Iceberg table, or SQLite?"""
+        return is_lake(self.source)
+
+    @property
+    def file_kind(self) -> str | None:
+        """What the name of a file says that it is, or that of the first; None where it says nothing that is known."""
+        source = self.source
+        try:
+            return kind_of(source if isinstance(source, str) else source[0])
+        except ParameterError:
+            return None
 
     def at_home(self) -> Address:
         """Return where the engine of an Ibis table has its rows; of all else the address itself."""

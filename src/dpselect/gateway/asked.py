@@ -14,7 +14,6 @@ from dpselect._ground.domain import Span
 from dpselect._ground.keys import columns_of, said
 from dpselect._ground.parameters import near, near_parameter
 from dpselect.engines import row_filter
-from dpselect.engines.filters.canonical import canonical
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
 from dpselect.gateway.recent import PLANNED, Recent
@@ -29,9 +28,8 @@ from dpselect.questions.questions import QUESTIONS, Question
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
+    from dpselect import Budget, Dataset
     from dpselect._ground.periods import Periods
-    from dpselect.dataset import Dataset
-    from dpselect.ledger.budget import Budget
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its plan."""
@@ -83,8 +81,7 @@ class AskedQuestion:
         rows += [data.types] if data.types else []
         body = self.body
         if self.where is not None:  # what it means, however it is written; its columns have one spelling each
-            parsed = row_filter.parse(self.where)
-            body["where"] = canonical(parsed.tree, {name: (name, "") for name in parsed.columns})
+            body["where"] = row_filter.parse(self.where).meaning
         text = json.dumps([body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

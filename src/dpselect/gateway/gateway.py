@@ -17,6 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from dpselect import Release
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway import declared, forecasts, limits, work
@@ -31,12 +32,9 @@ from dpselect.gateway.runner import NOTHING, Runner
 from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Role, Settings
 from dpselect.gateway.sources import Sources, unpinned
 from dpselect.gateway.store import PUT_BACK, Jobs, only_one
-from dpselect.ledger import Account
-from dpselect.ledger.charge import Ceiling
-from dpselect.ledger.entry import Entry
+from dpselect.ledger import Account, Entry
 from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
-from dpselect.release.release import Release
 
 SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
@@ -182,7 +180,7 @@ class Gateway:
         share = forecasts.part_of_whole(question.plan, standings)
         source = self.sources.of(question.settings)
         plan = question.dataset(source.place, prepared=source.prepared).with_rows(question.plan)
-        return limits.priced(person, forecasts.price(question, standings, plan.accuracy, free=free), share)
+        return limits.priced(person, forecasts.price(question, standings, plan.accuracy.sentences, free=free), share)
 
     def _key(self, question: AskedQuestion) -> str:
         """By what two askings are the same."""
@@ -294,7 +292,7 @@ class Gateway:
             raise Refused("unavailable", CLOSED)
         share = Fraction()
         for period, one in self.books.ledger.standings(account, question.periods).items():
-            ceiling = one.ceiling(Ceiling.from_price(question.plan.price_at(one.order)))
+            ceiling = one.ceiling_at(question.plan.price_at)
             if not one.admits(ceiling):
                 raise one.refusal(ceiling, period)
             share = max(share, one.part(ceiling))

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
+from dpselect import Plan
 from dpselect._ground.domain import Listed, Span
 from dpselect._ground.keys import names
 from dpselect.engines import row_filter
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.filters.cost import BYTES, RowCost
 from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
-from dpselect.queries.plan import Plan
 
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""

@@ -31,7 +31,7 @@ from dpselect._ground.periods import SORTS, zone_of
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.account import clean_name
+from dpselect.ledger import clean_name
 
 LATEST = 3_600
 """Seconds after which every answer has left."""
