@@ -20,11 +20,9 @@ from typing import Any
 from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.postgres import address as postgres
 from dpselect.engines.sources.files import Files, find
 from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, state
 from dpselect.engines.sources.tables import place as place_of_table
-from dpselect.engines.spark.source import place
 from dpselect.errors import DataError, ParameterError
 
 Json = Any
@@ -35,8 +33,12 @@ def shown(source: object) -> str:
     """A source without its rows."""
     match Address.parse(source).kind:
         case SourceKind.POSTGRES:
-            return repr(postgres.place(str(source)))
+            from dpselect.engines.postgres import address
+
+            return repr(address.place(str(source)))
         case SourceKind.SPARK:
+            from dpselect.engines.spark.source import place
+
             return repr(place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
         case SourceKind.REMOTE | SourceKind.PATHS:
             if isinstance(source, (list, tuple)):
@@ -54,8 +56,12 @@ def source_of(address: Address, *, named: bool = False) -> tuple[Json, bool]:
     source = address.source
     match address.kind:
         case SourceKind.POSTGRES:
-            return postgres.identity(source), False
+            from dpselect.engines.postgres.address import identity
+
+            return identity(source), False
         case SourceKind.SPARK:
+            from dpselect.engines.spark.source import place
+
             return place(source), False
         case SourceKind.IBIS:
             from dpselect.engines.sources.wrapped import called
