@@ -209,8 +209,8 @@ def test_prepared_data_hold_one_column_of_a_name(tmp_path):
     data = dps.Dataset(source, user="user", item="item")
     prepared = data.prepare(tmp_path / "x.prepared", keep="country")
     for name in ("country", "Country", "COUNTRY"):
-        assert users_of(prepared._source, "item", f"{name} = 'small'") == [("a", NUMBER)]
-        assert users_of(prepared._source, "item", f"{name} = 'BIG'") == []
+        assert users_of(prepared._address.source, "item", f"{name} = 'small'") == [("a", NUMBER)]
+        assert users_of(prepared._address.source, "item", f"{name} = 'BIG'") == []
     for keep in (["Country", "country"], ["Item"]):
         with pytest.raises(ParameterError, match="keep must"):
             data.prepare(tmp_path / "y.prepared", keep=keep)

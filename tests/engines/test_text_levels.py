@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 from dpselect.texts.text import level_shares
 from dpselect.texts.token_stream import Level, TokenStream, release_levels
 from dpselect.texts.tokenizer import Tokenizer
+from tests.engines.opened import DuckDBEngine
 from tests.plain_text import level_sets
 from tests.text_rows import rows_of
 from tests.twins.text import OTHERS_DECIDE, one_part_is_enough

@@ -80,7 +80,7 @@ def asked(data: dps.Dataset, question: dps.Question) -> dps.Release:
 
 def kept_rows(data: dps.Dataset) -> list[tuple[int, str, str, int]]:
     """The rows that count, as the prepared file has them, read without the code that answers."""
-    path = data._source
+    path = data._address.source
     if not isinstance(path, (str, Path)):
         return list(zip(*(ROWS[name].tolist() for name in ("user", "item", "group", "weight")), strict=True))
     with duckdb.connect(str(path), read_only=True) as file:

@@ -71,12 +71,13 @@ def open_local_dataset(args: argparse.Namespace, **budget: Any) -> Dataset:
 
 def _list_columns(args: argparse.Namespace) -> str | None:
     """Return a hint with the columns of the source, from the error of opening it with a column that is not there."""
+    from dpselect.engines.address import Address
     from dpselect.engines.registry import open_engine
     from dpselect.engines.sources.csv_form import CsvForm
 
-    csv = CsvForm(newlines_in_values=args.newlines_in_values)
+    address = Address.parse(find_source(args), args.table, csv=CsvForm(newlines_in_values=args.newlines_in_values))
     try:
-        open_engine(find_source(args), user=_NO_COLUMN, item=_NO_COLUMN, key=b"", table=args.table, csv=csv).close()
+        open_engine(address, user=_NO_COLUMN, item=_NO_COLUMN, key=b"").close()
     except ParameterError as error:
         if error.parameter not in ("user", "item"):
             raise  # there is no such source
@@ -231,15 +232,14 @@ def print_note(args: argparse.Namespace, text: str) -> None:
 
 def _input_paths(files: list[str]) -> tuple[str, ...]:
     """Return the files that are read, which the answer must not overwrite."""
-    from dpselect.engines.postgres.address import is_postgres
+    from dpselect.engines.address import Address
     from dpselect.engines.sources.files import find
     from dpselect.engines.sources.tables import is_lake
-    from dpselect.engines.spark.source import is_spark
 
     source = files[0]
     if _is_standard_input(files):
         return ("/dev/stdin",)  # a shell may have opened a file as standard input
-    if is_postgres(source) or is_spark(source):
+    if Address.parse(source).is_elsewhere:
         return ()
     return (source,) if is_lake(source) else find(files).paths
 

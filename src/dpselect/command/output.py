@@ -55,9 +55,7 @@ def render(release: Release, file_format: str, *, explain: bool = False) -> byte
     A table has all of its rows, since the release cannot be made again for free.
     """
     if file_format == "parquet":
-        from dpselect.release import files
-
-        return files.parquet_bytes(release.to_columns())
+        return release._parquet()
     if file_format == "lines":
         text = "".join(formatting.text(label) + "\n" for label in release.labels)  # line breaks in items are escaped
     else:

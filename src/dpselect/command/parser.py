@@ -28,7 +28,6 @@ COMMANDS = {
     "gateway": "settings of a gateway: checked, an example, and tokens for people",
     "mcp": "questions as tools for an agent, over the Model Context Protocol",
     "inspect": "problems of a source, for its owner only: not private",
-    "doctor": "versions, extras, and whether engines and ledgers work",
     "completion": "a script with which bash, zsh or fish completes commands, options and file names",
 }
 

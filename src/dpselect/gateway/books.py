@@ -10,32 +10,25 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 
 from dpselect._ground.periods import Periods
-from dpselect.accounting.limits import Sharing
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway import declared
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
-from dpselect.ledger import Account, Ledger
-from dpselect.ledger.budget import LedgerBudget
-from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import Entry, EntryKind, Outcome
-from dpselect.ledger.receipts import cost_and_rest
-from dpselect.ledger.standing import Standing, Usage
+from dpselect.ledger import (
+    Account,
+    Entry,
+    EntryKind,
+    Ledger,
+    LedgerBudget,
+    Outcome,
+    PromiseBudget,
+    Standing,
+    cost_and_rest,
+)
 
 PAUSE = 0.2  # seconds between two batches of repeated answers
 NO_QUOTA = "You have no budget for these data."
-
-
-class _OfTheWhole(LedgerBudget):
-    """What is promised of the data, for an owner who wants to know what a question costs."""
-
-    @property
-    def sharing(self) -> Sharing:
-        """Of what all analysts together may use."""
-        with self.ledger() as ledger:
-            data = ledger.data_account(self.account.dataset)
-        return Sharing(data.promise.order, [data.open_to_analysts])
 
 
 class Books:
@@ -146,7 +139,7 @@ class Books:
         """The budget of a person, as far as prices are asked of it. An analyst without a quota has none."""
         ledger = self.ledger
         if person.role is not Role.ANALYST:
-            return _OfTheWhole(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
+            return PromiseBudget(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
         self.check_quota(data, person)
         return LedgerBudget(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
 
@@ -162,12 +155,7 @@ class Books:
         if person.role is Role.ANALYST:
             self.check_quota(data, person)
             return ledger.standings(account, during).values()
-        of_data = ledger.data_account(data.name)
-        whole = Charge.round_up(of_data.promise.epsilon, of_data.promise.delta)
-        used = next(found for one, found in ledger.data_accounts() if one.dataset == data.name)
-        names = [""] if during is None else list(during.names)
-        found = [used.get(name, Usage()) for name in names]
-        return [Standing(account, of_data, whole, one, one) for one in found]
+        return ledger.promise_standings(account, during)
 
     # ---- answers that were given again -----------------------------------------------------------------------
 

@@ -13,8 +13,7 @@ from dpselect._ground.keys import text_of
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway.settings.reading import Mistake
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
-from dpselect.ledger import Account, DataAccount, Ledger
-from dpselect.ledger.charge import Charge, parse_grant
+from dpselect.ledger import Account, Charge, DataAccount, Ledger, parse_grant
 
 APPLY = "`dpselect gateway apply` makes the ledger as the settings say"
 SETTINGS = "the settings"  # who grants what they declare

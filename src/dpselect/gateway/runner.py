@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from dpselect import Release
 from dpselect._ground.budget_parts import format_cost
 from dpselect.errors import LedgerError
 from dpselect.gateway import turn as turns
@@ -24,10 +25,8 @@ from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.sources import Sources
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import TimedBudget, Turn
-from dpselect.ledger import Account
-from dpselect.ledger.entry import Entry, EntryKind, hash_question
+from dpselect.ledger import Account, Entry, EntryKind, hash_question
 from dpselect.release.formatting import Json
-from dpselect.release.release import Release
 
 LOOK = 0.25  # seconds between two looks for questions of other processes
 RECOVER = 4.0  # seconds between two looks for servers that died

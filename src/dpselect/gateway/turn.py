@@ -13,14 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpselect import Release
 from dpselect.errors import LedgerError
 from dpselect.gateway.problems import TooLateError
-from dpselect.ledger import Ledger
-from dpselect.ledger.budget import LedgerBudget
-from dpselect.ledger.entry import Entry, Reservation, hash_question
-from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.receipts import Priced
-from dpselect.release.release import Release
+from dpselect.ledger import Entry, Fingerprint, Ledger, LedgerBudget, Priced, Reservation, hash_question
 
 SETTLING = 0.25  # of a tick, in which an answer is settled
 LONGEST = 0.5  # seconds of it

@@ -22,10 +22,10 @@ from dpselect.accounting.limits import Sharing, Taken
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
 from dpselect.errors import BudgetError, LedgerError, ParameterError, came
-from dpselect.ledger import ZERO, Account, Ledger
-from dpselect.ledger.account import OneUnit
-from dpselect.ledger.charge import Ceiling
+from dpselect.ledger.account import Account, OneUnit
+from dpselect.ledger.charge import ZERO, Ceiling
 from dpselect.ledger.entry import Reservation
+from dpselect.ledger.ledger import Ledger
 from dpselect.ledger.question import Fingerprint
 from dpselect.ledger.receipts import Priced, account_receipt, budget_receipt, parse_plan, price_paid
 from dpselect.ledger.standing import HOLD_HINT, DataAccount, Standing, check_one_period, format_hold
@@ -334,21 +334,13 @@ class LedgerBudget(Budget):
         plan = parse_plan(plan)
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)
-        return float(
-            max(
-                standing.part(standing.ceiling(Ceiling.from_price(plan.price_at(standing.order))))
-                for standing in standings
-            )
-        )
+        return float(max(standing.part(standing.ceiling_at(plan.price_at)) for standing in standings))
 
     def describe_cost(self, plan: Priced, *, during: During = None) -> str:
         """Return in words what a plan costs at most of what is left now; the ledger is asked."""
         plan = parse_plan(plan)
         self.check(plan.price.neighbors)
-        held_ceilings = [
-            (standing, standing.ceiling(Ceiling.from_price(plan.price_at(standing.order))))
-            for standing in self._standings(during, plan)
-        ]
+        held_ceilings = [(standing, standing.ceiling_at(plan.price_at)) for standing in self._standings(during, plan)]
         share_before, share_after = (
             min(standing.left for standing, _ in held_ceilings),
             min(standing.left_with(ceiling) for standing, ceiling in held_ceilings),
@@ -476,6 +468,17 @@ class LedgerBudget(Budget):
                 opened.settle(reservation, price, None)
 
         return settle
+
+
+class PromiseBudget(LedgerBudget):
+    """The whole promise for the data, as the quota of an owner who wants to know what a question costs."""
+
+    @property
+    def sharing(self) -> Sharing:
+        """What a share of it is: of what all analysts together may use."""
+        with self.ledger() as ledger:
+            data = ledger.data_account(self.account.dataset)
+        return Sharing(data.promise.order, [data.open_to_analysts])
 
 
 def _parse_during(data: DataAccount, during: During) -> Periods | None:

@@ -423,6 +423,13 @@ class Ledger:
 
             return journal.standings(account, list_periods)
 
+    def promise_standings(self, account: Account, during: Periods | None = None) -> list[Standing]:
+        """Return how an owner stands: as if the whole promise for the data were their quota."""
+        data, used = next(one for one in self.data_accounts() if one[0].dataset == account.dataset)
+        whole = Charge.round_up(data.promise.epsilon, data.promise.delta)
+        usages = [used.get(name, Usage()) for name in ([ALWAYS] if during is None else during.names)]
+        return [Standing(account, data, whole, usage, usage) for usage in usages]
+
     def balance(self, account: Account) -> Balance:
         """Return what the analyst was granted and used, as amounts."""
         with self._snapshot() as journal:

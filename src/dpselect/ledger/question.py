@@ -12,6 +12,7 @@ from fractions import Fraction
 from dpselect._ground.domain import Column, Domain, Listed, Size, Span
 from dpselect._ground.parameters import rounded_up
 from dpselect._ground.periods import Periods
+from dpselect.engines.address import Address
 from dpselect.engines.identity import is_fixed, source_of
 from dpselect.release import typed
 from dpselect.release.formatting import Json
@@ -83,7 +84,7 @@ def _domain_to_json(domain: Domain) -> Json:
         names = sorted({typed_name(item) for item in domain.items if item is not None})
         return {"listed": hashlib.sha256(json.dumps(names).encode()).hexdigest()}
     if isinstance(domain, Column):
-        return {"column": [source_of(domain.source)[0], domain.column, domain.table]}
+        return {"column": [source_of(Address.parse(domain.source))[0], domain.column, domain.table]}
     if isinstance(domain, Span):
         return {"span": [domain.start, domain.stop]}
     return {"size": domain.items}

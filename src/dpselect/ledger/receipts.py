@@ -11,7 +11,7 @@ from dpselect.accounting.limits import Taken
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, at_least
 from dpselect.errors import ParameterError, came
-from dpselect.ledger import Charge
+from dpselect.ledger.charge import Charge
 from dpselect.ledger.standing import Standing
 from dpselect.release import formatting
 from dpselect.release.release import Receipt, Release

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -107,6 +108,10 @@ class Standing:
         """Return the price to hold: the one for adding up, while the settled epsilons of the data fit the promise."""
         can_add_up = self.all.spent.epsilon <= self.data.promise.epsilon
         return price.whole if can_add_up else price.without_composition
+
+    def ceiling_at(self, price_at: Callable[[int | None], Price]) -> Charge:
+        """Return what is held of a question that costs an account of each order so much."""
+        return self.ceiling(Ceiling.from_price(price_at(self.order)))
 
     def admits(self, ceiling: Charge) -> bool:
         """Return whether a question fits into the quota, and into the promise."""

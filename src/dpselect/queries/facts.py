@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -135,7 +135,7 @@ class Facts(Value):
                 more[one.name] = value
             elif said(one, value) != said(one, getattr(self, one.name)):
                 raise ParameterError(one.name, "be that of the data", came(value), f"say {one.name} of the data set")
-        return replace(self, **more) if more else self
+        return self.replace(**more) if more else self
 
     @property
     def words(self) -> NgramRange | None:

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.text import MOST_MARKS, MOST_OF_A_PATTERN, tokens_of
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import ParameterError
 from dpselect.texts.text import Text
 from dpselect.texts.token_stream import Level, release_levels
 from dpselect.texts.tokenizer import Tokenizer, ngram_levels
+from tests.engines.opened import DuckDBEngine
 from tests.engines.sources import AWKWARD as ROWS
 from tests.engines.sources import KINDS, READERS
 from tests.plain_text import PLAIN, level_sets, spaces

@@ -14,12 +14,12 @@ from dpselect.aggregates.stored_sets import StoredSets, stored
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.engines.duckdb import text, workspace
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError
 from dpselect.testing import SeededDraws
 from dpselect.texts.token_stream import GAP, TokenStream, refuse_label
 from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import by_names
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_text_levels import CROWDS, climb, consistent
 from tests.plain_text import level_sets
 from tests.text_rows import rows_of

@@ -98,9 +98,10 @@ class DatabaseElsewhere(Database):
 
 def cutter(users: object, texts: object) -> DuckDBEngine:
     """An engine that cuts texts."""
+    from dpselect.engines.address import Address
     from dpselect.engines.duckdb.engine import DuckDBEngine
 
-    return DuckDBEngine({"u": users, "i": texts}, user="u", item="i", key=_NO_KEY)
+    return DuckDBEngine(Address.parse({"u": users, "i": texts}), user="u", item="i", key=_NO_KEY)
 
 
 def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:

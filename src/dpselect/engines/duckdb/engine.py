@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase
-from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sql.engine import SqlEngine
 
 if TYPE_CHECKING:
-    from dpselect.engines.sources.scans.declarations import Types
+    from dpselect.engines.address import Address
 
 
 class DuckDBEngine(SqlEngine):
@@ -19,9 +17,8 @@ class DuckDBEngine(SqlEngine):
 
     _database: DuckDBDatabase
 
-    def __init__(self, source: object, *, csv: CsvForm = USUAL_CSV, types: Types | None = None, **asked: Any) -> None:
-        database = partial(DuckDBDatabase, csv=csv, types=types)
-        super().__init__(database, source, **asked)
+    def __init__(self, address: Address, **asked: Any) -> None:
+        super().__init__(DuckDBDatabase, address, **asked)
 
     def findings(self) -> Iterator[str]:
         """What the owner of the rows should know of them. Nothing of it is private."""

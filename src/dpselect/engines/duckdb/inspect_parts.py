@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
@@ -64,16 +65,15 @@ class Part:
         return "a line"
 
 
-def parts_of(
-    workspace: Workspace, source: object, files: Files | None, table: str | None, *, csv: CsvForm
-) -> Iterator[Part]:
+def parts_of(workspace: Workspace, address: Address, files: Files | None) -> Iterator[Part]:
     """The files of a source by what they declare, or the whole of another source.
 
     A file that cannot be opened has a finding of its own.
     """
     if files is None or files.kind in ("duckdb", "prepared"):
-        yield Part(open_scan(workspace, source, table))
+        yield Part(open_scan(workspace, address))
         return
+    csv = address.csv
     from dpselect.engines.duckdb.files import file_scan
 
     roots = dict(zip(files.paths, files.roots, strict=True))

@@ -22,7 +22,7 @@ from dpselect.engines.sources.text_lines import Header, blocks
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
-    from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.columns import AskedColumns
 
 _LINE_FEED = r"\n"
 _RECORD = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
@@ -71,19 +71,13 @@ class JsonScan(Scan):
         """What may be said about a column that is not there."""
         return self.inside.hint(column) or super().hint(column)
 
-    def refuse(
-        self,
-        user: tuple[str, ...] | None,
-        others: Sequence[tuple[str, str]],
-        filtered: Sequence[str],
-        periods: Periods | None,
-    ) -> None:
+    def refuse(self, asked: AskedColumns) -> None:
         """Refuse a column that a folder above the files spells, for it would be a key that hardly any record has.
 
         Whether one has it only reading tells; who declares the column says that they do.
         """
-        super().refuse(user, others, filtered, periods)
-        for parameter, column in (*others, *(("where", one) for one in filtered)):
+        super().refuse(asked)
+        for parameter, column in asked.named:
             above = None if column in self.keys else self.inside.hint(column)
             if above is not None:
                 or_key = (

@@ -23,6 +23,7 @@ from dpselect.engines.values import MARK
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.columns import AskedColumns
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,9 @@ class PreparedScan(Scan):
         """What may be said about a column that is not there."""
         return self._rules.hint(column)
 
-    def refuse(
-        self,
-        user: tuple[str, ...] | None,
-        others: Sequence[tuple[str, str]],
-        filtered: Sequence[str],
-        periods: Periods | None,
-    ) -> None:
+    def refuse(self, asked: AskedColumns) -> None:
         """Refuse what these data cannot answer as their source would."""
-        self._rules.refuse(user, others, filtered, periods)
+        self._rules.refuse(asked)
 
     def each(self) -> Self:
         """The same data, whose rows are there as often as they are in the source."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from dpselect._ground.parameters import near_column
 from dpselect._ground.row_bound import RowBound
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.sources.scans.columns import ColumnType
+from dpselect.engines.sources.scans.columns import AskedColumns, ColumnType
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
@@ -91,14 +91,8 @@ class Scan(ABC):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
         """What stands after FROM for one query over the selected rows."""
 
-    def refuse(  # noqa: B027 - most answer for every column that they have
-        self,
-        user: tuple[str, ...] | None,
-        others: Sequence[tuple[str, str]],
-        filtered: Sequence[str],
-        periods: Periods | None,
-    ) -> None:
-        """Refuse, before anything is paid, what the source cannot answer: columns by what they are asked as."""
+    def refuse(self, asked: AskedColumns) -> None:  # noqa: B027 - most answer for every column that they have
+        """Refuse, before anything is paid, what the source cannot answer."""
 
     def each(self) -> Self:
         """The same source, whose rows are there as often as they are; without it, one for those that say the same."""

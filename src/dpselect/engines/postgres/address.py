@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from dpselect.errors import DataError, SourceError, install_hint
 
-_STARTS = ("postgresql://", "postgres://")
 _ROWS = (
     "host",
     "hostaddr",
@@ -16,11 +13,6 @@ _ROWS = (
     "options",
     "service",
 )  # what decides which rows a table name means
-
-
-def is_postgres(source: object) -> TypeGuard[str]:
-    """Does a source name a PostgreSQL database?"""
-    return isinstance(source, str) and source.startswith(_STARTS)
 
 
 def said(address: str) -> dict[str, str]:

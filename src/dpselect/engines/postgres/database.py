@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpselect._ground.parameters import Progress
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import POSTGRES
@@ -26,12 +27,12 @@ class PostgresDatabase(DatabaseElsewhere):
 
     dialect = POSTGRES
 
-    def __init__(self, address: str, table: str | None, asked: Asked) -> None:
-        self._workspace = PostgresWorkspace(address)
+    def __init__(self, address: Address, asked: Asked) -> None:
+        self._workspace = PostgresWorkspace(address.source)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
         try:
-            found = columns_of(self._workspace, table, asked)
+            found = columns_of(self._workspace, address.table, asked)
             self.source: str = found[0]
             self.types: Mapping[str, SqlType] = found[1]
         except BaseException:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import Progress
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.spark.dialect import SPARK, secret, short
 from dpselect.engines.spark.jobs import fresh_name
@@ -40,18 +41,13 @@ class SparkDatabase(DatabaseElsewhere):
 
     dialect = SPARK
 
-    def __init__(
-        self,
-        source: object,
-        table: str | None,
-        asked: Asked,
-    ) -> None:
-        self._work = work_of(source)
+    def __init__(self, address: Address, asked: Asked) -> None:
+        self._work = work_of(address.source)
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
         self._names = LookedUpNames(self._work)
         try:
-            frame = frame_of(self._work, source, table)
+            frame = frame_of(self._work, address.source, address.table)
             self.types: Mapping[str, SqlType] = columns_of(self._work, frame, asked)
             rows = view_of(self._work, frame, list(self.types))
             self._kept[rows] = None

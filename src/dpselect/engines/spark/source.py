@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect._ground.parameters import near
+from dpselect.engines.address import SPARK_PREFIX
 from dpselect.engines.sources.files import KINDS, UNCLEAR
 from dpselect.errors import DataError, SourceError, absent, install_hint
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from dpselect.engines.spark.jobs import SparkWork
 
-_START = "spark:"
 # A session of our own says nothing: what Spark logs can quote rows.
 _OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 _HERE = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}  # nobody else can reach it
@@ -32,16 +32,6 @@ CUTS = {"GlobalLimit": "limit", "Offset": "offset", "Tail": "tail"}
 FIRSTS = {"First": "first", "Last": "last", "AnyValue": "any_value"}
 KEEPING_ORDER = (*CUTS, "LocalLimit", "Project", "Filter", "SubqueryAlias", "View")
 _PATH = re.compile(r"[a-z0-9+]+://.*|.*/.*|\..*", re.DOTALL)
-
-
-def is_spark(source: object) -> bool:
-    """Is it a frame or a session of Spark, or does it name one? PySpark is not imported for that."""
-    return (isinstance(source, str) and source.startswith(_START)) or _is_object(source)
-
-
-def _is_object(source: object) -> bool:
-    kinds = {"DataFrame", "SparkSession"}
-    return any(one.__module__.startswith("pyspark.sql.") and one.__name__ in kinds for one in type(source).__mro__)
 
 
 def place(source: object) -> str:
@@ -83,7 +73,7 @@ def _session(address: str) -> SparkSession:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    master = address if address.startswith("spark://") else address.removeprefix(_START)
+    master = address if address.startswith("spark://") else address.removeprefix(SPARK_PREFIX)
     if SparkContext._active_spark_context is not None:
         found = SparkSession.builder.getOrCreate()
         if master and found.sparkContext.master != master:
