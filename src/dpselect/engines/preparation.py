@@ -30,7 +30,7 @@ from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.tables import is_lake
 from dpselect.engines.sources.wrapped import native
 from dpselect.engines.spark.source import is_spark
-from dpselect.engines.sql.totals import refuse_no_numbers
+from dpselect.engines.sql.totals import refuse_non_numbers
 from dpselect.errors import DataError, ParameterError, came
 
 MANY = 1000
@@ -220,7 +220,7 @@ def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
             must, got = "be columns whose values can be distinguished", f"{name!r} of type {kind(types[name])}"
             raise ParameterError(parameter, must, got, error.hint) from None
     for name in rules.weight:
-        refuse_no_numbers(counted(schema[name]), name)
+        refuse_non_numbers(counted(schema[name]), name)
     if rules.time is not None and (text := counted(schema[rules.time]).undeclared) is not None:
         text.refuse("times")
     declared = {name: one.text for name, one in scan.declared.items() if name in rules.names}

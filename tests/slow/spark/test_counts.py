@@ -42,7 +42,7 @@ def test_few_kept_rows_are_read_by_one_task(frame, monkeypatch):
         database = found._database
         for few, tasks in ((database_module.FEW, 1), (-1, 2)):
             monkeypatch.setattr(database_module, "FEW", few)
-            kept = database.keep(questions.kept(found._rows, SPARK))
+            kept = database.keep(questions.pairs_to_keep(found._rows, SPARK))
             assert frame.sparkSession.table(kept).rdd.getNumPartitions() == tasks
 
 
@@ -52,8 +52,8 @@ def test_kept_pairs_lie_by_user_and_in_their_order(frame, monkeypatch):
     with engine(frame) as found:
         database = found._database
         work = []
-        for dialect in (SPARK, replace(SPARK, by_user="", in_order="")):
-            kept = database.keep(questions.kept(found._rows, dialect))
+        for dialect in (SPARK, replace(SPARK, user_hint="", reread_order="")):
+            kept = database.keep(questions.pairs_to_keep(found._rows, dialect))
             sql = f"SELECT count(*) OVER (PARTITION BY u) FROM {kept}"
             plan = frame.sparkSession.sql(sql)._jdf.queryExecution().executedPlan().toString()
             work.append([step in plan.partition("InMemoryRelation")[0] for step in ("Exchange", "Sort")])

@@ -59,8 +59,8 @@ ITEMS = ["text", "real", "small", "whole", "amount", "yes", "bytes", "day", ("te
 def test_both_ways_say_the_same(spark, file, item, monkeypatch):
     """Of a day Spark has the name; all else comes here."""
     numbered = []
-    made = sets.numbered_sets
-    monkeypatch.setattr(sets, "numbered_sets", lambda *given: numbered.append(1) or made(*given))
+    made = sets.number_user_sets
+    monkeypatch.setattr(sets, "number_user_sets", lambda *given: numbered.append(1) or made(*given))
     with opened(spark, file, item) as engine:
         here = said(engine.contributions())
         assert bool(numbered) == (item == "day")
@@ -106,7 +106,7 @@ def test_what_would_not_fit_stays_there(spark, file, monkeypatch):
 
 
 def fetched(engine, most=2**40):
-    return engine._database.fetched(f"SELECT u, i FROM {engine._rows} AS t", most)
+    return engine._database.fetch_if_small(f"SELECT u, i FROM {engine._rows} AS t", most)
 
 
 @pytest.mark.parametrize("item", ["text", "whole", "amount", "bytes", "yes"])

@@ -23,7 +23,7 @@ from dpselect.engines.duckdb.types import OBJECT, TEXTS, filter_form, filter_typ
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
-from dpselect.engines.sql.database import Asked, Database, Names
+from dpselect.engines.sql.database import Database, Names, ReadRequest
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
 from dpselect.engines.values import MARK
 
@@ -51,7 +51,7 @@ class DuckDBDatabase(Database):
         self,
         source: object,
         table: str | None,
-        asked: Asked,
+        asked: ReadRequest,
         *,
         csv: CsvForm = USUAL_CSV,
         types: Types | None = None,
@@ -76,13 +76,13 @@ class DuckDBDatabase(Database):
         scan, asked = self._scan, self._asked
         condition = asked.condition
         known = () if condition is None else scan.names or condition.columns
-        self._filtered = tuple(asked.filtered(known, scan.hint))
-        scan.refuse(asked.users, asked.named, self._filtered, asked.periods)
-        for parameter, name in asked.named:
+        self._filtered = tuple(asked.filter_columns(known, scan.hint))
+        scan.refuse(asked.users, asked.named_columns, self._filtered, asked.periods)
+        for parameter, name in asked.named_columns:
             if scan.names and name not in scan.names:
                 raise missing_column(parameter, name, scan)
-        self._columns = list(dict.fromkeys([*(name for _, name in asked.named), *self._filtered]))
-        refuse_case_twins(self._columns, asked.named)
+        self._columns = list(dict.fromkeys([*(name for _, name in asked.named_columns), *self._filtered]))
+        refuse_case_twins(self._columns, asked.named_columns)
         self.undeclared: tuple[str, ...] = () if scan.names else tuple(self._columns)
         schema = scan.schema(self.workspace, self._columns)
         self._types = {name: one.type for name, one in schema.items()}
@@ -108,7 +108,7 @@ class DuckDBDatabase(Database):
     # ---- how columns are read
 
     @property
-    def filtered(self) -> Mapping[str, SqlType]:
+    def filter_types(self) -> Mapping[str, SqlType]:
         """The columns as filters see them, which is without the members of an ENUM: those may be of rows."""
         return {name: filter_type(one) for name, one in self._types.items()}
 
@@ -151,7 +151,7 @@ class DuckDBDatabase(Database):
             text.refuse("times")
         return row_time(periods, self._types, self.column(periods.column))
 
-    def each(self) -> None:
+    def keep_duplicates(self) -> None:
         """From now on rows are there as often as they are."""
         self._scan = self._scan.each()
 
@@ -216,10 +216,10 @@ class DuckDBDatabase(Database):
         """Items that came back, in their one form."""
         from dpselect.engines.duckdb.returned import keep_returned
 
-        names = [one.counted for one in types]
+        names = [one.form_type for one in types]
         return self.workspace.guarded(lambda: keep_returned(self.workspace, values, names))
 
-    def listed(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
+    def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
         """A listed domain as a table."""
         from dpselect.engines.duckdb.tuples import keep_items
 
@@ -230,7 +230,7 @@ class DuckDBDatabase(Database):
         """A key as SQL."""
         return secret(key)
 
-    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+    def names_at(self, sql: str, order: str, places: Int64) -> list[Any]:
         """The names at some places, from a table that is made with the first question."""
         table = self._ordered.get((sql, order))
         if table is None:
@@ -252,14 +252,16 @@ class DuckDBDatabase(Database):
         """Refuse a column that is no text, and a pattern that RE2 cannot read."""
         from dpselect.engines.duckdb.text import check_text
 
-        check_text(self.workspace, item_type.counted, tokenizer)
+        check_text(self.workspace, item_type.form_type, tokenizer)
 
-    def tokens(self, rows: str, item_type: SqlType, tokenizer: Tokenizer, progress: Progress | None) -> TokenStream:
+    def read_tokens(
+        self, rows: str, item_type: SqlType, tokenizer: Tokenizer, progress: Progress | None
+    ) -> TokenStream:
         """The tokens of every row's text, which is cut here."""
         from dpselect.engines.duckdb.text import token_stream
         from dpselect.engines.duckdb.types import plain_form
 
-        text = plain_form("i") if item_type.counted == OBJECT else "i"
+        text = plain_form("i") if item_type.form_type == OBJECT else "i"
         source = f"(SELECT u, {text} AS i FROM {rows} AS t)"
         return self.workspace.guarded(
             lambda: token_stream(self.workspace, lambda: self.reading(source), tokenizer), progress=progress
@@ -298,15 +300,15 @@ class DuckDBDatabase(Database):
             return None
         from dpselect.engines.filters.engines import DUCKDB as SPELLING
 
-        return self._asked.condition.sql(self.filtered, quoted, SPELLING)
+        return self._asked.condition.sql(self.filter_types, quoted, SPELLING)
 
     # ---- what DuckDB does better
 
-    def once(self, sql: str, *, progress: Progress | None = None) -> str:
+    def make_rereadable(self, sql: str, *, progress: Progress | None = None) -> str:
         """Rows that are asked for again: a stream can be read once only, and a file may change."""
         return self.keep(sql, progress=progress)
 
-    def counted(self, sql: str, most: int | None) -> str:
+    def use_precounted(self, sql: str, most: int | None) -> str:
         """Numbers of users of all items, by the source itself where it counts better."""
         name = _name()
         self._counted[name] = sql, self._counting(most)
@@ -321,7 +323,7 @@ class DuckDBDatabase(Database):
         """DuckDB takes at most three quarters of the memory, and spills what is more; rows are in no order."""
         self.workspace.guarded(self.workspace.leave_room)
 
-    def found(
+    def read_ordered(
         self, sql: str, order: str, numbers: Sequence[str], names: Sequence[str], *, progress: Progress | None = None
     ) -> tuple[Mapping[str, Int64], Names]:
         """The numbers of all rows, and the rows as a table, of which names are asked for later."""
@@ -330,7 +332,7 @@ class DuckDBDatabase(Database):
         found = self.columns(f"SELECT {', '.join(numbers)} FROM {table} ORDER BY rowid", numbers)
         return {name: int64(found[name]) for name in numbers}, lambda name, at: self._named(table, name, at)
 
-    def sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:
+    def read_sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:
         """Every user's distinct items, numbered here; of rows that are codes already, by these."""
         from dpselect.engines.duckdb.pairs import coded_sets
 
@@ -342,7 +344,7 @@ class DuckDBDatabase(Database):
             lambda: coded_sets(self.workspace, lambda: nullcontext(pairs), named, item_type.label), progress=progress
         )
 
-    def numbered(
+    def number_sets(
         self, rows: str, item_type: SqlType, *, progress: Progress | None = None
     ) -> tuple[Sets, Callable[[Int64], str]]:
         """The same, and what makes of codes of items a table of these."""

@@ -41,15 +41,15 @@ DUCKDB = Dialect(
     quote=quoted,
     literal=literal,
     text="{}",
-    keyed=_keyed,
-    parts="SELECT t.u AS u{more}, unnest(string_split(i, {separator})) AS i FROM {rows}",
-    summed="sum({})",  # in 128 bits
+    bound_order=_keyed,
+    split_query="SELECT t.u AS u{more}, unnest(string_split(i, {separator})) AS i FROM {rows}",
+    exact_sum="sum({})",  # in 128 bits
     period="{}::SMALLINT",
     in_period="struct_pack(u := u, p := {})",
-    first="min(struct_pack(h := {hash}, v := {value})).v",
-    whole="HUGEINT",
+    first_by_hash="min(struct_pack(h := {hash}, v := {value})).v",
+    big_integer="HUGEINT",
     double="DOUBLE",
-    divided="(({}) // ({}))",
+    floor_division="(({}) // ({}))",
 )
 
 # Of values without a declared type the numbers, in the form of `objects.written`.
@@ -77,7 +77,7 @@ def counted_type(sql_type: str, undeclared: TextColumn | None = None) -> SqlType
         present=present("{}", sql_type),
         number=_written(number_form, sql_type),
         label=partial(label, sql_type=sql_type),
-        ranged=_RANGED.get(name),
+        integer_form=_RANGED.get(name),
         undeclared=undeclared,
     )
 

@@ -22,7 +22,7 @@ _NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
 
 def keep_domain(workspace: Workspace, domain: Listed | Column, of: SqlType) -> str:
     """The name of a table with the distinct items of the domain, i, and the place of each in a list."""
-    item_type = of.counted
+    item_type = of.form_type
     listed = list(domain.items) if isinstance(domain, Listed) else None
     values = workspace.fresh()
     if isinstance(domain, Column):
@@ -47,7 +47,7 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, of: SqlType) -> s
 
 def fitting(workspace: Workspace, values: str, of: SqlType) -> str:
     """The type that the kept values v become, in which each of them is what it was."""
-    value_type, item_type = described(workspace, f"FROM {values}")["v"], of.counted
+    value_type, item_type = described(workspace, f"FROM {values}")["v"], of.form_type
     if of.undeclared is not None and kind(value_type) in _NUMBERS:
         whole = kind(value_type) in INTEGERS
         of.undeclared.refuse("whole numbers" if whole else "numbers", declare="BIGINT" if whole else "")

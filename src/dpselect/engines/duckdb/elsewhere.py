@@ -15,7 +15,7 @@ import numpy as np
 from dpselect.engines.memory import available, does_not_fit
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database
-from dpselect.engines.sql.keys import together
+from dpselect.engines.sql.keys import concatenate_values
 from dpselect.engines.sql.port import Int64, SqlType, int64
 from dpselect.errors import SourceError
 
@@ -44,27 +44,27 @@ class DatabaseElsewhere(Database):
         """A public list of items in their one form; an error if they do not fit."""
         listed = self.put_tuples([_plain(one if len(types) > 1 else (one,)) for one in values], types)
         columns = [f"k{at}" for at in range(len(types))]
-        item = columns[0] if len(types) == 1 else together(columns, types, self.dialect)
+        item = columns[0] if len(types) == 1 else concatenate_values(columns, types, self.dialect)
         return f"(SELECT i, min(place) AS place FROM (SELECT {item} AS i, place FROM {listed} AS l) AS d GROUP BY i)"
 
-    def listed(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
+    def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
         """A listed domain, which DuckDB reads and checks."""
         values = domain_values(domain, types)
         return self.put_items(values, types), len(values)
 
-    def sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:  # noqa: ARG002
+    def read_sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:  # noqa: ARG002
         """Every user's distinct items, numbered by the database, or here where the rows come here."""
-        from dpselect.engines.sql.sets import user_sets
+        from dpselect.engines.sql.sets import read_user_sets
 
-        return user_sets(self, rows, item_type, progress)
+        return read_user_sets(self, rows, item_type, progress)
 
-    def numbered(
+    def number_sets(
         self, rows: str, item_type: SqlType, *, progress: Progress | None = None
     ) -> tuple[Sets, Callable[[Int64], str]]:
         """The same, numbered by the database, and what makes of codes of items a list of these."""
-        from dpselect.engines.sql.sets import numbered_sets
+        from dpselect.engines.sql.sets import number_user_sets
 
-        return numbered_sets(self, rows, item_type, progress)
+        return number_user_sets(self, rows, item_type, progress)
 
     def check_text(self, item_type: SqlType, tokenizer: Tokenizer) -> None:
         """Refuse a column that is no text, and a pattern that DuckDB cannot read."""
@@ -73,7 +73,7 @@ class DatabaseElsewhere(Database):
         with cutter(np.empty(0, dtype=np.int64), np.empty(0, dtype=object)) as engine:
             engine.check_text(tokenizer)
 
-    def tokens(
+    def read_tokens(
         self,
         rows: str,
         item_type: SqlType,  # noqa: ARG002 - it is text
@@ -83,7 +83,7 @@ class DatabaseElsewhere(Database):
         """The tokens of all texts, which come here to be cut, as those of files are."""
         memory = available()
         if memory is not None:
-            letters = int(self.rows(questions.how_much_text(rows), progress=progress)[0][0] or 0)
+            letters = int(self.rows(questions.number_of_letters(rows), progress=progress)[0][0] or 0)
             if letters * BYTES_PER_LETTER > memory:
                 raise does_not_fit(letters * BYTES_PER_LETTER)
         found = self.columns(questions.texts_of_users(rows), ("u", "i"), progress=progress)

@@ -38,7 +38,7 @@ def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[Sq
 
 def _kept(workspace: Workspace, column: list[object], values: str, of: SqlType) -> str:
     """Keep one column's values, each at the place of its item; the type that they become."""
-    if of.counted == OBJECT:
+    if of.form_type == OBJECT:
         keep_list(workspace, list(written_all(column)), values)
         return "VARCHAR"
     keep_list(workspace, column, values)

@@ -65,7 +65,7 @@ def column(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
     if kind == "boolean":
         return Value(kind, form, shown)
     if kind in ("date", "timestamp"):
-        return Value(kind, form, shown, spelling.in_calendar(form, kind), type_name=sql_type.counted)
+        return Value(kind, form, shown, spelling.in_calendar(form, kind), type_name=sql_type.form_type)
     if kind not in ("integer", "number"):
         return Value("other", form, shown)
     if sql_type.duckdb in ("DOUBLE", "FLOAT"):

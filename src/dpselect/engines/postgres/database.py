@@ -16,7 +16,7 @@ from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import POSTGRES
 from dpselect.engines.postgres.tables import columns_of
-from dpselect.engines.sql.database import Asked
+from dpselect.engines.sql.database import ReadRequest
 from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
 from dpselect.errors import DataError, ParameterError
 
@@ -26,7 +26,7 @@ class PostgresDatabase(DatabaseElsewhere):
 
     dialect = POSTGRES
 
-    def __init__(self, address: str, table: str | None, asked: Asked) -> None:
+    def __init__(self, address: str, table: str | None, asked: ReadRequest) -> None:
         self._workspace = PostgresWorkspace(address)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
@@ -70,8 +70,8 @@ class PostgresDatabase(DatabaseElsewhere):
         """A public list of tuples at their places; the server says whether it can hold them."""
         here = [f"domain_{len(self._values)}_{at}" for at in range(len(types))]
         given = {name: [value[at] for value in values] for at, name in enumerate(here)}
-        arrays = ", ".join(f"%({name})s::{one.counted}[]" for name, one in zip(here, types, strict=True))
-        forms = [f'x{at} COLLATE "C"' if one.counted == "text" else f"x{at}" for at, one in enumerate(types)]
+        arrays = ", ".join(f"%({name})s::{one.form_type}[]" for name, one in zip(here, types, strict=True))
+        forms = [f'x{at} COLLATE "C"' if one.form_type == "text" else f"x{at}" for at, one in enumerate(types)]
         picked = ", ".join(f"{form} AS k{at}" for at, form in enumerate(forms))
         names = ", ".join(f"x{at}" for at in range(len(types)))
         sql = f"(SELECT {picked}, place - 1 AS place FROM unnest({arrays}) WITH ORDINALITY AS x ({names}, place))"
@@ -92,7 +92,7 @@ class PostgresDatabase(DatabaseElsewhere):
         self._values[here] = key
         return f"%({here})s::bytea"
 
-    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+    def names_at(self, sql: str, order: str, places: Int64) -> list[Any]:
         """The names at some places, fetched from a cursor that opens with the first question."""
         cursor = self._cursors.get((sql, order))
         if cursor is None:

@@ -12,7 +12,7 @@ import datetime
 
 from dpselect.engines.postgres.sorted import sorted_text
 from dpselect.engines.sources.refused_types import refused_type
-from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.engines.sql.port import Dialect, SqlType, parse_or_keep
 from dpselect.engines.values import LETTERS, LONGEST, NUMBER
 
 
@@ -40,10 +40,10 @@ POSTGRES = Dialect(
     quote=quoted,
     literal=literal,
     text='({})::text COLLATE "C"',
-    keyed=_keyed,
-    summed="sum(CAST({} AS NUMERIC))",
-    parts='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
-    sorted=sorted_text,
+    bound_order=_keyed,
+    exact_sum="sum(CAST({} AS NUMERIC))",
+    split_query='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
+    sorted_text=sorted_text,
     binary='({}) COLLATE "C"',
     underflow=True,
 )
@@ -113,12 +113,14 @@ def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:
         return _numeric(modifier)
     if name in _TIMES:
         here = _NAMEABLE[name]
-        return SqlType(name, name, "{}", name, _TIMES[name], nameable=here, named="i::text", label=_LABELS[name])
+        return SqlType(name, name, "{}", name, _TIMES[name], nameable=here, label_form="i::text", label=_LABELS[name])
     if name == "timestamptz":
         form = "(({}) AT TIME ZONE 'UTC')"
         zoned = "TIMESTAMP WITH TIME ZONE"
         here = _NAMEABLE[name]
-        return SqlType(name, "other", form, "timestamp", zoned, nameable=here, named="i::text", label=_LABELS[name])
+        return SqlType(
+            name, "other", form, "timestamp", zoned, nameable=here, label_form="i::text", label=_LABELS[name]
+        )
     if name == "bool":
         return SqlType(name, "boolean", "{}", name, "BOOLEAN")
     if name == "bytea":
@@ -140,8 +142,8 @@ def _in_utc(text: str) -> datetime.datetime:
 
 
 _LABELS = {
-    "date": read_by(datetime.date.fromisoformat),
-    "time": read_by(datetime.time.fromisoformat),
-    "timestamp": read_by(datetime.datetime.fromisoformat),
-    "timestamptz": read_by(_in_utc),
+    "date": parse_or_keep(datetime.date.fromisoformat),
+    "time": parse_or_keep(datetime.time.fromisoformat),
+    "timestamp": parse_or_keep(datetime.datetime.fromisoformat),
+    "timestamptz": parse_or_keep(_in_utc),
 }

@@ -6,8 +6,8 @@ from dpselect._ground.parameters import near, near_column
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type, quoted, short
 from dpselect.engines.sources.refused_types import refused_type
-from dpselect.engines.sql.database import Asked
-from dpselect.engines.sql.port import Row, SqlType, of_tables
+from dpselect.engines.sql.database import ReadRequest
+from dpselect.engines.sql.port import Row, SqlType, with_view_declarations
 from dpselect.errors import SourceError, absent
 
 # Tables, partitioned and foreign ones, views and materialised views.
@@ -29,22 +29,22 @@ FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespa
 """
 
 
-def columns_of(workspace: PostgresWorkspace, table: str | None, asked: Asked) -> tuple[str, dict[str, SqlType]]:
+def columns_of(workspace: PostgresWorkspace, table: str | None, asked: ReadRequest) -> tuple[str, dict[str, SqlType]]:
     """The table as SQL has it, and the types of the columns that are asked for."""
     oid, name = _meant(workspace, table)
     found = {str(row[0]): row for row in workspace.fetch(_COLUMNS, {"table": oid})}
-    for parameter, column in asked.named:
+    for parameter, column in asked.named_columns:
         if column not in found:
             raise SourceError(parameter, "be a column of the source", repr(column), near_column(column, tuple(found)))
-    named = {name for _, name in asked.named}
+    named = {name for _, name in asked.named_columns}
     types = {
         column: _type(workspace, found[column], compared=column in named)
-        for column in (*(name for _, name in asked.named), *asked.filtered(tuple(found)))
+        for column in (*(name for _, name in asked.named_columns), *asked.filter_columns(tuple(found)))
     }
     # No row is read by this, but whoever may not read any is told so now.
     workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {name} LIMIT 0")
     read = ", ".join(short(column, one) for column, one in types.items())
-    return f"(SELECT {read} FROM {name}) AS s", of_tables(types)
+    return f"(SELECT {read} FROM {name}) AS s", with_view_declarations(types)
 
 
 def _meant(workspace: PostgresWorkspace, table: str | None) -> tuple[int, str]:

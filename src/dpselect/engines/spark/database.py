@@ -19,7 +19,7 @@ from dpselect.engines.spark.names import LookedUpNames
 from dpselect.engines.spark.sizes import bytes_of, expected_bytes, most_bytes
 from dpselect.engines.spark.source import frame_of, work_of
 from dpselect.engines.spark.tables import apart, arrays_of, columns_of, table_of, tuples_of, view, view_of
-from dpselect.engines.sql.database import Asked
+from dpselect.engines.sql.database import ReadRequest
 from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SparkDatabase(DatabaseElsewhere):
         self,
         source: object,
         table: str | None,
-        asked: Asked,
+        asked: ReadRequest,
     ) -> None:
         self._work = work_of(source)
         self._kept: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
@@ -73,7 +73,7 @@ class SparkDatabase(DatabaseElsewhere):
         self._names.check(sql)
         return arrays_of(self._work.guarded(lambda: session.sql(sql).toArrow(), progress=progress), names)
 
-    def fetched(self, sql: str, most: int, *, progress: Progress | None = None) -> pa.Table | None:
+    def fetch_if_small(self, sql: str, most: int, *, progress: Progress | None = None) -> pa.Table | None:
         """The rows where they are few by what Spark expects without a look at them, and then by their bytes.
 
         To find the distinct pairs of ten million rows here costs two fifths of the processor's time.
@@ -133,7 +133,7 @@ class SparkDatabase(DatabaseElsewhere):
 
     def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
         """A public list of tuples at their places; DuckDB has checked them."""
-        casts = (f"CAST(k{at} AS {one.counted}) AS k{at}" for at, one in enumerate(types))
+        casts = (f"CAST(k{at} AS {one.form_type}) AS k{at}" for at, one in enumerate(types))
         return self._put(tuples_of(values, types), *casts, "place")
 
     def _put(self, table: pa.Table, *expressions: str) -> str:
@@ -151,7 +151,7 @@ class SparkDatabase(DatabaseElsewhere):
         """A key as SQL. It stands in the plan, which whoever may look into the session sees, as they see its rows."""
         return secret(key)
 
-    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+    def names_at(self, sql: str, order: str, places: Int64) -> list[Any]:
         """The names at these places of a query in an order, which is kept for the next time."""
         ordered = self._ordered.get((sql, order))
         if ordered is None:

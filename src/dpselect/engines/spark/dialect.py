@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from dpselect.engines.sources.refused_types import refused_type
 from dpselect.engines.spark.sorted import sorted_text
-from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.engines.sql.port import Dialect, SqlType, parse_or_keep
 from dpselect.engines.values import LETTERS, LONGEST, NUMBER
 
 if TYPE_CHECKING:
@@ -61,16 +61,16 @@ SPARK = Dialect(
     quote=quoted,
     literal=literal,
     text="CAST({} AS STRING)",
-    keyed=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
-    summed=f"sum(CAST({{}} AS {WHOLE}))",
-    by_user="/*+ REPARTITION(u) */",  # distinct pairs and the bound then take one shuffle, and kept pairs none
-    in_order="SORT BY u",  # once: to sort the pairs of every user by their hash is then half the work, each time
-    whole=WHOLE,
+    bound_order=lambda key, user, item: f"xxhash64({key}, {user}, {item})",
+    exact_sum=f"sum(CAST({{}} AS {WHOLE}))",
+    user_hint="/*+ REPARTITION(u) */",  # distinct pairs and the bound then take one shuffle, and kept pairs none
+    reread_order="SORT BY u",  # once: to sort the pairs of every user by their hash is then half the work, each time
+    big_integer=WHOLE,
     double="DOUBLE",
-    divided="(({}) div ({}))",
-    parts=_parts(),
-    sorted=sorted_text,
-    low="\x01\x00",
+    floor_division="(({}) div ({}))",
+    split_query=_parts(),
+    sorted_text=sorted_text,
+    low_characters="\x01\x00",
 )
 
 
@@ -136,18 +136,20 @@ def _moments(column: str, sort: str, name: str, of: DataType) -> SqlType:
     """Dates come as text, which `label` reads: a driver's time zone must not matter."""
     text = "CAST(i AS STRING)"
     years = _YEARS.get(sort)
-    label = read_by(datetime.datetime.fromisoformat)
+    label = parse_or_keep(datetime.datetime.fromisoformat)
     if sort == "timestamp_ntz":
-        return SqlType(name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, named=text, label=label)
+        return SqlType(
+            name, "timestamp", "{}", "TIMESTAMP_NTZ", "TIMESTAMP", nameable=years, label_form=text, label=label
+        )
     if sort == "timestamp":
-        zoned, label = "TIMESTAMP WITH TIME ZONE", read_by(_in_utc)
-        return SqlType(name, "timestamp", IN_UTC, "TIMESTAMP_NTZ", zoned, nameable=years, named=text, label=label)
+        zoned, label = "TIMESTAMP WITH TIME ZONE", parse_or_keep(_in_utc)
+        return SqlType(name, "timestamp", IN_UTC, "TIMESTAMP_NTZ", zoned, nameable=years, label_form=text, label=label)
     if sort == "date":
-        label = read_by(datetime.date.fromisoformat)
-        return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, named=text, label=label)
+        label = parse_or_keep(datetime.date.fromisoformat)
+        return SqlType(name, "date", "{}", "DATE", "DATE", nameable=years, label_form=text, label=label)
     if sort.startswith("time") and of.__class__.__name__ == "TimeType":
-        form, label = "CAST({} AS TIME(6))", read_by(datetime.time.fromisoformat)
-        return SqlType(name, "time", form, "TIME(6)", "TIME", named=text, label=label)
+        form, label = "CAST({} AS TIME(6))", parse_or_keep(datetime.time.fromisoformat)
+        return SqlType(name, "time", form, "TIME(6)", "TIME", label_form=text, label=label)
     hint = "cast it to text or to a number, in a view or with DataFrame.withColumn"
     raise refused_type(column, sort, hint)
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 from decimal import Decimal
 
 from dpselect.engines.sql.port import SqlType
-from dpselect.engines.sql.sorted_texts import Sorted, digits_of, number, whole_numbers
+from dpselect.engines.sql.sorted_texts import SortedText, decimal_notation, integer_texts, number_text
 
 _TEXT = "CAST({} AS STRING)"
 _WIDTH = 2
-_WHOLE = whole_numbers(_WIDTH, text=_TEXT)
+_WHOLE = integer_texts(_WIDTH, text=_TEXT)
 _MOST_PLACES = 30  # after the point: with one place more before it, what is added up stays exact
 
 
-def sorted_text(one: SqlType) -> Sorted | None:
+def sorted_text(one: SqlType) -> SortedText | None:
     """The texts of a type; `label` reads those of dates, times and bytes already. None where Spark has none."""
-    if one.counted == "DOUBLE":
-        return Sorted(_FLOAT, _float)
-    if one.counted.startswith("DECIMAL"):
-        return _decimal(one.counted)
+    if one.form_type == "DOUBLE":
+        return SortedText(_FLOAT, _float)
+    if one.form_type.startswith("DECIMAL"):
+        return _decimal(one.form_type)
     if one.kind == "integer":
         return _WHOLE
     if one.kind == "boolean":
-        return Sorted(_TEXT, lambda text: text == "true")
-    return Sorted(_TEXT, one.label)
+        return SortedText(_TEXT, lambda text: text == "true")
+    return SortedText(_TEXT, one.label)
 
 
 # ---- floats: exponent and mantissa as Java writes them in hexadecimal, 0x1.8p1 ------------------------------
@@ -53,19 +53,19 @@ def _float(text: str) -> float:
 # ---- decimals: the whole number below, and what is left, of as many places as the type has ------------------
 
 
-def _decimal(counted: str) -> Sorted | None:
+def _decimal(counted: str) -> SortedText | None:
     places = int(counted.rstrip(")").rpartition(",")[2])
     if places == 0:
-        return Sorted(_WHOLE.sql, lambda text: Decimal(digits_of(text, _WIDTH)))
+        return SortedText(_WHOLE.sql, lambda text: Decimal(decimal_notation(text, _WIDTH)))
     if places > _MOST_PLACES:
         return None
     below = "CAST(floor({}) AS STRING)"
     # From 1 up to 2, so that it is never written with an exponent.
     rest = "substr(CAST(pmod({}, 1) + 1 AS STRING), 2)"
-    whole = number(below, below, _WIDTH, text=_TEXT)
+    whole = number_text(below, below, _WIDTH, text=_TEXT)
 
     def label(text: str) -> Decimal:
         start, _, digits = text.rpartition(".")
-        return Decimal(digits_of(start, _WIDTH)) + Decimal(f"0.{digits}")
+        return Decimal(decimal_notation(start, _WIDTH)) + Decimal(f"0.{digits}")
 
-    return Sorted(f"concat({whole}, {rest})", label)
+    return SortedText(f"concat({whole}, {rest})", label)

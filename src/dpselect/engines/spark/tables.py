@@ -15,8 +15,8 @@ from dpselect._ground.parameters import near_column
 from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
-from dpselect.engines.sql.database import Asked
-from dpselect.engines.sql.port import Int64, SqlType, of_tables
+from dpselect.engines.sql.database import ReadRequest
+from dpselect.engines.sql.port import Int64, SqlType, with_view_declarations
 from dpselect.errors import ParameterError, SourceError
 
 if TYPE_CHECKING:
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def columns_of(work: SparkWork, frame: DataFrame, asked: Asked) -> dict[str, SqlType]:
+def columns_of(work: SparkWork, frame: DataFrame, asked: ReadRequest) -> dict[str, SqlType]:
     """The types of the columns that are asked for; the schema alone is looked at."""
     fields = work.guarded(lambda: list(frame.schema.fields))
     names = [field.name for field in fields]
-    for parameter, column in asked.named:
+    for parameter, column in asked.named_columns:
         if column not in names:
             raise SourceError(parameter, "be a column of the source", repr(column), near_column(column, names))
         _refuse_double(parameter, column, names)
-    ours = [column for _, column in asked.named]
-    others = [name for name in asked.filtered(names) if name not in ours]
+    ours = [column for _, column in asked.named_columns]
+    others = [name for name in asked.filter_columns(names) if name not in ours]
     for name in others:
         _refuse_double("where", name, names)
     every = list(dict.fromkeys([*ours, *others]))
-    refuse_case_twins(every, asked.named, str.lower)
-    return of_tables({name: spark_type(fields[names.index(name)]) for name in every})
+    refuse_case_twins(every, asked.named_columns, str.lower)
+    return with_view_declarations({name: spark_type(fields[names.index(name)]) for name in every})
 
 
 def _refuse_double(parameter: str, column: str, names: list[str]) -> None:
@@ -99,7 +99,7 @@ def tuples_of(values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) ->
             {
                 f"k{at}": pa.array(
                     [_counted(value[at], one) for value in values],
-                    pa.string() if one.counted.startswith("DECIMAL") else arrow.get(one.kind, pa.string()),
+                    pa.string() if one.form_type.startswith("DECIMAL") else arrow.get(one.kind, pa.string()),
                 )
                 for at, one in enumerate(types)
             }
@@ -115,7 +115,7 @@ def _counted(value: object, item_type: SqlType) -> object:
     """A value in its one form."""
     if isinstance(value, bytes):
         return value.hex().upper()
-    if item_type.kind in ("date", "time", "timestamp") or item_type.counted.startswith("DECIMAL"):
+    if item_type.kind in ("date", "time", "timestamp") or item_type.form_type.startswith("DECIMAL"):
         return str(value)
     return value
 

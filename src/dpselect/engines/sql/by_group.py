@@ -36,7 +36,7 @@ class GroupBounds:
         Of a table, whose distinct u and g are `pairs`, the few groups that are not kept are found, and left out: few
         rows are sorted.
         """
-        order = f"{self.dialect.keyed(self.key, 'u', 'g')}, g"
+        order = f"{self.dialect.bound_order(self.key, 'u', 'g')}, g"
         if had.startswith("("):
             place = f"dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place"
             placed = f"SELECT {columns}, {place} FROM {had} AS d"
@@ -71,28 +71,28 @@ def scores_of_winners(
     won = f"(SELECT {columns} FROM ({placed}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
     if bound is not None:
         most, key = bound
-        place = f"row_number() OVER (PARTITION BY u, p ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
+        place = f"row_number() OVER (PARTITION BY u, p ORDER BY {dialect.bound_order(key, 'u', 'i')}, i) AS place"
         won = f"(SELECT {columns} FROM (SELECT {columns}, {place} FROM {won} AS d) AS e WHERE place <= {most})"
     return f"SELECT x, {score} AS n FROM {won} AS f GROUP BY x"
 
 
-def had_of(rows: str, given: Callable[[str], str] | None) -> str:
+def user_contributions(rows: str, given: Callable[[str], str] | None) -> str:
     """The distinct u, g and i, or the units that users give."""
     return f"(SELECT DISTINCT u, g, i FROM {rows} AS t)" if given is None else given(rows)
 
 
-def groups_of_users(pairs: str) -> str:
+def users_per_group_number(pairs: str) -> str:
     """Numbers of groups, and how many users have so many, of the distinct u and g."""
     each = f"SELECT u, count(*) AS n FROM {pairs} AS d GROUP BY u"
     return f"SELECT n, count(*) AS users FROM ({each}) AS e GROUP BY n"
 
 
-def of_groups(rows: str, listed: str, more: str = "") -> str:
+def rows_of_groups(rows: str, listed: str, more: str = "") -> str:
     """The rows of listed groups; `more` columns go with them."""
     return f"(SELECT u, g, i{more} FROM {rows} AS t WHERE g IN (SELECT i FROM {listed} AS l))"
 
 
-def question(
+def top_items_by_group(
     kept: str,
     most: int,
     listed: str | None,
@@ -123,16 +123,20 @@ def question(
             f"FROM ({found}) AS f LEFT JOIN ({theirs}) AS s ON s.g = f.g"
         )
     # A name is given where nothing beside it is called so: some databases would take the one for the other.
-    of_items = f"SELECT {item.named} AS item, g, n, place, {'users' if users else '0 AS users'} FROM ({found}) AS q"
+    of_items = (
+        f"SELECT {item.label_form} AS item, g, n, place, {'users' if users else '0 AS users'} FROM ({found}) AS q"
+    )
     of_groups = f"SELECT item, g AS i, n, place, users FROM ({of_items}) AS r"
-    return f"SELECT n, place, users, {group.named} AS name, item, i FROM ({of_groups}) AS s"
+    return f"SELECT n, place, users, {group.label_form} AS name, item, i FROM ({of_groups}) AS s"
 
 
-def grouped_counts(
+def read_grouped_counts(
     database: Database, sql: str, group: SqlType, item: SqlType, progress: Progress | None
 ) -> GroupedCounts:
     """What the question finds, group after group."""
-    numbers, named = database.found(sql, "i, place", ("n", "place", "users"), ("name", "item"), progress=progress)
+    numbers, named = database.read_ordered(
+        sql, "i, place", ("n", "place", "users"), ("name", "item"), progress=progress
+    )
     starts, there = np.flatnonzero(numbers["place"] == 1), np.flatnonzero(numbers["n"])
     whose = np.searchsorted(starts, there, side="right") - 1
     return GroupedCounts(

@@ -34,7 +34,7 @@ Names = Callable[[str, Int64], Sequence[Any]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadRequest:
     """What a source is opened for: the columns that a question names, its filter and its periods.
 
     `numbers` are the columns of weights and of measures, each beside the parameter that names it.
@@ -48,7 +48,7 @@ class Asked:
     numbers: tuple[tuple[str, str], ...] = ()
 
     @property
-    def named(self) -> list[tuple[str, str]]:
+    def named_columns(self) -> list[tuple[str, str]]:
         """Each column beside the parameter that names it, but for those of the filter."""
         time = [] if self.periods is None else [("time", self.periods.column)]
         return [*named(self.user, self.item, self.by), *time, *self.numbers]
@@ -63,7 +63,7 @@ class Asked:
         """The columns of an item."""
         return names(self.item)
 
-    def filtered(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
+    def filter_columns(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
         """The columns that the filter needs, of those of the source."""
         return [] if self.condition is None else self.condition.needs(known, hint)
 
@@ -92,7 +92,7 @@ class Database(ABC):
     # ---- how columns are read
 
     @property
-    def filtered(self) -> Mapping[str, SqlType]:
+    def filter_types(self) -> Mapping[str, SqlType]:
         """The types of the columns as a filter compares them."""
         return self.types
 
@@ -106,15 +106,15 @@ class Database(ABC):
 
     def item(self, columns: Sequence[str], *, plain: bool = False) -> Key:  # noqa: ARG002
         """The columns of an item, or of a group, as one key; `plain` where it is a text that is cut."""
-        from dpselect.engines.sql.keys import key_of
+        from dpselect.engines.sql.keys import compile_key
 
-        return key_of([(self.column(name), self.types[name]) for name in columns], self.dialect)
+        return compile_key([(self.column(name), self.types[name]) for name in columns], self.dialect)
 
     def pair(self, by: Sequence[str], items: Sequence[str], *, plain: bool = False) -> tuple[str, SqlType]:  # noqa: ARG002
         """The SQL of a group g and an item i together, and its type: that of their columns as one key."""
-        from dpselect.engines.sql.keys import pair_of
+        from dpselect.engines.sql.keys import compile_pair
 
-        return pair_of([self.types[name] for name in by], [self.types[name] for name in items], self.dialect)
+        return compile_pair([self.types[name] for name in by], [self.types[name] for name in items], self.dialect)
 
     def time(self, periods: Periods) -> RowPeriods:
         """The periods over the column of times."""
@@ -124,12 +124,12 @@ class Database(ABC):
         name = periods.column
         if (text := self.types[name].undeclared) is not None:
             text.refuse("times")
-        return row_periods(periods, self.dialect.quote(name), self.filtered[name], SPELLINGS[self.dialect.name])
+        return row_periods(periods, self.dialect.quote(name), self.filter_types[name], SPELLINGS[self.dialect.name])
 
     def check_unchanged(self) -> None:  # noqa: B027 - most have one schema as long as they are open
         """Refuse a source whose schema may have changed since it was read."""
 
-    def each(self) -> None:  # noqa: B027 - most have all rows
+    def keep_duplicates(self) -> None:  # noqa: B027 - most have all rows
         """From now on rows are there as often as they are; a source may have those that say the same only once."""
 
     # ---- what runs
@@ -162,7 +162,7 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def listed(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
+    def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
         """A listed domain, i and place as in `put_items`, and how many items it has; refused if it does not fit."""
 
     @abstractmethod
@@ -170,7 +170,7 @@ class Database(ABC):
         """A key as SQL for `Dialect.keyed`; it goes beside the statement where that is possible."""
 
     @abstractmethod
-    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
+    def names_at(self, sql: str, order: str, places: Int64) -> list[Any]:
         """The column `name` of the rows at these places, from 0, of a query in an order that leaves no ties.
 
         `order` names columns of the query. The places ascend, and the names come in their order. It is asked again
@@ -178,11 +178,11 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:
+    def read_sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:
         """Every user's distinct items; with `every` they are those of all of its rows, each as it stands there."""
 
     @abstractmethod
-    def numbered(
+    def number_sets(
         self, rows: str, item_type: SqlType, *, progress: Progress | None = None
     ) -> tuple[Sets, Callable[[Int64], str]]:
         """The same, and what makes of codes of items a list of these."""
@@ -192,7 +192,9 @@ class Database(ABC):
         """Refuse a column that is no text, and a pattern that cannot be read."""
 
     @abstractmethod
-    def tokens(self, rows: str, item_type: SqlType, tokenizer: Tokenizer, progress: Progress | None) -> TokenStream:
+    def read_tokens(
+        self, rows: str, item_type: SqlType, tokenizer: Tokenizer, progress: Progress | None
+    ) -> TokenStream:
         """The tokens of every row's text, whose words can be named until it is closed."""
 
     @abstractmethod
@@ -201,15 +203,15 @@ class Database(ABC):
 
     # ---- what one may do better
 
-    def fetched(self, sql: str, most: int, *, progress: Progress | None = None) -> pa.Table | None:  # noqa: ARG002
+    def fetch_if_small(self, sql: str, most: int, *, progress: Progress | None = None) -> pa.Table | None:  # noqa: ARG002
         """All rows of a query, where they have at most so many bytes and to bring them costs less; else None."""
         return None
 
-    def once(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002
+    def make_rereadable(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002
         """Rows that several statements ask for, or one statement twice: kept where they may be read only once."""
         return sql if sql.startswith("(") else f"({sql})"
 
-    def counted(self, sql: str, most: int | None) -> str:  # noqa: ARG002
+    def use_precounted(self, sql: str, most: int | None) -> str:  # noqa: ARG002
         """Numbers of users of all items, which `sql` asks for: by another query where the source has counted them.
 
         Of `most` items those with the most users are enough, and all that have as many as the last of these.
@@ -219,7 +221,7 @@ class Database(ABC):
     def leave_room(self) -> None:  # noqa: B027 - most see to it themselves
         """From now on results are kept that may be larger than the memory."""
 
-    def found(
+    def read_ordered(
         self, sql: str, order: str, numbers: Sequence[str], names: Sequence[str], *, progress: Progress | None = None
     ) -> tuple[Mapping[str, Int64], Names]:
         """All rows of a query in an order, of which these columns are numbers, and these others are named later."""

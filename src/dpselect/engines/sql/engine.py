@@ -19,7 +19,7 @@ from dpselect._ground.row_bound import RowBound
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import PerUser
 from dpselect.engines.sql import questions
-from dpselect.engines.sql.database import Asked, Database
+from dpselect.engines.sql.database import Database, ReadRequest
 from dpselect.engines.sql.port import Key, int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
 from dpselect.errors import SourceError, naming
@@ -47,7 +47,7 @@ class SqlEngine(QuestionsByGroup):
 
     def __init__(
         self,
-        open_database: Callable[[object, str | None, Asked], Database],
+        open_database: Callable[[object, str | None, ReadRequest], Database],
         source: object,
         *,
         user: Names,
@@ -69,7 +69,7 @@ class SqlEngine(QuestionsByGroup):
             condition = row_filter.parse(where)
         numbers = [] if totals is None else [("by_weight", totals.column)]
         numbers += [("measures", one.column) for one in measures]
-        asked = Asked(user, item, tuple(by), condition, periods, tuple(numbers))
+        asked = ReadRequest(user, item, tuple(by), condition, periods, tuple(numbers))
         self._database = database = open_database(source, table, asked)
         try:
             self._dialect, self._key, self._most = database.dialect, key, max_items_per_user
@@ -86,9 +86,9 @@ class SqlEngine(QuestionsByGroup):
             self._numbered: tuple[Sets, Callable[[Any], str]] | None = None  # groups, where they are to be found
             weight, values = None, list[str]()
             if numbers:
-                from dpselect.engines.sql.totals import weight as read
+                from dpselect.engines.sql.totals import weight_column as read
 
-                database.each()
+                database.keep_duplicates()
                 weight = None if totals is None else read(database, totals.column)
                 values = [read(database, one.column) for one in measures]
             kept = [] if condition is None else [self._filter(condition)]
@@ -99,8 +99,8 @@ class SqlEngine(QuestionsByGroup):
 
             def rows(item: Key) -> str:
                 every = database.source, whose, item, kept, time, database.dialect, group, weight, values
-                found = questions.rows(*every)
-                return found if split is None else questions.parts(found, split, database.dialect, beside)
+                found = questions.scan_rows(*every)
+                return found if split is None else questions.split_items(found, split, database.dialect, beside)
 
             self._rows, self._rows_of_values = rows(what), rows(replace(what, nameable=what.present))
             self._every = split is None and bool(asked.items)  # are items those of rows, each of them?
@@ -131,7 +131,7 @@ class SqlEngine(QuestionsByGroup):
     @property
     def condition(self) -> str | None:
         """The canonical text of the filter, with the declared types of its columns."""
-        return None if self._condition is None else self._condition.canonical(self._database.filtered)
+        return None if self._condition is None else self._condition.canonical(self._database.filter_types)
 
     @property
     def declared(self) -> Mapping[str, object]:
@@ -155,7 +155,7 @@ class SqlEngine(QuestionsByGroup):
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
         """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
         most = whole("rows", rows, least=0)
-        sql = questions.top(self._counted(None, most), self._item, most)
+        sql = questions.top_items(self._counted(None, most), self._item, most)
         found = self._database.rows(sql, progress=progress)
         return CountGroups.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
 
@@ -163,10 +163,10 @@ class SqlEngine(QuestionsByGroup):
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         refuse_width(domain, len(self._types))
         if isinstance(domain, Span):
-            questions.in_span("", domain, self._item)
+            questions.rows_in_span("", domain, self._item)
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
-                self._domains[domain] = self._database.listed(domain, self._types)
+                self._domains[domain] = self._database.put_domain(domain, self._types)
             refuse_more(k, self._domains[domain][1])
             refuse_many(self._domains[domain][1], most)
 
@@ -174,10 +174,10 @@ class SqlEngine(QuestionsByGroup):
         """From now on the rows of these items do not exist."""
         with naming("exclude"):
             refuse_width(items, len(self._types))
-            listed, _ = self._database.listed(items, self._types)
+            listed, _ = self._database.put_domain(items, self._types)
         columns = "u, i" + (", g" if self._by else "") + self._numbers
-        self._rows = questions.without(self._rows, listed, columns)
-        self._rows_of_values = questions.without(self._rows_of_values, listed, columns)
+        self._rows = questions.rows_without_items(self._rows, listed, columns)
+        self._rows_of_values = questions.rows_without_items(self._rows_of_values, listed, columns)
         self._every, self._had = False, {}
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
@@ -187,17 +187,17 @@ class SqlEngine(QuestionsByGroup):
         if domain is not None:
             self.check(domain)
         counted = self._database.keep(self._counted(domain), progress=progress)
-        found = self._database.rows(questions.groups(counted), progress=progress)
+        found = self._database.rows(questions.items_per_count(counted), progress=progress)
         span, item_type = isinstance(domain, Span), self._item
 
         def item(place: int) -> object:
-            sql, order = questions.names(counted, "i" if span else item_type.named)
-            value = self._database.at(sql, order, int64([place]))[0]
+            sql, order = questions.ranked_names(counted, "i" if span else item_type.label_form)
+            value = self._database.names_at(sql, order, int64([place]))[0]
             return value if span else item_type.label(value)
 
         @cache
         def gaps(start: int) -> str:
-            return self._database.keep(questions.gaps(counted, start, self._dialect))
+            return self._database.keep(questions.unseen_before_each(counted, start, self._dialect))
 
         def seen_before(start: int, unseen: int) -> int:
             return int(self._database.rows(questions.seen_before(gaps(start), unseen))[0][0])
@@ -209,7 +209,7 @@ class SqlEngine(QuestionsByGroup):
         self.check(domain)
         span = isinstance(domain, Span)
         counted = self._of_domain(self._scores(self._in(domain), self._bound), domain)
-        sql = questions.in_order(counted, "i" if span else self._item.named, listed=not span)
+        sql = questions.names_and_counts(counted, "i" if span else self._item.label_form, listed=not span)
         found = self._database.rows(sql, progress=progress)
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import spanned
@@ -231,11 +231,11 @@ class SqlEngine(QuestionsByGroup):
         bound = self._bound if bounded else None
 
         def question(rows: str, named: str) -> str:
-            kept = measures.kept_items(rows, self._numbers, bound, self._dialect)
-            return measures.question(kept, self._measures, named, self._dialect)
+            kept = measures.bounded_rows(rows, self._numbers, bound, self._dialect)
+            return measures.measure_totals(kept, self._measures, named, self._dialect)
 
         found = self._of_items(items, domain, question, 2 * len(self._measures), progress)
-        return [measures.measured(self._measures, row) for row in found]
+        return [measures.parse_measures(self._measures, row) for row in found]
 
     def scores_of(
         self, items: Sequence[object], domain: Domain | None = None, *, progress: Progress | None = None
@@ -268,8 +268,8 @@ class SqlEngine(QuestionsByGroup):
             listed = ", ".join(map(str, seen))
         else:
             listed = f"SELECT i FROM {self._database.put_items(seen, self._types)} AS d"
-        rows = questions.of_items(self._in(domain), listed, self._numbers)
-        found = self._database.rows(question(rows, "i" if span else self._item.named), progress=progress)
+        rows = questions.rows_of_items(self._in(domain), listed, self._numbers)
+        found = self._database.rows(question(rows, "i" if span else self._item.label_form), progress=progress)
         of = {apart(label(row[0])): tuple(map(int, row[1:])) for row in found}
         return [nothing if one is UNSEEN else of.get(apart(_whole(one) if span else one), nothing) for one in items]
 
@@ -278,9 +278,9 @@ class SqlEngine(QuestionsByGroup):
 
         From now on the rows are those of values: an infinite one lies beyond every bound, though it names no item.
         """
-        from dpselect.engines.sql.totals import refuse_no_numbers
+        from dpselect.engines.sql.totals import refuse_non_numbers
 
-        refuse_no_numbers(self._item, *self._names)
+        refuse_non_numbers(self._item, *self._names)
         self._rows = self._rows_of_values
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
@@ -288,16 +288,16 @@ class SqlEngine(QuestionsByGroup):
         from dpselect.aggregates.value_counts import UsersAt
 
         if per_user is PerUser.MEAN:
-            self._database.each()
+            self._database.keep_duplicates()
         key = self._database.secret(self._key)
-        sql = questions.users_at(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
+        sql = questions.users_per_place(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
         found = self._database.columns(sql, ("p", "n"), progress=progress)
         return UsersAt(int64(found["p"]), int64(found["n"]))
 
     def contributions(self, *, progress: Progress | None = None) -> Sets:
         """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
         rows, kind = self._with_groups(self._rows)
-        return self._database.sets(rows, kind, every=self._every and not self._by, progress=progress)
+        return self._database.read_sets(rows, kind, every=self._every and not self._by, progress=progress)
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
         """The distinct items of every user, kept in the database: weights are added up there."""
@@ -313,13 +313,13 @@ class SqlEngine(QuestionsByGroup):
     def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
         """The tokens of every text; words can be named until the engine is closed."""
         self.check_text(tokenizer)
-        return self._database.tokens(self._rows, self._item, tokenizer, progress)
+        return self._database.read_tokens(self._rows, self._item, tokenizer, progress)
 
     def _filter(self, condition: RowFilter) -> str:
         """The filter as the database's own SQL."""
         from dpselect.engines.filters.engines import SPELLINGS
 
-        return condition.sql(self._database.filtered, self._dialect.quote, SPELLINGS[self._dialect.name])
+        return condition.sql(self._database.filter_types, self._dialect.quote, SPELLINGS[self._dialect.name])
 
     @property
     def _bound(self) -> tuple[int, str] | None:
@@ -329,28 +329,30 @@ class SqlEngine(QuestionsByGroup):
     def _scores(self, rows: str, bound: tuple[int, str] | None) -> str:
         """The score of every item of some rows as SQL: i and n."""
         if self._totals is not None:
-            from dpselect.engines.sql.totals import scores
+            from dpselect.engines.sql.totals import weighted_scores
 
-            return scores(rows, self._totals, bound, self._dialect)
-        return (questions.gains if self._gains else questions.counts)(rows, bound, self._dialect)
+            return weighted_scores(rows, self._totals, bound, self._dialect)
+        return (questions.gained_users_per_item if self._gains else questions.users_per_item)(
+            rows, bound, self._dialect
+        )
 
     def _counted(self, domain: Domain | None, most: int | None = None) -> str:
         """The scores of all items, or of those of a domain, as SQL; `most` of them may be enough."""
         counted = self._scores(self._in(domain), None)
         if self._totals is None and not self._gains and self._every and not isinstance(domain, Span):
-            counted = self._database.counted(counted, most)
+            counted = self._database.use_precounted(counted, most)
         return self._of_domain(counted, domain)
 
     def _of_domain(self, counted: str, domain: Domain | None) -> str:
         """The same with the items of a list that have no users."""
-        return questions.of_domain(counted, self._domains[domain][0]) if _in_table(domain) else counted
+        return questions.with_unseen_items(counted, self._domains[domain][0]) if _in_table(domain) else counted
 
     def _in(self, domain: Domain | None) -> str:
         """The rows whose item is in the domain."""
         if isinstance(domain, Span):
-            return questions.in_span(self._rows, domain, self._item, self._numbers)
+            return questions.rows_in_span(self._rows, domain, self._item, self._numbers)
         if _in_table(domain):
-            return questions.in_domain(self._rows, self._domains[domain][0], self._numbers)
+            return questions.rows_in_domain(self._rows, self._domains[domain][0], self._numbers)
         return self._rows
 
     @property

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from dpselect.engines.sql.port import Dialect, Key, SqlType, read_by
-from dpselect.engines.sql.sorted_texts import Sorted
+from dpselect.engines.sql.port import Dialect, Key, SqlType, parse_or_keep
+from dpselect.engines.sql.sorted_texts import SortedText
 from dpselect.errors import DataError
 
 BORDER = "\x01\x01"
@@ -23,7 +23,7 @@ Column = tuple[str, SqlType]
 """The SQL of a column, and its type."""
 
 
-def key_of(columns: Sequence[Column], dialect: Dialect) -> Key:
+def compile_key(columns: Sequence[Column], dialect: Dialect) -> Key:
     """The key of one column, or of several."""
     present = " AND ".join(_of(one.present, sql) for sql, one in columns)
     nameable = " AND ".join(_of(one.nameable or one.present, sql) for sql, one in columns)
@@ -32,11 +32,11 @@ def key_of(columns: Sequence[Column], dialect: Dialect) -> Key:
         return Key("0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, label=lambda _: ()), ())
     if len(columns) == 1:
         return Key(_of(types[0].form, columns[0][0]), present, nameable, types[0], (types[0],))
-    form = together([_of(one.form, sql) for sql, one in columns], types, dialect)
-    return Key(form, present, nameable, type_of(types, dialect), tuple(types))
+    form = concatenate_values([_of(one.form, sql) for sql, one in columns], types, dialect)
+    return Key(form, present, nameable, combined_type(types, dialect), tuple(types))
 
 
-def together(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
+def concatenate_values(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
     """The SQL of several values in their one form as one text."""
     return _joined([_text(form, one, dialect) for form, one in zip(forms, types, strict=True)], dialect)
 
@@ -46,13 +46,13 @@ def _joined(texts: Sequence[str], dialect: Dialect) -> str:
     return dialect.binary.replace("{}", f"concat({f', {border}, '.join(texts)})")
 
 
-def pair_of(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
+def compile_pair(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
     """The SQL of two keys g and i, each in its one form, as that of all of their columns; and its type."""
     texts = [_text(name, of[0], dialect) if len(of) == 1 else name for name, of in (("g", group), ("i", item))]
-    return _joined(texts, dialect), type_of([*group, *item], dialect)
+    return _joined(texts, dialect), combined_type([*group, *item], dialect)
 
 
-def type_of(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
+def combined_type(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
     """The type of several columns together."""
     labels = [_sorted(one, dialect).label for one in types]
     return SqlType("several columns", "other", "{}", "", None, label=_reader(labels))
@@ -63,7 +63,7 @@ def _reader(labels: Sequence[Callable[[str], object]]) -> Callable[[object], obj
         texts = text.split(BORDER)
         return tuple(label(_WRITTEN.sub(_plain, one)) for label, one in zip(labels, texts, strict=True))
 
-    return read_by(read)
+    return parse_or_keep(read)
 
 
 def _text(form: str, one: SqlType, dialect: Dialect) -> str:
@@ -71,7 +71,7 @@ def _text(form: str, one: SqlType, dialect: Dialect) -> str:
     text = _of(_sorted(one, dialect).sql, form)
     if not one.is_text:
         return text
-    for low in dialect.low:
+    for low in dialect.low_characters:
         text = f"replace({text}, {dialect.literal(low)}, {dialect.literal(LOW[low])})"
     return text
 
@@ -80,8 +80,8 @@ def _plain(written: re.Match[str]) -> str:
     return "\x01" if written[1] == "\x03" else "\x00"
 
 
-def _sorted(one: SqlType, dialect: Dialect) -> Sorted:
-    found = dialect.sorted(one)
+def _sorted(one: SqlType, dialect: Dialect) -> SortedText:
+    found = dialect.sorted_text(one)
     if found is None:
         hint = "cast it to text or to a whole number in a view, and name the view as the table"
         raise DataError(f"a column of type {one.name} cannot be one of several columns of a user or an item", hint)

@@ -42,11 +42,11 @@ class SqlPairs:
         self._before: str | None = None
         database.leave_room()
         if gains:
-            rows = database.once(f"(SELECT DISTINCT u, i, w FROM {rows} AS t)", progress=progress)
-            before = questions.counts(weights.of_sign(rows, -1), None, database.dialect)
+            rows = database.make_rereadable(f"(SELECT DISTINCT u, i, w FROM {rows} AS t)", progress=progress)
+            before = questions.users_per_item(weights.rows_of_sign(rows, -1), None, database.dialect)
             self._before = database.keep(before, progress=progress)
-            rows = weights.of_sign(rows, 1)
-        self._pairs = database.keep(questions.kept(rows, database.dialect), progress=progress)
+            rows = weights.rows_of_sign(rows, 1)
+        self._pairs = database.keep(questions.pairs_to_keep(rows, database.dialect), progress=progress)
         self._found: list[str] = []  # texts of released items, where the database does not hold them
         self._kept: str | None = None  # or a table of them, and how many there are
         self._items = 0
@@ -63,11 +63,11 @@ class SqlPairs:
         if self._weighed is not None:
             database.drop(self._weighed)
         given, names = database.put(as_columns(shares)), numbered("w", shares)
-        left = weights.without(self._pairs, self._released(), dialect)
-        theirs = weights.kept(left, shares.shape[-1], database.secret(key), dialect)
-        sums = weights.weighed(theirs, given, numbered("share", shares), names)
+        left = weights.unreleased_pairs(self._pairs, self._released(), dialect)
+        theirs = weights.kept_items(left, shares.shape[-1], database.secret(key), dialect)
+        sums = weights.item_weights(theirs, given, numbered("share", shares), names)
         self._weighed, self._names = database.keep(sums, progress=self._progress), names
-        found = database.columns(weights.groups(self._weighed, names), (*names, "n"), progress=self._progress)
+        found = database.columns(weights.items_per_weight(self._weighed, names), (*names, "n"), progress=self._progress)
         heaviest = np.lexsort([-int64(found[name]) for name in reversed(names)])  # one order, whatever came first
         weighed = np.stack([int64(found[name])[heaviest] for name in names], axis=-1)
         weighed = weighed if shares.ndim > 1 else weighed[:, 0]
@@ -82,7 +82,7 @@ class SqlPairs:
         group = np.searchsorted(starts, places, side="right") - 1
         weighed = np.atleast_2d(self._groups.weights[group].T)
         members = {**dict(zip(self._names, weighed, strict=True)), "r": places - starts[group]}
-        sql = weights.members(self._weighed, self._database.put(members), self._names, self._database.dialect)
+        sql = weights.group_members(self._weighed, self._database.put(members), self._names, self._database.dialect)
         self._items += len(places)
         if self._database.holds:
             self._keep(sql)
@@ -104,9 +104,9 @@ class SqlPairs:
         if self._found and self._item_type.is_text:  # their order is that of their bytes in UTF-8, which is Python's
             return [label(text) for text in sorted(self._found)]
         if self._database.holds:
-            sql = weights.held(released, self._item_type)
+            sql = weights.stored_names(released, self._item_type)
         else:
-            sql = weights.named(self._pairs, released, self._item_type, self._database.dialect)
+            sql = weights.released_names(self._pairs, released, self._item_type, self._database.dialect)
         found = self._database.rows(sql, progress=self._progress)
         return [label(row[0]) for row in _all_of(found, self._items)]
 
@@ -118,15 +118,17 @@ class SqlPairs:
         released = self._released()
         if released is None:
             return int64([])
-        theirs = weights.only(self._pairs, released, self._database.dialect)
-        kept = weights.kept(theirs, most, self._database.secret(key), self._database.dialect)
-        sql = weights.users_of(theirs, kept, self._before)
+        theirs = weights.released_pairs(self._pairs, released, self._database.dialect)
+        kept = weights.kept_items(theirs, most, self._database.secret(key), self._database.dialect)
+        sql = weights.released_item_users(theirs, kept, self._before)
         found = self._database.columns(sql, ("n",), progress=self._progress)
         return _all_of(int64(found["n"]), self._items)
 
     def lengths(self, most: int) -> tuple[Int64, Int64]:
         """How many users have how many items, more than `most` as `most`."""
-        found = self._database.columns(weights.lengths(self._pairs, most), ("t", "n"), progress=self._progress)
+        found = self._database.columns(
+            weights.users_per_set_size(self._pairs, most), ("t", "n"), progress=self._progress
+        )
         return int64(found["t"]), int64(found["n"])
 
     def _released(self) -> str | None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
-    from dpselect.engines.sql.sorted_texts import Sorted
+    from dpselect.engines.sql.sorted_texts import SortedText
 
 Int64 = npt.NDArray[np.int64]
 Row = tuple[Any, ...]
@@ -49,14 +49,16 @@ class SqlType:
     name: str  # what a message calls it
     kind: str  # text, integer, number, boolean, date, time, timestamp, bytes, any; uuid is other
     form: str  # the SQL of a value in its one form, NULL dropped before
-    counted: str  # the type of that form, as the database calls it
+    form_type: str  # the type of that form, as the database calls it
     duckdb: str | None  # the type that DuckDB has for it, None where it has no exact one
     present: str = "{} IS NOT NULL"
     nameable: str | None = None  # the same of an item: infinities, and what Python has no value for, name none
     number: str | None = None  # the SQL of the one form as a double, NULL where text is no number; None: no numbers
-    named: str = "i"  # the SQL of what `label` takes
+    label_form: str = "i"  # the SQL of what `label` takes
     label: Callable[[Any], object] = lambda value: value
-    ranged: str | None = None  # the SQL of the whole number that i is in a range, where its kind alone does not say it
+    integer_form: str | None = (
+        None  # the SQL of the whole number that i is in a range, where its kind alone does not say it
+    )
     undeclared: TextColumn | None = None  # of text that its owner has not declared
 
     @property
@@ -70,7 +72,7 @@ class SqlType:
         return self.kind in ("text", "any")
 
 
-def of_tables(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
+def with_view_declarations(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
     """Return the types of columns of a database elsewhere, where a view alone says what a text holds."""
     texts = {name: TextColumn(name, in_view=True) for name, one in types.items() if one.is_text}
     return {name: replace(one, undeclared=texts.get(name)) for name, one in types.items()}
@@ -95,24 +97,28 @@ class Dialect:
     quote: Callable[[str], str]  # an identifier
     literal: Callable[[str], str]  # a text
     text: str  # what says which value it is, of a value in its one form, and can be listed: most often a text
-    keyed: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
-    parts: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, cut at {separator}
-    summed: str  # the sum of whole numbers, which does not overflow
-    sorted: Callable[[SqlType], Sorted | None] = lambda _type: None  # the texts of values, for keys of several columns
+    bound_order: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
+    split_query: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, cut at {separator}
+    exact_sum: str  # the sum of whole numbers, which does not overflow
+    sorted_text: Callable[[SqlType], SortedText | None] = lambda _type: (
+        None
+    )  # the texts of values, for keys of several columns
     period: str = "'{}:'"  # the place of a period, which is the number {}; of a text the colon ends it
     in_period: str | None = None  # the user u in the period {}; None: a text of both
-    first: str | None = None  # of many {value} the one with the least {hash}, as an aggregate, where there is one
-    by_user: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
-    in_order: str = ""  # what a query ends with whose rows are kept and asked for again by user, where that gains
-    whole: str = "NUMERIC"  # integers of any size, where more than a sum is asked of them
+    first_by_hash: str | None = (
+        None  # of many {value} the one with the least {hash}, as an aggregate, where there is one
+    )
+    user_hint: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
+    reread_order: str = ""  # what a query ends with whose rows are kept and asked for again by user, where that gains
+    big_integer: str = "NUMERIC"  # integers of any size, where more than a sum is asked of them
     double: str = "DOUBLE PRECISION"
     underflow: bool = False  # does a quotient fail that is nearer to 0 than any double?
-    divided: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
+    floor_division: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
     binary: str = "{}"  # a text that is compared by its characters
-    low: str = "\x01"  # characters that texts may have and that are not above the border between two of them
+    low_characters: str = "\x01"  # characters that texts may have and that are not above the border between two of them
 
 
-def read_by(parse: Callable[[str], object]) -> Callable[[object], object]:
+def parse_or_keep(parse: Callable[[str], object]) -> Callable[[object], object]:
     """A label from the text that a database gave; what Python cannot hold (44 BC) stays: an error would quote it."""
 
     def label(value: object) -> object:

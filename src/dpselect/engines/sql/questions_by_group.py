@@ -66,14 +66,14 @@ class QuestionsByGroup(ABC):
                 refuse_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                self._group_lists[groups], _ = self._database.listed(groups, self._by)
+                self._group_lists[groups], _ = self._database.put_domain(groups, self._by)
 
     def group_names(self, groups: Domain) -> Sequence[object]:
         """Listed groups in their order, by the labels that those of rows have."""
         group = self._group
         assert group is not None
         self.check_groups(groups)
-        named = f"SELECT {group.named} AS name, i FROM {self._group_lists[groups]} AS l ORDER BY i"
+        named = f"SELECT {group.label_form} AS name, i FROM {self._group_lists[groups]} AS l ORDER BY i"
         return [group.label(row[0]) for row in self._database.rows(named)]
 
     def top_by(
@@ -86,14 +86,14 @@ class QuestionsByGroup(ABC):
         progress: Progress | None = None,
     ) -> GroupedCounts:
         """The `rows` items with the most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import COUNT, SUM, grouped_counts, question
+        from dpselect.engines.sql.by_group import COUNT, SUM, read_grouped_counts, top_items_by_group
 
         assert self._group is not None
         listed = None if groups is None else self._listed(groups)
         kept = self._kept(max_groups_per_user, listed, progress)
         score = COUNT if self._totals is None else SUM
-        sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
-        return grouped_counts(self._database, sql, self._group, self._item, progress)
+        sql = top_items_by_group(kept, rows, listed, self._group, self._item, users=users, score=score)
+        return read_grouped_counts(self._database, sql, self._group, self._item, progress)
 
     def scores_by(
         self,
@@ -131,11 +131,11 @@ class QuestionsByGroup(ABC):
 
     def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
         """Numbers of groups, and how many users have so many; the next question is of the same rows."""
-        from dpselect.engines.sql.by_group import groups_of_users
+        from dpselect.engines.sql.by_group import users_per_group_number
 
         listed = None if groups is None else self._listed(groups)
         _, pairs = self._had_of(listed, progress)
-        found = self._database.columns(groups_of_users(pairs), ("n", "users"), progress=progress)
+        found = self._database.columns(users_per_group_number(pairs), ("n", "users"), progress=progress)
         return int64(found["n"]), int64(found["users"])
 
     def contributions_by(
@@ -144,14 +144,14 @@ class QuestionsByGroup(ABC):
         """The distinct pairs of group and item of every user, in the groups that they keep."""
         listed = None if groups is None else self._listed(groups)
         rows, kind = self._with_groups(self._kept(max_groups_per_user, listed, progress))
-        return self._database.sets(rows, kind, every=False, progress=progress)
+        return self._database.read_sets(rows, kind, every=False, progress=progress)
 
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
         """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
         assert self._group is not None
-        self._rows = self._rows_of_values = self._database.once(self._rows, progress=progress)
+        self._rows = self._rows_of_values = self._database.make_rereadable(self._rows, progress=progress)
         groups = f"(SELECT u, g AS i FROM {self._rows} AS t)"
-        self._numbered = self._database.numbered(groups, self._group, progress=progress)
+        self._numbered = self._database.number_sets(groups, self._group, progress=progress)
         return self._numbered[0]
 
     def keep_groups(self, codes: Int64) -> FoundGroups:
@@ -171,17 +171,17 @@ class QuestionsByGroup(ABC):
         progress: Progress | None = None,
     ) -> GroupedValues:
         """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import of_groups
-        from dpselect.engines.sql.values_by_group import grouped_values, users_at_by
+        from dpselect.engines.sql.by_group import rows_of_groups
+        from dpselect.engines.sql.values_by_group import read_grouped_values, users_per_group_and_place
 
         assert self._group is not None
         if per_user is PerUser.MEAN:
-            self._database.each()
+            self._database.keep_duplicates()
         listed, secret = self._listed(groups), self._database.secret
         keys = secret(self._key), secret(value_key(self._key))
-        types, rows = (self._group, self._item), of_groups(self._rows_of_values, listed)
-        sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keys, types, self._dialect)
-        return grouped_values(self._database, sql, self._group, progress)
+        types, rows = (self._group, self._item), rows_of_groups(self._rows_of_values, listed)
+        sql = users_per_group_and_place(rows, grid, per_user, max_groups_per_user, listed, keys, types, self._dialect)
+        return read_grouped_values(self._database, sql, self._group, progress)
 
     def counts_by(
         self,
@@ -194,19 +194,24 @@ class QuestionsByGroup(ABC):
         """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
         from dataclasses import replace
 
-        from dpselect.engines.sql.by_group import grouped_counts, had_of, of_groups, question
+        from dpselect.engines.sql.by_group import (
+            read_grouped_counts,
+            rows_of_groups,
+            top_items_by_group,
+            user_contributions,
+        )
 
         assert self._group is not None
         self.check(domain)
         listed, item = self._listed(groups), self._item
         if isinstance(domain, Span):
-            item = replace(item, named="i", label=int)
-            rows = questions.in_span(self._rows, domain, self._item, ", g")
+            item = replace(item, label_form="i", label=int)
+            rows = questions.rows_in_span(self._rows, domain, self._item, ", g")
         else:
-            rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
-        kept = self._bounds(max_groups_per_user).kept(had_of(of_groups(rows, listed), None), "u, g, i")
-        sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
-        return grouped_counts(self._database, sql, self._group, item, progress)
+            rows = questions.rows_in_domain(self._rows, self._domains[domain][0], ", g")
+        kept = self._bounds(max_groups_per_user).kept(user_contributions(rows_of_groups(rows, listed), None), "u, g, i")
+        sql = top_items_by_group(kept, MOST_COUNTED, listed, self._group, item, users=False)
+        return read_grouped_counts(self._database, sql, self._group, item, progress)
 
     def item_names(self, domain: Known) -> Sequence[object]:
         """The items of a domain, by the labels that those of rows have."""
@@ -215,7 +220,7 @@ class QuestionsByGroup(ABC):
             from dpselect.engines.count_groups import numbers_of
 
             return numbers_of(domain)
-        named = f"SELECT {self._item.named} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
+        named = f"SELECT {self._item.label_form} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
         return [self._item.label(row[0]) for row in self._database.rows(named)]
 
     def check_pairs(self) -> None:
@@ -259,16 +264,16 @@ class QuestionsByGroup(ABC):
 
         The second are the distinct users and groups of it. Whatever is asked of it is asked of the same rows.
         """
-        from dpselect.engines.sql.by_group import had_of, of_groups
+        from dpselect.engines.sql.by_group import rows_of_groups, user_contributions
 
         given = None
         if self._totals is not None:
             from dpselect.engines.sql import totals
 
-            given = partial(totals.of_groups, self._totals, self._dialect)
-        rows = self._rows if listed is None else of_groups(self._rows, listed, self._numbers)
-        had = self._database.once(had_of(rows, given), progress=progress)
-        return had, self._database.once(f"(SELECT DISTINCT u, g FROM {had} AS d)", progress=progress)
+            given = partial(totals.group_units, self._totals, self._dialect)
+        rows = self._rows if listed is None else rows_of_groups(self._rows, listed, self._numbers)
+        had = self._database.make_rereadable(user_contributions(rows, given), progress=progress)
+        return had, self._database.make_rereadable(f"(SELECT DISTINCT u, g FROM {had} AS d)", progress=progress)
 
 
 def _places(labels: Sequence[object]) -> tuple[list[int], list[object]]:

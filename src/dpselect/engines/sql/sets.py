@@ -23,15 +23,15 @@ BYTES_PER_PAIR = 64  # at the peak: as it arrives, as one number, sorted, and in
 TIMES_FETCHED = 8  # at the peak, what rows take as columns: with their numbers, sorted, and the values in order
 
 
-def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
+def read_user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
     """Every user's distinct items: made of the rows where they come here, else numbered by the database."""
-    if item_type.named == "i":
+    if item_type.label_form == "i":
         memory = available()
         most = sys.maxsize if memory is None else memory // TIMES_FETCHED
-        fetched = database.fetched(f"SELECT u, i FROM {rows} AS t", most, progress=progress)
+        fetched = database.fetch_if_small(f"SELECT u, i FROM {rows} AS t", most, progress=progress)
         if fetched is not None:
             return sets_of_rows(fetched, item_type)
-    return numbered_sets(database, rows, item_type, progress)[0]
+    return number_user_sets(database, rows, item_type, progress)[0]
 
 
 def sets_of_rows(fetched: pa.Table, item_type: SqlType) -> UserSets:
@@ -39,7 +39,7 @@ def sets_of_rows(fetched: pa.Table, item_type: SqlType) -> UserSets:
     users, _ = _numbered(fetched["u"])
     items, names = _numbered(fetched["i"])
     offsets, codes = sets_of(users << 32 | items)
-    label = Values(names, item_type)
+    label = LoadedLabels(names, item_type)
     return UserSets(offsets=offsets, codes=codes, size=len(names), label=label, label_many=label.many)
 
 
@@ -53,23 +53,23 @@ def _numbered(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
     return inverse(int64(found["place"]))[encoded.indices.to_numpy()], found["value"].combine_chunks()
 
 
-def numbered_sets(
+def number_user_sets(
     database: Database, rows: str, item_type: SqlType, progress: Progress | None
 ) -> tuple[UserSets, Callable[[Int64], str]]:
     """The same, users and items numbered in their own order by the database; and what lists items by their codes."""
-    pairs = database.keep(questions.distinct(rows, database.dialect), progress=progress)
+    pairs = database.keep(questions.distinct_pairs(rows, database.dialect), progress=progress)
     memory = available()
     most = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)
     coded = database.columns(questions.coded_pairs(pairs, LOW, most + 1), ("pair",), progress=progress)
     numbers = int64(coded["pair"])
     if len(numbers) > most:
-        number = database.rows(questions.how_many(pairs), progress=progress)[0][0]
+        number = database.rows(questions.number_of_pairs(pairs), progress=progress)[0][0]
         raise does_not_fit(int(number) * BYTES_PER_PAIR)
     size = _size(numbers)
     offsets, codes = sets_of(numbers)
-    names = Names(database, questions.items_of(pairs, item_type.named), size, item_type)
+    names = StoredLabels(database, questions.item_names(pairs, item_type.label_form), size, item_type)
     found = UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
-    return found, lambda codes: questions.of_codes(pairs, database.put({"x": codes}))
+    return found, lambda codes: questions.items_by_code(pairs, database.put({"x": codes}))
 
 
 def _size(pairs: Int64) -> int:
@@ -78,7 +78,7 @@ def _size(pairs: Int64) -> int:
 
 
 @dataclass(frozen=True, repr=False)
-class Names:
+class StoredLabels:
     """The labels of codes, asked for when they are released and not before."""
 
     database: Database
@@ -95,12 +95,12 @@ class Names:
         _check(codes, self.size)
         asked, back = np.unique(codes, return_inverse=True)
         sql, order = self.items
-        found = [self.item_type.label(name) for name in self.database.at(sql, order, asked)] if len(asked) else []
+        found = [self.item_type.label(name) for name in self.database.names_at(sql, order, asked)] if len(asked) else []
         return [found[place] for place in back]
 
 
 @dataclass(frozen=True, repr=False)
-class Values:
+class LoadedLabels:
     """The labels of codes, of values that are here."""
 
     values: pa.Array

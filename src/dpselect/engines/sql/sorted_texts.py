@@ -17,14 +17,14 @@ _END = "~"
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedText:
     """How the values of a type become such texts: the SQL of the text of {}, and the label from a text."""
 
     sql: str
     label: Callable[[str], object]
 
 
-def number(plain: str, whole: str, width: int, *, text: str) -> str:
+def number_text(plain: str, whole: str, width: int, *, text: str) -> str:
     """The SQL of the text of a number, from its own in decimal notation and the part of that before the point.
 
     No part has more than 10^width - 1 characters; `text` is the SQL of a number of those as a text.
@@ -38,19 +38,19 @@ def number(plain: str, whole: str, width: int, *, text: str) -> str:
     return f"CASE WHEN substr({plain}, 1, 1) = '-' THEN {below} ELSE {above} END"
 
 
-def digits_of(text: str, width: int) -> str:
+def decimal_notation(text: str, width: int) -> str:
     """The decimal notation that a text was written from."""
     if text.startswith("1"):
         return text[1 + width :]
     return f"-{text[1 + width : -len(_END)].translate(_TURN)}"
 
 
-def whole_numbers(width: int, *, text: str) -> Sorted:
+def integer_texts(width: int, *, text: str) -> SortedText:
     """Whole numbers of up to 10^width - 1 digits."""
     plain = text
-    return Sorted(number(plain, plain, width, text=text), lambda found: int(digits_of(found, width)))
+    return SortedText(number_text(plain, plain, width, text=text), lambda found: int(decimal_notation(found, width)))
 
 
-def decimals(width: int) -> Callable[[str], Decimal]:
+def parse_decimals(width: int) -> Callable[[str], Decimal]:
     """From a text to a decimal number."""
-    return lambda found: Decimal(digits_of(found, width))
+    return lambda found: Decimal(decimal_notation(found, width))

@@ -9,7 +9,7 @@ from dpselect.aggregates.unbounded import DECADE, DENSE, Unbounded
 TINY = 2.0**-40  # of a width: less is taken for as much, which has the same place, for PostgreSQL fails on underflow
 
 
-def place(points: Unbounded, value: str, number: Callable[[float], str]) -> str:
+def unbounded_place(points: Unbounded, value: str, number: Callable[[float], str]) -> str:
     """A whole number; `number` writes a double."""
     widths = [float(width) for width in points.widths]
     size = f"least(greatest({value}, -({value})), {number(widths[-1] * DENSE)})"
