@@ -204,9 +204,9 @@ class DuckDBDatabase(Database):
         self.rows(f"CREATE TEMP TABLE {table} AS {sql}", progress=progress)
         return table
 
-    def drop(self, kept: str) -> None:
+    def drop(self, table: str) -> None:
         """A kept result is not asked for any more."""
-        self.rows(f"DROP TABLE {kept}")
+        self.rows(f"DROP TABLE {table}")
 
     def put(self, columns: Mapping[str, Int64 | Sequence[str]]) -> str:
         """A small table of whole numbers: items stay here, so no text is ever put."""
@@ -230,12 +230,12 @@ class DuckDBDatabase(Database):
         """A key as SQL."""
         return secret(key)
 
-    def names_at(self, sql: str, order: str, places: Int64) -> list[Any]:
+    def names_at(self, sql: str, order: str, indices: Int64) -> list[Any]:
         """The names at some places, from a table that is made with the first question."""
         table = self._ordered.get((sql, order))
         if table is None:
             table = self._ordered[sql, order] = self.keep(f"SELECT name FROM ({sql}) AS q ORDER BY {order}")
-        return self._named(table, "name", places)
+        return self._named(table, "name", indices)
 
     def _named(self, table: str, column: str, places: Int64) -> list[Any]:
         """A column of the rows of a table at some places, in the order in which these are asked for.
@@ -308,10 +308,10 @@ class DuckDBDatabase(Database):
         """Rows that are asked for again: a stream can be read once only, and a file may change."""
         return self.keep(sql, progress=progress)
 
-    def use_precounted(self, sql: str, most: int | None) -> str:
+    def use_precounted(self, sql: str, max_items: int | None) -> str:
         """Numbers of users of all items, by the source itself where it counts better."""
         name = _name()
-        self._counted[name] = sql, self._counting(most)
+        self._counted[name] = sql, self._counting(max_items)
         return f"SELECT i, n FROM {name} AS c"
 
     def _counting(self, most: int | None) -> Counting:
@@ -332,11 +332,11 @@ class DuckDBDatabase(Database):
         found = self.columns(f"SELECT {', '.join(numbers)} FROM {table} ORDER BY rowid", numbers)
         return {name: int64(found[name]) for name in numbers}, lambda name, at: self._named(table, name, at)
 
-    def read_sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:
+    def read_sets(self, rows: str, item_type: SqlType, *, of_all_rows: bool, progress: Progress | None = None) -> Sets:
         """Every user's distinct items, numbered here; of rows that are codes already, by these."""
         from dpselect.engines.duckdb.pairs import coded_sets
 
-        coded = self._scan.coded(self._counting(None)) if every else None
+        coded = self._scan.coded(self._counting(None)) if of_all_rows else None
         if coded is None:
             return self._sets(rows, item_type, progress)
         pairs, named = coded

@@ -52,7 +52,7 @@ class DatabaseElsewhere(Database):
         values = domain_values(domain, types)
         return self.put_items(values, types), len(values)
 
-    def read_sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:  # noqa: ARG002
+    def read_sets(self, rows: str, item_type: SqlType, *, of_all_rows: bool, progress: Progress | None = None) -> Sets:  # noqa: ARG002
         """Every user's distinct items, numbered by the database, or here where the rows come here."""
         from dpselect.engines.sql.sets import read_user_sets
 

@@ -50,7 +50,7 @@ class PostgresDatabase(DatabaseElsewhere):
         """The query itself: the snapshot answers it in the same way each time."""
         return f"({sql})" if not sql.startswith("(") else sql
 
-    def drop(self, kept: str) -> None:
+    def drop(self, table: str) -> None:
         """Nothing was kept."""
 
     def put(self, columns: Mapping[str, Int64 | Sequence[str]]) -> str:
@@ -92,14 +92,14 @@ class PostgresDatabase(DatabaseElsewhere):
         self._values[here] = key
         return f"%({here})s::bytea"
 
-    def names_at(self, sql: str, order: str, places: Int64) -> list[Any]:
+    def names_at(self, sql: str, order: str, indices: Int64) -> list[Any]:
         """The names at some places, fetched from a cursor that opens with the first question."""
         cursor = self._cursors.get((sql, order))
         if cursor is None:
             cursor = f"names_{len(self._cursors)}"
             self.rows(f"DECLARE {cursor} SCROLL CURSOR WITHOUT HOLD FOR SELECT name FROM ({sql}) AS q ORDER BY {order}")
             self._cursors[sql, order] = cursor
-        return [row[0] for place in places for row in self.rows(f"FETCH ABSOLUTE {place + 1} FROM {cursor}")]
+        return [row[0] for place in indices for row in self.rows(f"FETCH ABSOLUTE {place + 1} FROM {cursor}")]
 
     def close(self) -> None:
         """End the snapshot and the connection."""

@@ -73,7 +73,7 @@ class SparkDatabase(DatabaseElsewhere):
         self._names.check(sql)
         return arrays_of(self._work.guarded(lambda: session.sql(sql).toArrow(), progress=progress), names)
 
-    def fetch_if_small(self, sql: str, most: int, *, progress: Progress | None = None) -> pa.Table | None:
+    def fetch_if_small(self, sql: str, max_bytes: int, *, progress: Progress | None = None) -> pa.Table | None:
         """The rows where they are few by what Spark expects without a look at them, and then by their bytes.
 
         To find the distinct pairs of ten million rows here costs two fifths of the processor's time.
@@ -81,13 +81,13 @@ class SparkDatabase(DatabaseElsewhere):
         session = self._work.session
         self._names.check(sql)
         expected, may_come = self._work.guarded(lambda: (expected_bytes(session.sql(sql)), most_bytes(session)))
-        most = min(most, may_come, MOST_BYTES)
-        if expected > min(EXPECTED_BYTES, most):
+        max_bytes = min(max_bytes, may_come, MOST_BYTES)
+        if expected > min(EXPECTED_BYTES, max_bytes):
             return None
         kept = self.keep(sql, progress=progress)
         try:
             sizes = self._work.guarded(lambda: bytes_of(session.table(kept), kept))
-            if (self.rows(sizes, progress=progress)[0][0] or 0) > most:
+            if (self.rows(sizes, progress=progress)[0][0] or 0) > max_bytes:
                 return None
             return self._work.guarded(lambda: session.table(kept).toArrow(), progress=progress)
         finally:
@@ -112,15 +112,15 @@ class SparkDatabase(DatabaseElsewhere):
             raise
         return frame
 
-    def drop(self, kept: str) -> None:
+    def drop(self, table: str) -> None:
         """A kept result is not asked for any more, nor are its rows in an order."""
         for key, ordered in list(self._ordered.items()):
-            if kept in key[0]:
+            if table in key[0]:
                 del self._ordered[key]
                 self.drop(ordered)
-        if kept in self._kept:
-            frame = self._kept.pop(kept)
-            self._work.guarded(lambda: self._forget(kept, frame))
+        if table in self._kept:
+            frame = self._kept.pop(table)
+            self._work.guarded(lambda: self._forget(table, frame))
 
     def _forget(self, name: str, frame: DataFrame | None) -> None:
         self._work.session.catalog.dropTempView(name)
@@ -151,7 +151,7 @@ class SparkDatabase(DatabaseElsewhere):
         """A key as SQL. It stands in the plan, which whoever may look into the session sees, as they see its rows."""
         return secret(key)
 
-    def names_at(self, sql: str, order: str, places: Int64) -> list[Any]:
+    def names_at(self, sql: str, order: str, indices: Int64) -> list[Any]:
         """The names at these places of a query in an order, which is kept for the next time."""
         ordered = self._ordered.get((sql, order))
         if ordered is None:
@@ -159,7 +159,7 @@ class SparkDatabase(DatabaseElsewhere):
             place = f"row_number() OVER (ORDER BY {order}) - 1 AS place"
             ordered = self.keep(f"SELECT name, {place} FROM ({sql}) AS q")
             self._ordered[sql, order] = ordered
-        asked = f"SELECT place FROM {self.put({'place': places})} AS a"
+        asked = f"SELECT place FROM {self.put({'place': indices})} AS a"
         found = self.rows(f"SELECT name FROM {ordered} AS o WHERE place IN ({asked}) ORDER BY place")
         return [row[0] for row in found]
 

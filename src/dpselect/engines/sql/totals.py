@@ -13,7 +13,7 @@ from dpselect.errors import DataError
 
 
 def weight_column(database: Database, column: str) -> str:
-    """A column of weights as a double, NULL where it is none; refused where it holds no numbers."""
+    """Compile a column of weights to doubles, NULL where there is none; refuse it if it holds no numbers."""
     sql, sql_type = database.column(column), database.types[column]
     refuse_non_numbers(sql_type, column)
     value = fill_template(sql_type.number or "", fill_template(sql_type.form, sql))
@@ -26,35 +26,37 @@ def refuse_non_numbers(sql_type: SqlType, *columns: str) -> None:
         sql_type.undeclared.refuse("numbers")
     if sql_type.number is None or sql_type.is_text:
         hint = "cast it to a number in the source, for example in a view or a data frame"
-        whose = f"column {columns[0]!r}, of type {sql_type.name}," if len(columns) == 1 else f"an item of {columns}"
-        raise DataError(f"{whose} holds no numbers", hint)
+        described_columns = (
+            f"column {columns[0]!r}, of type {sql_type.name}," if len(columns) == 1 else f"an item of {columns}"
+        )
+        raise DataError(f"{described_columns} holds no numbers", hint)
 
 
 def user_units(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") -> str:
-    """s, what every user u gives to an item i in whole units, where that is at least one; by group `keys` are u, g, i.
+    """Compile s, what every user u gives to an item i in whole units, if at least one; by group `keys` are u, g, i.
 
-    Sums are of integers of any size, so nothing hangs on their order, and nothing overflows.
+    Sums are of integers of any size, so they do not depend on the order of rows and do not overflow.
     """
-    least = double_literal(float(totals.least), dialect)
+    minimum = double_literal(float(totals.least), dialect)
     by_user = f"{dialect.user_hint} " if dialect.user_hint else ""
     values = f"(SELECT {by_user}{keys}, w AS v FROM {rows} AS t)"
-    parts = f"(SELECT {keys}, {grid_place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {least})"
+    parts = f"(SELECT {keys}, {grid_place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {minimum})"
     total = f"CAST(least({fill_template(dialect.exact_sum, 'p')}, {totals.most * PARTS}) AS BIGINT) AS q"
-    summed = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
+    totals_per_key = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
     units = dialect.floor_division.format(f"q + {PARTS // 2}", str(PARTS))
-    return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {summed} AS z) AS o WHERE s > 0)"
+    return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {totals_per_key} AS z) AS o WHERE s > 0)"
 
 
 def group_units(totals: Totals, dialect: Dialect, rows: str) -> str:
-    """The same of rows with a group g."""
+    """Compile `user_units` of rows with a group g."""
     return user_units(rows, totals, dialect, "u, g, i")
 
 
 def weighted_scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
-    """i and n, the sum over users. Only items to which a user gives a unit use up a bound, or have a name."""
-    given = user_units(rows, totals, dialect)
+    """Compile i and n, the sum over users. Only items to which a user gives a unit use up a bound, or have a name."""
+    units = user_units(rows, totals, dialect)
     if bound is not None:
-        most, key = bound
-        placed = f"(SELECT u, i, s, {bound_rank(key, dialect)} FROM {given} AS a)"
-        given = f"(SELECT u, i, s FROM {placed} AS b WHERE place <= {most})"
-    return f"SELECT i, CAST(sum(s) AS BIGINT) AS n FROM {given} AS k GROUP BY i"
+        max_items, key = bound
+        ranked = f"(SELECT u, i, s, {bound_rank(key, dialect)} FROM {units} AS a)"
+        units = f"(SELECT u, i, s FROM {ranked} AS b WHERE place <= {max_items})"
+    return f"SELECT i, CAST(sum(s) AS BIGINT) AS n FROM {units} AS k GROUP BY i"
