@@ -189,7 +189,7 @@ class Dataset(Verbs):
         For a prepared file it shows whether the file is intact. It ends in the command that asks a question under the
         types that it proposes.
         """
-        from dpselect.engines.inspection import Wanted, inspect
+        from dpselect.engines.inspection import IntendedUse, inspect
         from dpselect.engines.row_filter import parse
 
         self.check_items()
@@ -197,7 +197,7 @@ class Dataset(Verbs):
         others = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
         parts = self.split is not None or self.words is not None
-        wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), parts, self._types)
+        wanted = IntendedUse(names(self.whose), names(self.column), others, time.get("time"), parts, self._types)
         items = {"item": names(self.column)} if self.words is None else {"item": None, "text": self.column}
         options: dict[str, object] = {
             "user": names(self.whose),

@@ -31,7 +31,7 @@ def options(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Look, and print what was found after the warning that it is not private."""
-    from dpselect.engines.inspection import Wanted, inspect
+    from dpselect.engines.inspection import IntendedUse, inspect
     from dpselect.engines.sources.csv_form import CsvForm
     from dpselect.engines.sources.files import prepared_path
     from dpselect.rows import types_of
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     if said or prepared_path(source) is not None:
         found = str(asking.dataset_here(args).inspect())
     else:
-        wanted = Wanted(types=types_of(shared.types_of(args).get("types", {})))
+        wanted = IntendedUse(types=types_of(shared.types_of(args).get("types", {})))
         found = str(inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), wanted=wanted))
     if args.files != [source] and isinstance(source, str):  # a pipe, kept in a file that ends with the command
         found = found.replace(source, args.files[0])

@@ -14,7 +14,7 @@ from typing import Any
 from dpselect._ground.keys import key_of, names
 from dpselect._ground.parameters import Progress, called, flag
 from dpselect.draws import fresh_key
-from dpselect.engines.duckdb.database import counted
+from dpselect.engines.duckdb.database import counted_column
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, item_form, kind
@@ -149,7 +149,7 @@ def _written(
 @contextmanager
 def _used(workspace: Workspace, path: str) -> Iterator[None]:
     """A database that is written; when the block ends well, all of it is in its file."""
-    name, before = workspace.fresh(), workspace.fetch("SELECT current_database()")[0][0]
+    name, before = workspace.fresh_name(), workspace.fetch("SELECT current_database()")[0][0]
     workspace.fetch(f"ATTACH {literal(path)} AS {name} (TYPE duckdb)")
     workspace.fetch(f"USE {name}")
     yield
@@ -220,8 +220,8 @@ def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
             must, got = "be columns whose values can be distinguished", f"{name!r} of type {kind(types[name])}"
             raise ParameterError(parameter, must, got, error.hint) from None
     for name in rules.weight:
-        refuse_non_numbers(counted(schema[name]), name)
-    if rules.time is not None and (text := counted(schema[rules.time]).undeclared) is not None:
+        refuse_non_numbers(counted_column(schema[name]), name)
+    if rules.time is not None and (text := counted_column(schema[rules.time]).undeclared) is not None:
         text.refuse("times")
     declared = {name: one.text for name, one in scan.declared.items() if name in rules.names}
     found = replace(rules, types=types, declared=declared)

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 
 class DuckDBEngine(SqlEngine):
-    """Distinct users per item of files, a frame, an object or a table of DuckDB."""
+    """Engine for distinct users per item of files, a frame, an object or a table of DuckDB."""
 
     _database: DuckDBDatabase
 
-    def __init__(self, source: object, *, csv: CsvForm = USUAL_CSV, types: Types | None = None, **asked: Any) -> None:
+    def __init__(
+        self, source: object, *, csv: CsvForm = USUAL_CSV, types: Types | None = None, **arguments: Any
+    ) -> None:
         database = partial(DuckDBDatabase, csv=csv, types=types)
-        super().__init__(database, source, **asked)
+        super().__init__(database, source, **arguments)
 
     def findings(self) -> Iterator[str]:
-        """What the owner of the rows should know of them. Nothing of it is private."""
+        """Yield what the owner should know of the rows. Nothing of it is private."""
         return self._database.findings(self._rows)

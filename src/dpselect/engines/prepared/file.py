@@ -58,7 +58,7 @@ class PreparedFile:
         """Open what is there now, to read it until the workspace is closed; refuse what is not as it was written."""
         refuse_others(path, DataError)
         found, real = None, os.path.realpath(path)
-        name = workspace.files.get(real) or workspace.fresh()
+        name = workspace.files.get(real) or workspace.fresh_name()
         try:
             if not os.path.lexists(real + ".wal"):  # of ours there is none, and DuckDB would take rows from it
                 if real not in workspace.files:  # a domain may come from the same one as the rows
