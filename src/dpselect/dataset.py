@@ -111,9 +111,9 @@ class Dataset(Verbs):
             if user is None:
                 raise _unnamed("user")
             return user, None
-        from dpselect.engines.prepared.file import state_of
+        from dpselect.engines.prepared.file import read_state
 
-        rules = state_of(path).rules
+        rules = read_state(path).rules
         return list(rules.user) if user is None else user, list(rules.item) if item is None else item
 
     def check_items(self) -> None:
@@ -398,9 +398,9 @@ class Dataset(Verbs):
         rows, path = OfRows(self.whose, self.columns, self._periods), prepared_path(self._source)
         if path is None:
             return rows
-        from dpselect.engines.prepared.file import state_of
+        from dpselect.engines.prepared.file import read_state
 
-        return replace(rows, bound=state_of(path).rules.row_bound)
+        return replace(rows, bound=read_state(path).rules.row_bound)
 
     def question(
         self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None, before: object = None

@@ -91,14 +91,14 @@ def _duckdb() -> str:
 def _engine(address: str) -> str:
     """Ask an engine elsewhere: PostgreSQL for its version, as nothing may be made there, Spark about invented rows."""
     from dpselect.engines.postgres.address import is_postgres
-    from dpselect.engines.spark.source import is_spark, work_of
+    from dpselect.engines.spark.source import is_spark, open_work
 
     if is_postgres(address):
         return _postgres(address)
     if is_spark(address):
-        work = work_of(address)
+        work = open_work(address)
         rows = work.session.sql("SELECT id AS user, id % 2 AS item FROM range(8)")
-        return f"{work.place} {_answer(rows, [0, 1], user='user', item='item')}"
+        return f"{work.display_name} {_answer(rows, [0, 1], user='user', item='item')}"
     raise ParameterError("--engine", "be postgresql://USER@HOST/DATABASE or spark:MASTER", "something else")
 
 
@@ -107,7 +107,7 @@ def _postgres(address: str) -> str:
 
     with closing(PostgresWorkspace(address)) as workspace:
         version = workspace.fetch("SELECT current_setting('server_version')")[0][0]
-        return f"{workspace.place} answers, version {version}"
+        return f"{workspace.public_address} answers, version {version}"
 
 
 def _answer(source: object, domain: list[Any], **columns: Any) -> str:

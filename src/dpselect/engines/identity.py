@@ -25,7 +25,7 @@ from dpselect.engines.sources.files import Files, find
 from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, is_remote, state
 from dpselect.engines.sources.tables import place as place_of_table
 from dpselect.engines.sources.wrapped import native
-from dpselect.engines.spark.source import is_spark, place
+from dpselect.engines.spark.source import display_name, is_spark
 from dpselect.errors import DataError, ParameterError
 
 Json = Any
@@ -35,9 +35,9 @@ _known: dict[int, tuple[weakref.ref[object], str]] = {}  # by id, which may be a
 def shown(source: object) -> str:
     """A source without its rows."""
     if is_postgres(source):
-        return repr(address.place(source))
+        return repr(address.public_address(source))
     if is_spark(source):
-        return repr(place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
+        return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
         return repr(place_of_table(path) if "://" in path else path)
@@ -54,7 +54,7 @@ def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
     if is_postgres(source):
         return address.identity(source), False
     if is_spark(source):
-        return place(source), False
+        return display_name(source), False
     if "ibis" in sys.modules:
         from dpselect.engines.sources.wrapped import called, is_ibis
 

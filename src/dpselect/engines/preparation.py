@@ -21,9 +21,9 @@ from dpselect.engines.duckdb.types import OBJECT, item_form, kind
 from dpselect.engines.duckdb.workspace import Workspace, literal
 from dpselect.engines.identity import source_of
 from dpselect.engines.memory import size_of
-from dpselect.engines.prepared.file import PreparedFile, State, draft, state_of
+from dpselect.engines.prepared.file import PreparedFile, State, read_state, write_draft
 from dpselect.engines.prepared.preparing import Preparing, stored_type
-from dpselect.engines.prepared.rules import Rules, said
+from dpselect.engines.prepared.rules import Rules, format_columns
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import ENDING, find, prepared_path
 from dpselect.engines.sources.scans.declarations import Types, parse_type
@@ -91,20 +91,20 @@ def prepare(
         hint = "save the rows as Parquet files and prepare these"
         raise ParameterError("source", "be files, a frame or a table in DuckDB", "one of Spark", hint)
     if add:
-        types = _declared(state_of(path).rules, types or {})
+        types = _declared(read_state(path).rules, types or {})
     workspace = Workspace()
     try:
         if most is not None:
             workspace.fetch(f"SET memory_limit = '{most} B'")
         workspace.fetch("SET preserve_insertion_order = false")
         if add:
-            _refuse_missing(open_scan(workspace, source, table, csv=csv), state_of(path).rules)
+            _refuse_missing(open_scan(workspace, source, table, csv=csv), read_state(path).rules)
         scan = open_scan(workspace, source, table, csv=csv, types=types)
         if scan.state is not None:
             hint = "use the source that they were prepared from"
             raise ParameterError("source", "be a source of rows", "prepared data", hint)
-        with draft(path, add=add) as made:
-            before = state_of(made) if add else None
+        with write_draft(path, add=add) as made:
+            before = read_state(made) if add else None
             rules = _typed(workspace, scan, rules if before is None else _told(before.rules, rules))
             if before is not None:
                 _refuse_other_types(rules, before.rules)
@@ -141,8 +141,8 @@ def _written(
     rows = step(0, lambda: work.stage(scan))
     with _used(work.workspace, made):
         step(1, lambda: work.encode(rows))
-        step(2, work.bound)
-        step(3, work.count)
+        step(2, work.bound_rows)
+        step(3, work.count_users)
         return rows, step(4, lambda: work.write(text))
 
 
@@ -226,7 +226,7 @@ def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
     declared = {name: one.text for name, one in scan.declared.items() if name in rules.names}
     found = replace(rules, types=types, declared=declared)
     if rules.time is not None:
-        found.times()
+        found.row_periods()
     return found
 
 
@@ -248,8 +248,8 @@ def _told(before: Rules, rules: Rules) -> Rules:
     for one in fields(Rules):
         given, was = getattr(rules, one.name), getattr(before, one.name)
         if one.name not in ("types", "declared") and given not in (one.default, was):
-            must = "be left out if rows are added" + (f", or be {said(was)} as before" if was else "")
-            raise ParameterError(one.name, must, came(said(given)))
+            must = "be left out if rows are added" + (f", or be {format_columns(was)} as before" if was else "")
+            raise ParameterError(one.name, must, came(format_columns(given)))
     return before
 
 
@@ -298,7 +298,7 @@ def findings(path: str) -> Iterator[str]:
         opened = PreparedFile.open(workspace, path)
         state, rules = opened.state, opened.state.rules
         yield f"{path}: written {state.made} by dpselect {state.version}; parts of rows: {len(state.sources):,}"
-        named = [f"user {said(rules.user)}", f"item {said(rules.item)}"]
+        named = [f"user {format_columns(rules.user)}", f"item {format_columns(rules.item)}"]
         named += [f"kept {', '.join(rules.keep)}"] if rules.keep else []
         named += [f"weights {', '.join(rules.weight)}"] if rules.weight else []
         named += [f"the {rules.period} of {rules.time} in {rules.timezone}"] if rules.time else []

@@ -17,7 +17,7 @@ from dpselect.command.main import main
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.preparation import findings
 from dpselect.engines.prepared import preparing
-from dpselect.engines.prepared.file import state_of
+from dpselect.engines.prepared.file import read_state
 from dpselect.errors import ParameterError
 from dpselect.flat import prepare
 from dpselect.testing import ExactDraws, Law, law
@@ -142,7 +142,7 @@ def test_the_rule_is_kept_and_shown(tmp_path):
     lines = ["user,item", *(f"{user},{item}" for user, item, _ in HEAVY)]
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n", "utf-8")
     path = prepared(ALL, tmp_path / "data.prepared")
-    assert state_of(str(path)).rules.max_rows_per_user == MOST
+    assert read_state(str(path)).rules.max_rows_per_user == MOST
     assert any("at most 3 rows of a user" in one for one in findings(str(path)))
     more = pa.table({"user": ["heavy"], "item": [1], "minutes": [1.0], "day": [datetime.date(2026, 1, 5)]})
     with pytest.raises(ParameterError, match="be left out if rows are added, or be 3 as before, got '4'"):

@@ -565,7 +565,10 @@ def test_a_stream_is_refused(spark):
 def test_what_is_of_spark(spark):
     assert all(map(spark_source.is_spark, [spark, spark.range(1), "spark:", "spark://h:7077", "spark:local[2]"]))
     assert not any(map(spark_source.is_spark, ["rows.parquet", "sparks", {"user": []}, None, Path("spark:")]))
-    assert (spark_source.place("spark:local[2]"), spark_source.place(spark)) == ("spark:local[2]", "Spark")
+    assert (spark_source.display_name("spark:local[2]"), spark_source.display_name(spark)) == (
+        "spark:local[2]",
+        "Spark",
+    )
 
 
 def test_pyspark_is_asked_for_when_it_is_missing():

@@ -82,7 +82,7 @@ class PreparedScan(Scan):
                 *(f"{self._column_sql(name)} AS {quoted(name)}" for name in columns),
             ]
         )
-        tables = {self._rules.table(column) for column in columns} - {"rows"}
+        tables = {self._rules.table_of(column) for column in columns} - {"rows"}
         joins = "".join(f" JOIN {self.file.table(name)} AS {name} USING ({CODES[name]})" for name in sorted(tables))
         rows = self.file.table("rows")
         if self.repeated:
@@ -138,7 +138,7 @@ class PreparedScan(Scan):
     def _has_codes(self, request: CountRequest) -> bool:
         """Return whether a request is about prepared items, conditions on these or kept columns, and whole periods."""
         rules = self._rules
-        if request.item != rules.item or not rules.by_whole_periods(request.periods):
+        if request.item != rules.item or not rules.has_periods(request.periods):
             return False
         return request.where is None or self._table_with(request.filtered) is not None
 
@@ -170,7 +170,7 @@ class PreparedScan(Scan):
 
     def _column_sql(self, column: str) -> str:
         """Return the SQL of a column's value."""
-        return f"{self._rules.table(column)}.{self._rules.place(column)}"
+        return f"{self._rules.table_of(column)}.{self._rules.column_of(column)}"
 
     def _unused_name(self, name: str) -> str:
         return quoted(unused_name(name, self._rules.names))
