@@ -129,9 +129,8 @@ def attach_database(workspace: Workspace, path: str) -> str:
     if attached_name is not None:
         return attached_name
     with _attach_lock:
-        can_attach = any(path in other_workspace.files for other_workspace in _attached_workspaces) or not _is_open(
-            path
-        )
+        is_ours = any(path in other_workspace.files for other_workspace in _attached_workspaces)
+        can_attach = is_ours or not _is_open(path)
         name = _attach(workspace, path) if can_attach else None
     if name is not None:
         return name

@@ -68,9 +68,8 @@ class DuckDBDatabase(Database):
             self.workspace.close()
             raise
         self.source: str = _placeholder()
-        self._count_queries: dict[
-            str, tuple[str, CountRequest]
-        ] = {}  # placeholders of counts, with the query and the request of each
+        # Placeholders of counts, with the query and the request of each.
+        self._count_queries: dict[str, tuple[str, CountRequest]] = {}
         self._ordered_tables: dict[tuple[str, str], str] = {}
 
     def _read_schema(self) -> None:
@@ -132,12 +131,12 @@ class DuckDBDatabase(Database):
         """Return the key of users: a numeric code of the source, which compares faster, or else the columns."""
         code = self._scan.user_code
         key = self._make_key(columns) if code is None else DuckDBKey((quoted(code),), ("BIGINT",))
-        return _make_key(key.user, key)
+        return _to_sql_key(key.user, key)
 
     def item(self, columns: Sequence[str], *, plain: bool = False) -> Key:
         """Return the key of an item; `plain` if columns without a declared type are read as text."""
         key = self._make_key(columns, plain=plain)
-        item_key = _make_key(key.item, key)
+        item_key = _to_sql_key(key.item, key)
         if plain:
             return item_key
         types = tuple(self.types[name] for name in columns)
@@ -147,7 +146,7 @@ class DuckDBDatabase(Database):
         """Return a group g and an item i as one struct, and its type."""
         group, item = self._make_key(by), self._make_key(items, plain=plain)
         pair_key = DuckDBKey((*group.fields("g"), *item.fields("i")), (*group.types, *item.types))
-        return pack_values(pair_key.columns), _make_key("", pair_key).type
+        return pack_values(pair_key.columns), _to_sql_key("", pair_key).type
 
     def _make_key(self, columns: Sequence[str], *, plain: bool = False) -> DuckDBKey:
         types = tuple(self._types[name] for name in columns)
@@ -397,7 +396,7 @@ def _placeholder() -> str:
     return f"dpselect_{fresh_key().hex()}"
 
 
-def _make_key(form: str, key: DuckDBKey) -> Key:
+def _to_sql_key(form: str, key: DuckDBKey) -> Key:
     types = tuple(counted_type(sql_type) for sql_type in key.types)
     struct_type = SqlType(STRUCT, "other", "{}", STRUCT, None, label=key.label)
     return Key(form, key.present, key.nameable, types[0] if len(types) == 1 else struct_type, types)

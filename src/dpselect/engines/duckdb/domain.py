@@ -35,9 +35,8 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, item_column: SqlT
     form = item_form("v", target)
     is_nameable = nameable("v", target)
     table = workspace.fresh_name()
-    place_column = (
-        "place" if isinstance(domain, Listed) else "0 AS place"
-    )  # a column of a source has no order of its own
+    # A column of a source has no order of its own.
+    place_column = "place" if isinstance(domain, Listed) else "0 AS place"
     typed = f"(SELECT TRY_CAST(v AS {target}) AS v, {place_column} FROM {values})"
     items = f"SELECT {form} AS i, min(place) AS place FROM {typed} WHERE {is_nameable} GROUP BY 1"
     workspace.fetch(f"CREATE TEMP TABLE {table} AS {items}")
@@ -77,7 +76,7 @@ def keep_list(workspace: Workspace, items: list[object], values: str) -> None:
 
 def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -> str:
     """Store items of a column without a declared type, in the form that its values have."""
-    forms = compile_objects([item for item in items if item is not None])
+    forms = to_object_forms([item for item in items if item is not None])
     indices = np.arange(len(forms)) if ordered else np.zeros(len(forms), dtype=np.int64)
     if not len(forms):
         raise ParameterError("domain", "hold at least one item", "none")
@@ -91,7 +90,7 @@ def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -
     return table
 
 
-def compile_objects(items: list[object]) -> Texts:
+def to_object_forms(items: list[object]) -> Texts:
     """Return public values in the form that those of a column without a declared type have; each must have one."""
     forms = written(items)
     if any(form in (None, INFINITY, LESS_INFINITY) for form in forms):

@@ -106,5 +106,5 @@ def _quoted_part(paths: Sequence[str], header: Header, begin: int, inside: Folde
         inside.text(column, FILE, begin) if column in inside.names else short_form(source_columns[column], "VARCHAR")
         for column in columns
     )
-    values = ", ".join(f"{options} AS {quoted(column)}" for options, column in zip(value_forms, columns, strict=True))
+    values = ", ".join(f"{form} AS {quoted(column)}" for form, column in zip(value_forms, columns, strict=True))
     return f"SELECT {values} FROM read_csv({paths_of(paths)}, {options})"

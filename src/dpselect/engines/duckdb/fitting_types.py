@@ -196,11 +196,9 @@ def _two_readings(fit: Fit, best_types: Sequence[DeclaredType]) -> tuple[Declare
         other_formats = [candidate for candidate in best_types[1:] if candidate.format is not None]
         return (best_type, other_formats[0]) if other_formats else ()
     comma_type = next((candidate for candidate in best_types if candidate.decimal == ","), None)
-    return (
-        ()
-        if comma_type is None or best_type.decimal == "," or not fit.count_marked("marked")
-        else (best_type, comma_type)
-    )
+    if comma_type is None or best_type.decimal == "," or not fit.count_marked("marked"):
+        return ()
+    return best_type, comma_type
 
 
 def _propose_integer(fit: Fit, best_type: DeclaredType, *, is_time: bool, is_user: bool) -> Proposal:
@@ -228,7 +226,7 @@ def _propose_integer(fit: Fit, best_type: DeclaredType, *, is_time: bool, is_use
 
 def guess_epoch_unit(numbers: Mapping[str, int], values: int) -> tuple[str, bool]:
     """Return the unit in which most integers are times of this century, and whether more than half of them are."""
-    unit = max(numbers, key=lambda epoch_unit: numbers[epoch_unit])
+    unit = max(numbers, key=lambda unit: numbers[unit])
     return unit, numbers[unit] * 2 > values
 
 

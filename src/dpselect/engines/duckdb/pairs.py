@@ -19,9 +19,8 @@ from dpselect.engines.duckdb.types import INTEGERS, kind
 from dpselect.engines.duckdb.workspace import Label, Rows, Workspace, sparing
 from dpselect.errors import DataError
 
-MAX_ROWS_IN_MEMORY = (
-    1 << 24
-)  # with more, pairs are sorted and sets kept on disk: they take more memory than the engine did
+# With more rows, pairs are sorted and sets kept on disk: they take more memory than the engine did.
+MAX_ROWS_IN_MEMORY = 1 << 24
 MIN_ROWS_PER_CODE = 8  # with more rows for each code, integers are codes themselves: lists of codes are then short
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
@@ -32,10 +31,8 @@ def user_sets(workspace: Workspace, rows: Rows, label: Label) -> UserSets | Stor
     def number_and_pair() -> tuple[_Codes, Int64 | SortedNumbers]:
         kept_table = workspace.fresh_name()
         row_count = _keep_rows(workspace, rows, kept_table)
-        users, items = (
-            _number_column(workspace, kept_table, "u", MOST_ROWS),
-            _number_column(workspace, kept_table, "i", row_count // MIN_ROWS_PER_CODE),
-        )
+        users = _number_column(workspace, kept_table, "u", MOST_ROWS)
+        items = _number_column(workspace, kept_table, "i", row_count // MIN_ROWS_PER_CODE)
         return items, _code_pairs(workspace, kept_table, row_count, users, items)
 
     return _make_sets(workspace, label, *sparing(workspace, number_and_pair))

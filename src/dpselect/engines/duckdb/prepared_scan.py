@@ -97,7 +97,7 @@ class PreparedScan(Scan):
             return
         table, conditions = "counts", [f"p IN ({_first_days(request.periods, ALL)})"]
         if request.where is not None:
-            dictionary, codes = self._matching_codes(request.where, request.filtered)
+            dictionary, codes = self._matching_codes(request.where, request.filter_columns)
             if dictionary == "items":
                 conditions.append(f"i IN ({codes})")
             else:
@@ -128,7 +128,7 @@ class PreparedScan(Scan):
         )
         conditions.append(f"i IN (SELECT i FROM {self.file.table('counts')})")  # of items that can be named
         if request.where is not None:
-            table, codes = self._matching_codes(request.where, request.filtered)
+            table, codes = self._matching_codes(request.where, request.filter_columns)
             conditions.append(f"{CODES[table]} IN ({codes})")
         rows = f"(SELECT u, i FROM {self.file.table('rows')} WHERE {' AND '.join(conditions)})"
         number_column = self._unused_name("i")
@@ -140,7 +140,7 @@ class PreparedScan(Scan):
         rules = self._rules
         if request.item != rules.item or not rules.has_periods(request.periods):
             return False
-        return request.where is None or self._table_with(request.filtered) is not None
+        return request.where is None or self._table_with(request.filter_columns) is not None
 
     def _table_with(self, filter_columns: Sequence[str]) -> str | None:
         """Return the dictionary that has all columns of a condition."""

@@ -34,7 +34,7 @@ class CountRequest:
     item: tuple[str, ...]
     form: str
     where: str | None
-    filtered: tuple[str, ...]
+    filter_columns: tuple[str, ...]
     periods: Periods | None
     max_items: int | None
 

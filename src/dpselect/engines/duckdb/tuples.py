@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpselect._ground.domain import Column, Listed
-from dpselect.engines.duckdb.domain import choose_fitting_type, compile_objects, keep_domain, keep_list
+from dpselect.engines.duckdb.domain import choose_fitting_type, keep_domain, keep_list, to_object_forms
 from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace
@@ -40,7 +40,7 @@ def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[Sq
 def _keep_column(workspace: Workspace, column: list[object], values: str, sql_type: SqlType) -> str:
     """Store one column's values with the index of each item, and return the type to which they are cast."""
     if sql_type.form_type == OBJECT:
-        keep_list(workspace, list(compile_objects(column)), values)
+        keep_list(workspace, list(to_object_forms(column)), values)
         return "VARCHAR"
     keep_list(workspace, column, values)
     return choose_fitting_type(workspace, values, sql_type)

@@ -7,15 +7,8 @@ from typing import TypeGuard
 from dpselect.errors import DataError, SourceError, install_hint
 
 _SCHEMES = ("postgresql://", "postgres://")
-_ROW_PARAMETERS = (
-    "host",
-    "hostaddr",
-    "port",
-    "dbname",
-    "user",
-    "options",
-    "service",
-)  # the parameters that decide which rows a table name means
+# The parameters that decide which rows a table name means.
+_ROW_PARAMETERS = ("host", "hostaddr", "port", "dbname", "user", "options", "service")
 
 
 def is_postgres(source: object) -> TypeGuard[str]:

@@ -40,13 +40,10 @@ def read_columns(
             raise SourceError(
                 parameter, "be a column of the source", repr(column), near_column(column, tuple(catalogue_rows))
             )
-    counted_columns = {table_name for _, table_name in request.named_columns}
+    counted_columns = [column for _, column in request.named_columns]
     types = {
         column: _column_type(workspace, catalogue_rows[column], compared=column in counted_columns)
-        for column in (
-            *(table_name for _, table_name in request.named_columns),
-            *request.filter_columns(tuple(catalogue_rows)),
-        )
+        for column in (*counted_columns, *request.filter_columns(tuple(catalogue_rows)))
     }
     # This reads no row, but fails for a user who may not read any.
     workspace.fetch(f"SELECT {', '.join(quoted(column) for column in types)} FROM {table_name} LIMIT 0")
@@ -62,14 +59,8 @@ def _resolve_table(workspace: PostgresWorkspace, table: str | None) -> tuple[int
     """
     tables = [(f"{schema}.{name}", oid, schema, name) for oid, schema, name in workspace.fetch(_TABLES)]
     on_path = [candidate for candidate in tables if candidate[2] in workspace.path]
-    shown_names = list(
-        dict.fromkeys(
-            [
-                *(candidate[3] for candidate in on_path),
-                *(candidate[0] for candidate in tables if candidate not in on_path),
-            ]
-        )
-    )
+    full_names = [candidate[0] for candidate in tables if candidate not in on_path]
+    shown_names = list(dict.fromkeys([*(candidate[3] for candidate in on_path), *full_names]))
     if table is None:
         hint = f"there is {', '.join(shown_names[:20])}" if shown_names else "this user sees none"
         raise SourceError("table", "name a table or view of the database", "nothing", hint)

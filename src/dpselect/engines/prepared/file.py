@@ -104,10 +104,8 @@ def _read_known_state(path: str, *_identity: int) -> State:
 def _parse_state(workspace: Workspace, database: str) -> State:
     """Read the state from tables that exist: a view has no rowid, and may read anything."""
     document = json.loads(workspace.fetch(f"SELECT text FROM {database}.main.state WHERE rowid >= 0")[0][0])
-    objects, rule_values = (
-        document.pop("objects"),
-        {key: _to_tuple(value) for key, value in document.pop("rules").items()},
-    )
+    objects = document.pop("objects")
+    rule_values = {key: _to_tuple(value) for key, value in document.pop("rules").items()}
     if document.pop("form") != FORM:
         raise ValueError
     rules = Rules(**rule_values)
@@ -138,36 +136,41 @@ def write_draft(path: str, *, add: bool) -> Iterator[str]:
 
     With `add`, it is a copy of the current file.
     """
-    real_path, current = os.path.realpath(path), None
+    real_path, current_descriptor = os.path.realpath(path), None
     refuse_foreign_writers(path, OutputError)
     try:
         if os.path.lexists(path):
-            current = os.open(real_path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            if not stat.S_ISREG(os.fstat(current).st_mode):
+            current_descriptor = os.open(real_path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            if not stat.S_ISREG(os.fstat(current_descriptor).st_mode):
                 raise OutputError(f"{path!r} is no file", "name a new file for the prepared data")
-            if not claimed(current):
+            if not claimed(current_descriptor):
                 raise OutputError(f"another process is writing to {path!r}", "wait until it is done")
         with Folder(os.path.dirname(real_path)) as folder:
             draft_path = os.path.join(folder.path, "draft")
-            if add and current is not None:
-                descriptor = os.open(draft_path, os.O_WRONLY | os.O_CREAT, 0o600)
-                with open(current, "rb", closefd=False) as current_file, open(descriptor, "wb") as draft_file:
+            if add and current_descriptor is not None:
+                draft_descriptor = os.open(draft_path, os.O_WRONLY | os.O_CREAT, 0o600)
+                with (
+                    open(current_descriptor, "rb", closefd=False) as current_file,
+                    open(draft_descriptor, "wb") as draft_file,
+                ):
                     shutil.copyfileobj(current_file, draft_file, 1 << 20)
             yield draft_path
             os.chmod(draft_path, 0o600)
             _sync_to_disk(draft_path)
-            if os.path.exists(draft_path + ".wal") or (current is not None and not same(real_path, current)):
+            if os.path.exists(draft_path + ".wal") or (
+                current_descriptor is not None and not same(real_path, current_descriptor)
+            ):
                 raise OutputError(f"another process has changed {path!r} meanwhile", "do it again")
-            if current is not None and os.name != "posix":  # what is open there cannot be replaced
-                os.close(current)
-                current = None
+            if current_descriptor is not None and os.name != "posix":  # what is open there cannot be replaced
+                os.close(current_descriptor)
+                current_descriptor = None
             os.replace(draft_path, real_path)
             _sync_to_disk(os.path.dirname(real_path))
     except OSError as error:
         raise OutputError(f"{path!r} cannot be written: {error.strerror}") from None
     finally:
-        if current is not None:
-            os.close(current)
+        if current_descriptor is not None:
+            os.close(current_descriptor)
 
 
 def _sync_to_disk(path: str) -> None:
@@ -192,11 +195,8 @@ def refuse_foreign_writers(path: str, error: type[DpselectError]) -> None:
     if os.name != "posix":
         return
     real_path, checked, to_check = Path(os.path.realpath(path)), set[Path](), [Path(os.path.abspath(path))]
-    trusted = {
-        0,
-        os.geteuid(),
-        *([real_path.stat().st_uid] if real_path.exists() else []),
-    }  # the owner of the file may change it
+    # The owner of the file may change it.
+    trusted = {0, os.geteuid(), *([real_path.stat().st_uid] if real_path.exists() else [])}
     while to_check:
         unchecked = to_check.pop()
         for ancestor in {unchecked, *unchecked.parents} - checked:

@@ -53,7 +53,7 @@ class Rules:
 
     @property
     def tables(self) -> dict[str, tuple[str, ...]]:
-        """The columns of each dictionary, whose values have codes, and those with their values in the rows themselves."""
+        """The columns of each dictionary, whose values have codes, and those whose values are in the rows."""
         return {"users": self.user, "items": self.item, "kept": self.keep, "rows": self.weight}
 
     def table_of(self, column: str) -> str:

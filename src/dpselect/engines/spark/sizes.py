@@ -27,7 +27,7 @@ def compile_row_bytes(frame: DataFrame, rows: str) -> str:
 
 
 def max_result_bytes(session: SparkSession) -> int:
-    """Return the most bytes that an action may fetch: half of the session's limit, or an eighth of the driver's heap."""
+    """Return the most bytes that an action may fetch: half of the session's limit, or an eighth of the heap."""
     context = session.sparkContext
     heap = int(cast("Any", context)._jvm.java.lang.Runtime.getRuntime().maxMemory())
     # The session's own value of a context's setting may have been set after the context began.

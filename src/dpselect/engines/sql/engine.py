@@ -82,9 +82,7 @@ class SqlEngine(QuestionsByGroup):
             self._group, self._by = (None, ()) if group is None else (group.type, group.types)
             self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and their number
             self._group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
-            self._contributions: dict[
-                str | None, tuple[str, str]
-            ] = {}  # what users have in groups, by the list of groups
+            self._contributions: dict[str | None, tuple[str, str]] = {}  # of users in groups, by the list of groups
             self._numbered_groups: tuple[Sets, Callable[[Any], str]] | None = None  # groups, if they are to be found
             weight_sql, measure_sqls = None, list[str]()
             if numbers:
@@ -100,23 +98,11 @@ class SqlEngine(QuestionsByGroup):
             carried_columns = (["g"] if by else []) + self._number_columns
 
             def rows(item: Key) -> str:
-                arguments = (
-                    database.source,
-                    user_key,
-                    item,
-                    filters,
-                    time,
-                    database.dialect,
-                    group,
-                    weight_sql,
-                    measure_sqls,
-                )
-                scanned = questions.scan_rows(*arguments)
-                return (
-                    scanned
-                    if split is None
-                    else questions.split_items(scanned, split, database.dialect, carried_columns)
-                )
+                arguments = database.source, user_key, item, filters, time, database.dialect, group
+                scanned = questions.scan_rows(*arguments, weight_sql, measure_sqls)
+                if split is None:
+                    return scanned
+                return questions.split_items(scanned, split, database.dialect, carried_columns)
 
             self._rows, self._rows_of_values = rows(item_key), rows(replace(item_key, nameable=item_key.present))
             self._has_plain_items = split is None and bool(request.items)  # is every item of a row an item, unchanged?
@@ -351,9 +337,8 @@ class SqlEngine(QuestionsByGroup):
     @property
     def _bound(self) -> tuple[int, str] | None:
         """The most items that a user keeps, and the key as SQL; None without a bound."""
-        return (
-            None if self._max_items_per_user is None else (self._max_items_per_user, self._database.secret(self._key))
-        )
+        max_items = self._max_items_per_user
+        return None if max_items is None else (max_items, self._database.secret(self._key))
 
     def _compile_scores(self, rows: str, bound: tuple[int, str] | None) -> str:
         """Compile the score of every item of some rows: i and n."""
@@ -361,9 +346,8 @@ class SqlEngine(QuestionsByGroup):
             from dpselect.engines.sql.totals import weighted_scores
 
             return weighted_scores(rows, self._totals, bound, self._dialect)
-        return (questions.gained_users_per_item if self._gains else questions.users_per_item)(
-            rows, bound, self._dialect
-        )
+        compile_counts = questions.gained_users_per_item if self._gains else questions.users_per_item
+        return compile_counts(rows, bound, self._dialect)
 
     def _scores_in(self, domain: Domain | None, max_items: int | None = None) -> str:
         """Compile the scores of all items, or of those of a domain; `max_items` of them may be enough."""

@@ -96,7 +96,7 @@ class DeclaredScan(Scan):
         return None if self._is_read(asked) else self.inner.read_codes(asked)
 
     def _is_read(self, asked: CountRequest) -> bool:
-        columns = {*asked.user, *asked.item, *asked.filtered, *([asked.periods.column] if asked.periods else [])}
+        columns = {*asked.user, *asked.item, *asked.filter_columns, *([asked.periods.column] if asked.periods else [])}
         return not columns.isdisjoint(self.asked)
 
 
