@@ -39,9 +39,7 @@ class Value:
     kind: str
     sql: str
     description: str = "a value"  # in messages
-    safe: str = (
-        ""  # the operand of operations, if it differs from what is compared: null for infinities, very long texts
-    )
+    safe: str = ""  # the operand, if it differs from what is compared: null for infinities and very long texts
     max_magnitude: int | None = 0  # the largest magnitude of an exact number times 10 ** scale; None: any
     scale: int = 0
     low: int = 0  # with `high`, the powers of ten between which a double's magnitude is, unless it is 0
