@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from made_methods import table
 
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.inspect_columns import format_type, possible_uses
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, ZONED, item_form, kind
@@ -126,7 +127,7 @@ def _found(look: Callable[[], Found]) -> Found:
 
 
 def _of_duckdb(workspace: Workspace, source: object, table_name: str | None, column: str) -> Found:
-    scan = open_scan(workspace, source, table_name)
+    scan = open_scan(workspace, Address.parse(source, table_name))
     one = scan.schema(workspace, [column])[column]
     if one.by == "nobody" or kind(one.type) in (*TEXTS, "ENUM"):
         return UNDECLARED, "user, item"

@@ -15,10 +15,10 @@ from dpselect._ground.keys import Key, columns_of, key_of, names, refuse_shared,
 from dpselect._ground.parameters import Progress, names_checked, whole
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import fresh_key, secure
+from dpselect.engines.address import Address
 from dpselect.engines.identity import shown, source_of
+from dpselect.engines.port import Tally
 from dpselect.engines.registry import Engine, open_engine
-from dpselect.engines.sources.csv_form import CsvForm
-from dpselect.engines.sources.files import prepared_path
 from dpselect.errors import ParameterError, came, naming
 from dpselect.verbs import Verbs, check_question
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from dpselect.questions.questions import Question
     from dpselect.release.release import Release
     from dpselect.release.rows import OfRows
-    from dpselect.rows import NumberText, Split, Time, TimeText
-    from dpselect.texts.text import Text, Words
+    from dpselect.rows import CSV, NumberText, Split, Table, Time, TimeText
+    from dpselect.texts.text import NgramRange, Text
 
 
 @names_checked
@@ -88,7 +88,7 @@ class Dataset(Verbs):
         budget: Budget | Where | None = None,
     ) -> None:
         self._given = source
-        self._source, self._table, self._csv = _place(source)
+        self._given_types, self._address = types, _place(source).with_types(_types(types))
         if user is None or item is None:
             user, item = self._prepared_for(user, item)
         self.whose: Key = key_of("user", user)
@@ -99,14 +99,13 @@ class Dataset(Verbs):
         super().__init__(where)
         self._time = None if time is None else _time(time)
         self._meant: Periods | None = None
-        self._types, self._given_types = _types(types), types
         most = max_items_per_user
         self.max_items_per_user: int | None = None if most is None else whole("max_items_per_user", most, least=1)
         self.paying: Budget | None = _budget(budget)
 
     def _prepared_for(self, user: Any, item: Any) -> tuple[Any, Any]:
         """The columns of users and items that prepared data name. Others have no items where nobody names them."""
-        path = prepared_path(self._source)
+        path = self._address.prepared
         if path is None:
             if user is None:
                 raise _unnamed("user")
@@ -137,7 +136,7 @@ class Dataset(Verbs):
         return self._item.separator if _is_split(self._item) else None
 
     @property
-    def words(self) -> Words | None:
+    def words(self) -> NgramRange | None:
         """Which n-grams of the text are meant; None where items are."""
         return self._item.words if _is_text(self._item) else None
 
@@ -166,7 +165,7 @@ class Dataset(Verbs):
         self._meant = self._time.periods(names)
 
     def __repr__(self) -> str:
-        given = [shown(self._source) if self._given is self._source else repr(self._given)]
+        given = [repr(self._given) if _is_described(self._given) else shown(self._given)]
         first, *others = self._conditions or (None,)
         said: dict[str, object] = {"user": self.whose, "item": self._item or None, "where": first, "time": self._time}
         said |= {"types": self._given_types or None, "max_items_per_user": self.max_items_per_user}
@@ -197,7 +196,9 @@ class Dataset(Verbs):
         others = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
         parts = self.split is not None or self.words is not None
-        wanted = IntendedUse(names(self.whose), names(self.column), others, time.get("time"), parts, self._types)
+        wanted = IntendedUse(
+            names(self.whose), names(self.column), others, time.get("time"), parts, self._address.types
+        )
         items = {"item": names(self.column)} if self.words is None else {"item": None, "text": self.column}
         options: dict[str, object] = {
             "user": names(self.whose),
@@ -210,10 +211,11 @@ class Dataset(Verbs):
 
         def opened(types: Types) -> Engine:
             found = copy(self)
-            found._types = types
+            found._address = self._address.with_types(types)
             return found.engine()
 
-        return inspect(self._source, opened, table=self._table, csv=self._csv, wanted=wanted, options=options)
+        at = self._address
+        return inspect(at.source, opened, table=at.table, csv=at.csv, wanted=wanted, options=options)
 
     def prepare(
         self,
@@ -266,8 +268,8 @@ class Dataset(Verbs):
         time = {} if self._time is None else self._time.flat()
         with naming("weights", "weight"):
             rules = rules_of(self.whose, self.column, keep, weights, max_rows_per_user=most, **time)
-            given |= {"table": self._table, "csv": self._csv, "types": self._types}
-            return prepare(self._source, rules, to, **given)
+            at = self._address
+            return prepare(at.source, rules, to, **given, table=at.table, csv=at.csv, types=at.types)
 
     def _refuse_prepared(self) -> None:
         """All rows are prepared; which of them count is said when they are asked."""
@@ -365,7 +367,7 @@ class Dataset(Verbs):
         if budget is not None:
             budget.check(plan.price.neighbors)
         log_question(plan, budget)
-        before = None if budget is None else source_of(self._source, named=budget.snapshot is not None)
+        before = None if budget is None else source_of(self._address, named=budget.snapshot is not None)
         with ExitStack() as opened:
             engine = opened.enter_context(self._opened(plan))
             rows = replace(rows, keys=engine.undeclared, bound=engine.row_bound)  # those of the file that is open
@@ -381,7 +383,7 @@ class Dataset(Verbs):
                 with opened.pop_all():  # clearing up takes as long as rows make it: it ends before anything is settled
                     return answer(draws, progress)
 
-            return what.told(budget.pay(plan, what, ask, fresh=fresh))
+            return what.with_repeat_price(budget.pay(plan, what, ask, fresh=fresh))
 
     def _opened(self, plan: Plan) -> Engine:
         """An engine for what is planned."""
@@ -395,7 +397,7 @@ class Dataset(Verbs):
         """Whose rows a question is about; of prepared data also how many of a user the file has now."""
         from dpselect.release.rows import OfRows
 
-        rows, path = OfRows(self.whose, self.columns, self._periods), prepared_path(self._source)
+        rows, path = OfRows(self.whose, self.columns, self._periods), self._address.prepared
         if path is None:
             return rows
         from dpselect.engines.prepared.file import read_state
@@ -410,15 +412,15 @@ class Dataset(Verbs):
         `before` is what the source was before it was opened: which files are read is found then, and an answer about
         those is not kept under the name of others.
         """
-        from dpselect.ledger.question import question
+        from dpselect.ledger.question import fingerprint
 
         source, pinned, changed = ["prepared", engine.state], True, False
         if engine.state is None:
-            source, pinned = source_of(self._source, named=snapshot is not None)
+            source, pinned = source_of(self._address, named=snapshot is not None)
             changed = pinned and before != (source, pinned)
         data: dict[str, Any] = {"source": source, "snapshot": snapshot, "where": engine.condition, "user": self.whose}
-        data |= {"split": self.split, "table": self._table, "max_items_per_user": self.max_items_per_user}
-        data |= self._csv.said
+        data |= {"split": self.split, "table": self._address.table, "max_items_per_user": self.max_items_per_user}
+        data |= self._address.csv.said
         data |= engine.declared
         if _is_text(self._item):
             data |= {"text": self._item.column} | {name: getattr(self._item, name) for name in ("tokenizer", "lower")}
@@ -430,7 +432,7 @@ class Dataset(Verbs):
             if self._periods.compared:
                 asked = {**asked, "compared_with": self._periods.base.text}
         found = ((pinned and engine.fixed) or snapshot is not None) and not changed
-        return question(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
+        return fingerprint(verb, asked, data, found, user=text_of(self.whose), periods=self._periods)
 
     def _groups(self, plan: Plan) -> tuple[str, ...]:
         """The columns of groups that a question asks for; none is a column of users or items."""
@@ -457,19 +459,14 @@ class Dataset(Verbs):
                 hint = "a number belongs to a row: give each item a row of its own"
                 raise ParameterError("split", f"be left out if {name} is given", came(self.split), hint)
         return open_engine(
-            self._source,
+            self._address,
             user=self.whose,
             item=self.column,
             where=self._condition,
             max_items_per_user=self.max_items_per_user,
             split=self.split,
-            table=self._table,
-            csv=self._csv,
-            types=self._types,
             periods=self._periods,
-            totals=totals,
-            measures=measures,
-            by=by,
+            tally=Tally(tuple(by), totals, tuple(measures)),
             key=fresh_key(),
         )
 
@@ -520,24 +517,31 @@ def _types(given: Mapping[str, str | NumberText | TimeText] | None) -> Types:
     return types_of(given)
 
 
-def _place(source: object) -> tuple[object, str | None, CsvForm]:
-    """Where the rows are, as engines take it, the name of a table, and the form of CSV files."""
+def _place(source: object) -> Address:
+    """Return where the rows are."""
+    if _is_described(source):
+        from dpselect.rows import Table
+
+        if isinstance(source, Table):
+            return Address.parse(source.database, source.name)
+        files = list(source.files) if isinstance(source.files, tuple) else source.files
+        return Address.parse(files, csv=source.form)
+    return Address.parse(source)
+
+
+def _is_described(source: object) -> TypeGuard[Table | CSV]:
+    """Is it a Table or a CSV? A path is none, and most sources are paths."""
     if isinstance(source, (str, os.PathLike, list, tuple)):
-        return source, None, CsvForm()
+        return False
     from dpselect.rows import CSV, Table
 
-    if isinstance(source, Table):
-        return source.database, source.name, CsvForm()
-    if isinstance(source, CSV):
-        files = list(source.files) if isinstance(source.files, tuple) else source.files
-        return files, None, source.form
-    return source, None, CsvForm()
+    return isinstance(source, (Table, CSV))
 
 
 def _budget(given: Budget | Where | None) -> Budget | None:
     """The budget that is meant. No ledger is imported where nobody pays."""
     if given is None:
         return None
-    from dpselect.ledger.budget import budget_of
+    from dpselect.ledger.budget import parse_budget
 
-    return budget_of(given)
+    return parse_budget(given)

@@ -123,9 +123,9 @@ def _files(name: str, value: Any) -> str | tuple[str, ...]:
     found = tuple(os.fsdecode(one) for one in many if isinstance(one, (str, os.PathLike)))
     if not found or len(found) < len(many):
         raise ParameterError(name, "be the path of text files, or a list of such", came(value))
-    from dpselect.engines.spark.source import is_spark
+    from dpselect.engines.address import Address
 
-    if any("://" in one or is_spark(one) for one in found):
+    if any("://" in one or Address.parse(one).is_elsewhere for one in found):
         raise ParameterError(name, "be CSV or TSV files on this machine", "an address")
     return found if isinstance(value, (list, tuple)) else found[0]
 

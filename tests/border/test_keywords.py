@@ -11,7 +11,7 @@ import pytest
 import dpselect as dps
 from dpselect._ground.keywords import CHOICES, HOMES, MEANT
 from dpselect.command.main import main
-from dpselect.command.parser import near_only
+from dpselect.command.parser import suggest
 from dpselect.errors import UnknownKeyword
 from dpselect.questions.value import Value
 
@@ -116,7 +116,7 @@ def test_homes_and_other_names_are_those_of_parameters() -> None:
     ("option", "meant"), [("--group-by", "--by"), ("--filter", "--where"), ("--top", "--k"), ("--user-id", "--user")]
 )
 def test_the_command_knows_the_same_names(option: str, meant: str) -> None:
-    assert near_only(option, ["--by", "--epsilon", "--k", "--user", "--where"]) == f"did you mean {meant}?"
+    assert suggest(option, ["--by", "--epsilon", "--k", "--user", "--where"]) == f"did you mean {meant}?"
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 import dpselect as dps
 from dpselect._ground.domain import Listed
 from dpselect.command import options
-from dpselect.command.parser import parser
-from dpselect.command.verbs import VERBS, columns_of
+from dpselect.command.parser import build_parser
+from dpselect.command.verbs import VERBS, item_columns
 from dpselect.queries.plan import by_names
 from dpselect.questions.payment import Payment
 from dpselect.verbs import Verbs
@@ -56,14 +56,17 @@ def test_python(task: Task) -> None:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.wish)
 def test_command(task: Task) -> None:
-    args = parser().parse_args(shlex.split(command(task))[1:])
+    args = build_parser().parse_args(shlex.split(command(task))[1:])
     one = VERBS[args.command]
-    assert by_names(one.verb, options.read(args, one.fields, columns_of(args))) == (task.question, task.payment)
+    assert by_names(one.verb, options.read_values(args, one.fields, item_columns(args))) == (
+        task.question,
+        task.payment,
+    )
     item = {} if one.verb == "users" else {"item": [task.of[1]]}
     said = {name: value for name, value in vars(args).items() if name in ("files", "user", "item")}
     assert said == {"files": [f"{task.of[0]}.parquet"], "user": ["user"], **item}
     for name, value in task.narrowed.items():
-        found = options.items(args, name, several=False) if name == "exclude" else getattr(args, name)
+        found = options.read_domain(args, name, has_tuples=False) if name == "exclude" else getattr(args, name)
         assert found in (value, [value]) or list(getattr(found, "items", ())) == value
 
 

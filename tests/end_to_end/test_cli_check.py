@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from dpselect.checking.finding import Verdict, worst
+from dpselect.checking.finding import Verdict, worst_verdict
 from dpselect.ledger import Charge
 from dpselect.release.archive import archived
 from tests.by_names import by_names
@@ -55,7 +55,7 @@ def settled(ledger, release, charge, asked="1"):
 def judged(release, ledger):
     """What the judge says of the payment."""
     with dps.Ledger(ledger) as opened:
-        return worst(paid(release, opened))
+        return worst_verdict(paid(release, opened))
 
 
 def data(budget=None, most=None):
@@ -113,7 +113,7 @@ def test_a_lowered_epsilon_does_not_follow(dpselect, ledger, paying, written):
 def test_what_cannot_be_planned_has_a_status_of_its_own(dpselect, ledger, written):
     """A release that does not say what was asked, also where a ledger has it."""
     release = replace(by_names(data()).union(epsilon=1, max_items_per_user=2), question=None)
-    settled(ledger, release, Charge.up(Fraction(1), Fraction(1, 10**6)))
+    settled(ledger, release, Charge.round_up(Fraction(1), Fraction(1, 10**6)))
     path = written(release)
     for more in ((), ("--budget", ledger)):
         found = dpselect("check", path, *more)
@@ -157,14 +157,14 @@ def test_a_ledger_that_was_changed(dpselect, ledger, paying, written):
 def test_what_was_charged_is_not_less_than_the_cost(dpselect, ledger, written, epsilon, delta, renyi, status):
     """Also in a ledger that is whole, because whoever wrote it did so by its own rules."""
     release = data().top_k(2, epsilon=1)
-    settled(ledger, release, Charge.up(Fraction(epsilon), Fraction(delta), Fraction(renyi)))
+    settled(ledger, release, Charge.round_up(Fraction(epsilon), Fraction(delta), Fraction(renyi)))
     assert dpselect("check", written(release), "--budget", ledger).status == status
     assert (judged(release, ledger) is Verdict.FAILS) is (status != 0)
 
 
 def test_an_epsilon_above_the_one_stated_was_asked_for(dpselect, ledger, written):
     release = data().choose(domain=["a", "b0"], epsilon=1)
-    settled(ledger, release, Charge.up(Fraction(2), Fraction(0)), asked="2")
+    settled(ledger, release, Charge.round_up(Fraction(2), Fraction(0)), asked="2")
     found = dpselect("check", written(release), "--budget", ledger)
     assert found.status == 6
     assert "asked for epsilon 2" in found.out

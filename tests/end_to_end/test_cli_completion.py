@@ -10,7 +10,7 @@ import pytest
 
 from dpselect._ground.methods import names
 from dpselect.command.main import main
-from dpselect.command.parser import COMMANDS, Parser, parser
+from dpselect.command.parser import COMMANDS, Parser, build_parser
 from tests.end_to_end.shells import PREPARE, Fish, Terminal
 
 
@@ -25,7 +25,7 @@ WAYS = [
 
 def places(command: Parser, words: str = "") -> Iterator[tuple[str, list[str]]]:
     """Each command and action, as its words, with its options."""
-    yield words, command.known()
+    yield words, command.option_names()
     for name, one in command.commands().items():
         yield from places(one, f"{words} {name}".strip())
 
@@ -59,7 +59,7 @@ def test_commands_and_actions(shell: Fish | Terminal) -> None:
 
 @pytest.mark.parametrize("place", ["top", "ledger grant", "plan union", "gateway check", "inspect"])
 def test_every_long_option(shell: Fish | Terminal, place: str) -> None:
-    long = {name for name in dict(places(parser()))[place] if name.startswith("--")}
+    long = {name for name in dict(places(build_parser()))[place] if name.startswith("--")}
     assert set(shell.completed(f"dpselect {place} --")) == {*place.split(), *long}
 
 
@@ -94,7 +94,7 @@ def test_nothing_where_nobody_can_guess(shell: Fish | Terminal) -> None:
 
 def test_every_option_is_in_every_script(capsys: pytest.CaptureFixture[str]) -> None:
     scripts = {shell: script(shell, capsys) for shell in ("bash", "zsh", "fish")}
-    for _, names_of_options in places(parser()):
+    for _, names_of_options in places(build_parser()):
         for name in names_of_options:
             assert name in scripts["bash"]
             assert name in scripts["zsh"]

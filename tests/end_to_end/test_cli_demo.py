@@ -10,7 +10,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from dpselect.command.parser import parser
+from dpselect.command.parser import build_parser
 from dpselect.command.progress import Progress
 from tests.end_to_end.conftest import Command, process
 
@@ -33,7 +33,7 @@ def test_keeps_the_data(tmp_path: Path, dpselect: Command) -> None:
     assert polars.read_parquet(path).columns == ["user", "artist", "country", "minutes"]
     program, *words = shlex.split(ended.err.splitlines()[-1])
     assert program == "dpselect"
-    assert parser().parse_args(words).files == [str(path)]
+    assert build_parser().parse_args(words).files == [str(path)]
     assert dpselect(*words).status == 0
 
 

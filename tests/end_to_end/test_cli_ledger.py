@@ -202,7 +202,7 @@ def held(book, *, started):
     """A question that died before its first row, or after it."""
     with dps.Ledger(book) as ledger:
         account, question = dps.Account("default", "ann"), '{"verb": "top_k", "asked": {"k": 3}, "data": {}}'
-        reservation = ledger.reserve(account, Charge.up(Fraction(20), Fraction(1, 10**6)), question)
+        reservation = ledger.reserve(account, Charge.round_up(Fraction(20), Fraction(1, 10**6)), question)
         if started:
             ledger.start(reservation)
 
@@ -436,11 +436,6 @@ def test_upgrade_continues_a_ledger_and_closes_it(dpselect, events, book, tmp_pa
         assert re.search("is closed: ledger [0-9a-f]{32} continues it\nhint: name that ledger instead", refused.err)
     assert "nothing can be spent from it: ledger " in dpselect("ledger", "show", book).err
     assert dpselect("ledger", "show", new).err == ""
-    looked = {name: dpselect("doctor", "--budget", name) for name in (book, new)}
-    assert [(one.status, "is closed: ledger" in one.out + one.err) for one in looked.values()] == [
-        (6, True),
-        (0, False),
-    ]
     told = dpselect("ledger", "history", new).out.splitlines()
     assert "continues" in told[1]
     assert re.search(of_old, told[1])

@@ -13,7 +13,7 @@ import pytest
 import dpselect as dps
 from dpselect.audit.report import report
 from dpselect.command import options as options_of
-from dpselect.command.parser import ASKING, Parser, parser
+from dpselect.command.parser import QUESTION_COMMANDS, Parser, build_parser
 from dpselect.command.verbs import VERBS
 from dpselect.demo import write_listening_events
 from dpselect.flat import dataset_of
@@ -29,7 +29,6 @@ PYTHON: dict[str, tuple[Callable[..., object], ...]] = {
     "demo": (write_listening_events,),
     "check": (dps.check,),
     "prepare": (dataset_of, dps.Dataset, dps.Dataset.prepare),
-    "doctor": (),
     "completion": (),
     "mcp": (dataset_of, dps.Dataset, dps.Account, dps.connect),
     "inspect": (dataset_of, dps.Dataset),
@@ -59,7 +58,6 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--type": ({"prepare", "inspect"}, "types="),
     "--plot": ({"ledger show", "ledger history"}, "Ledger.plot"),
     "--quiet": ({"demo", "prepare", "serve"}, "in Python nobody hears of progress without progress="),
-    "--budget": ({"doctor"}, "it looks at a machine, for whoever sits at it"),
     "--by": ({"mcp"}, "groups of the settings of a gateway"),
     "--filter": ({"mcp"}, "filters of these settings"),
     "--rows": ({"mcp"}, "their declared sizes"),
@@ -70,7 +68,6 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
     "--registry": ({"check"}, "Release.to_registry"),
     "--run": ({"ledger pay"}, "the block of a with"),
     "--gateway": ({"check"}, "connect(url).answer(id)"),
-    "--engine": ({"doctor"}, "the same"),
     "--data": ({"mcp", "ledger grant", "ledger show", "ledger history", "ledger pending", "ledger report"}, "dataset="),
     "--keep": ({"demo"}, "path: without one the data are not kept"),
     "--demo": ({"serve"}, "the function demo.make"),
@@ -82,7 +79,7 @@ EXCEPTIONS: dict[str, tuple[set[str], str]] = {
 
 def leaves(command: Parser, name: str = "") -> Iterator[tuple[str, Parser]]:
     """Every command that does something: an action where a command has actions."""
-    inner = command.filled().commands()
+    inner = command.load_options().commands()
     for word, one in inner.items():
         yield from leaves(one, f"{name} {word}".strip())
     if not inner:
@@ -93,7 +90,7 @@ def options() -> dict[tuple[str, str], argparse.Action]:
     """Every long option of every command that is written by hand, but for --help."""
     return {
         (name, option): action
-        for name, command in leaves(parser())
+        for name, command in leaves(build_parser())
         if name in PYTHON
         for option, action in command._option_string_actions.items()
         if option.startswith("--") and option not in ("--help", "--help-all")
@@ -121,7 +118,7 @@ def named(option: str, action: argparse.Action, known: dict[str, Any]) -> bool:
 
 
 def test_every_command_has_its_call_in_python() -> None:
-    assert {name for name, _ in leaves(parser())} == {*PYTHON, *ASKING, "plan top", "plan union"}
+    assert {name for name, _ in leaves(build_parser())} == {*PYTHON, *QUESTION_COMMANDS, "plan top", "plan union"}
     assert len(OPTIONS) > 30
 
 
@@ -139,19 +136,19 @@ MORE = {
 LESS = {"users": {"item"}}  # of data
 
 
-@pytest.mark.parametrize("command", ASKING)
+@pytest.mark.parametrize("command", QUESTION_COMMANDS)
 def test_each_parameter_of_a_question_is_an_option_and_each_option_a_parameter(command: str) -> None:
     """A plan says which parameters there are: of the question, its price, and what it takes of the data."""
     fields = {*kind(VERBS[command].verb).fields(), "share"}
     ways = {f"{name}_{way}" for name in fields & set(LISTS) for way in LISTS[name]}
-    known = {one.dest for one in parser().commands()[command].filled()._actions}
+    known = {one.dest for one in build_parser().commands()[command].load_options()._actions}
     assert known == fields | ways | {*DATA, *ASKED, *MORE[command], "help_all"} - LESS.get(command, set())
 
 
 def test_a_parameter_that_is_added_is_an_option_with_its_help() -> None:
     added = {"made_up": field(default=7, metadata={"kind": whole(), "help": "so [many](x.md)", "rare": False})}
     command = Parser(prog="some")
-    options_of.add(command, added)
+    options_of.add_options(command, added)
     assert command.parse_args(["--made-up", "3"]).made_up == 3
     assert "--made-up N  so many (default 7)" in command.format_help()
 

@@ -143,7 +143,10 @@ def test_a_full_device_does_not_lose_the_result(events: Path) -> None:
 FAILURES: dict[str, tuple[str, Exception, str, str]] = {
     "a disk": ("os.fsync", OSError(errno.EIO, "Input/output error"), "top.csv", "Input/output error"),
     "a renderer": (
-        "dpselect.release.files.parquet_bytes", ValueError("text that may hold data"), "top.parquet", "ValueError",
+        "dpselect.engines.duckdb.tables.parquet_bytes",
+        ValueError("text that may hold data"),
+        "top.parquet",
+        "ValueError",
     ),
     "a pipe whose reader has gone": (
         "dpselect.command.output.Device.write", BrokenPipeError(errno.EPIPE, "Broken pipe"), "pipe", "Broken pipe",

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from dpselect import __version__
-from dpselect.command.options import texts_of
-from dpselect.command.parser import ASKING, COMMANDS, EXAMPLES, parser
+from dpselect.command.options import parse_texts
+from dpselect.command.parser import COMMANDS, EXAMPLES, QUESTION_COMMANDS, build_parser
 from tests.end_to_end.conftest import Command
 
-HELP = {"": EXAMPLES} | {name: one.filled().examples() for name, one in parser().commands().items()}
+HELP = {"": EXAMPLES} | {name: one.load_options().examples() for name, one in build_parser().commands().items()}
 
 
 def test_version(dpselect: Command) -> None:
@@ -40,7 +40,7 @@ def test_help_teaches(command: str, dpselect: Command) -> None:
     assert "\ndelta: " in ended.out
 
 
-@pytest.mark.parametrize("command", ASKING)
+@pytest.mark.parametrize("command", QUESTION_COMMANDS)
 def test_help_fits_a_screen_and_leaves_out_what_is_rare(
     command: str, dpselect: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,7 +50,11 @@ def test_help_fits_a_screen_and_leaves_out_what_is_rare(
     assert f"more examples: dpselect {command} --help-all" in short
     shown = set(re.findall(r"^  (?:-\w[^-]*, )?(--[\w-]+)", short, re.MULTILINE))
     everything = set(re.findall(r"^  (?:-\w[^-]*, )?(--[\w-]+)", whole, re.MULTILINE))
-    rare = {one.option_strings[-1] for one in parser().commands()[command].filled()._actions if getattr(one, "rare", 0)}
+    rare = {
+        one.option_strings[-1]
+        for one in build_parser().commands()[command].load_options()._actions
+        if getattr(one, "rare", 0)
+    }
     assert everything - shown == rare | {"--help", "--help-all"}
 
 
@@ -67,7 +71,7 @@ def test_help_fits_a_screen_and_leaves_out_what_is_rare(
     ],
 )
 def test_several_values_stand_between_commas_or_one_after_the_other(words: str, read: dict[str, object]) -> None:
-    found = parser().parse_args(["top", *words.split()])
+    found = build_parser().parse_args(["top", *words.split()])
     assert {name: getattr(found, name) for name in read} == read
 
 
@@ -94,12 +98,12 @@ def test_values_that_are_no_line_of_csv_are_refused(option: str, text: str, dpse
 
 
 def test_a_space_after_a_comma_is_of_no_item() -> None:
-    assert texts_of("--domain", 'tea, milk," rum"') == ["tea", "milk", " rum"]
+    assert parse_texts("--domain", 'tea, milk," rum"') == ["tea", "milk", " rum"]
 
 
 @pytest.mark.parametrize("words", ["--bounds -5 10", "--bounds -5,10", "--bounds=-5 10", "--bounds -5 --bounds 10"])
 def test_numbers_below_zero_are_values(words: str) -> None:
-    assert parser().parse_args(["quantile", "x.csv", *words.split()]).bounds == ["-5", "10"]
+    assert build_parser().parse_args(["quantile", "x.csv", *words.split()]).bounds == ["-5", "10"]
 
 
 @pytest.mark.parametrize("text", HELP.values(), ids=HELP.keys())
@@ -108,7 +112,7 @@ def test_examples_are_understood(text: str) -> None:
     lines = re.findall(r"^  dpselect (.*?)(?: [>|] .*)?$", text, flags=re.MULTILINE)
     assert lines
     for line in lines:
-        assert parser().parse_args(shlex.split(line)).command in COMMANDS
+        assert build_parser().parse_args(shlex.split(line)).command in COMMANDS
 
 
 @pytest.mark.parametrize(
@@ -164,5 +168,5 @@ def after(arguments: list[str]) -> set[str]:
 def test_help_loads_nothing_heavy_and_no_other_command(arguments: list[str]) -> None:
     loaded = after(arguments)
     assert not {"numpy", "duckdb", "flint", "psycopg"} & loaded
-    assert ("dpselect.command.verbs" in loaded) is (arguments[0] in ASKING)
+    assert ("dpselect.command.verbs" in loaded) is (arguments[0] in QUESTION_COMMANDS)
     assert not {name for name in COMMANDS if f"dpselect.command.{name}" in loaded}

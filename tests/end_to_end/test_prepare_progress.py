@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.command.progress import about_left
+from dpselect.command.progress import format_time_left
 from dpselect.engines import waiting
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.flat import prepare
@@ -34,7 +34,7 @@ from tests.end_to_end.prepared_rows import asked, right, write
     ],
 )
 def test_the_rest_takes_as_long_as_what_is_done_did(done: float | None, seconds: float, said: str) -> None:
-    assert about_left(done, seconds) == said
+    assert format_time_left(done, seconds) == said
 
 
 SOON = """

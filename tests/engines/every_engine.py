@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.port import Engine
 from tests.engines.ibis_tables import in_duckdb
+from tests.engines.opened import open_engine
 
 KEY = bytes(range(16))
 Maker = Callable[[pytest.FixtureRequest, pa.Table], tuple[object, str | None]]

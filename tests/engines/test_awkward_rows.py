@@ -13,18 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.registry import open_engine
+from dpselect.engines.duckdb import engine as of_duckdb
 from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.errors import DpselectError
 from tests.covering import covering
+from tests.engines.opened import DuckDBEngine, open_engine
 from tests.engines.test_conformance import pairs
 
 
 @contextmanager
 def opened(path: Path, **more: bool) -> Iterator[DuckDBEngine]:
     with open_engine(path, user="user", item="item", key=b"k", **more) as engine:
-        assert isinstance(engine, DuckDBEngine)
+        assert isinstance(engine, of_duckdb.DuckDBEngine)
         yield engine
 
 

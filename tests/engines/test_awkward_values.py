@@ -9,9 +9,9 @@ import uuid
 import numpy as np
 
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from dpselect.engines.sources.objects import written
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 from tests.replay.odd_values import ANY
 

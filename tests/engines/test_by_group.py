@@ -12,9 +12,9 @@ import pytest
 from dpselect._ground.domain import Listed
 from dpselect.aggregates.groups import GroupedCounts
 from dpselect.aggregates.totals import Totals
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import Held
+from tests.engines.opened import DuckDBEngine
 
 MOST = 10**6
 ROWS = {

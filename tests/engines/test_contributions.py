@@ -14,10 +14,10 @@ import pytest
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid
 from dpselect.engines import memory
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import PerUser
 from dpselect.errors import DataError, ParameterError
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import named, pairs
 from tests.engines.typed_rows import items_of_users
 

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.engines.sources.scans.reading import read_value
 from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, ParameterError
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 
 Z = dt.UTC

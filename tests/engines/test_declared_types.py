@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpselect as dps
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.arrow_columns import readable
 from dpselect.errors import ParameterError, SourceError
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_types import top
 
 DAY = datetime.datetime(2024, 1, 1)

@@ -16,9 +16,9 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN, Column, Listed, Size, Span, domain_of
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 
 ROWS = {

@@ -12,12 +12,12 @@ import dpselect as dps
 from dpselect._ground.methods import methods, names
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
 from dpselect.queries.union.bound import BOUNDS, placed
 from dpselect.release.answers.union_sentences import ADDED_IN_ENGINE
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, plan_of
+from tests.engines.opened import DuckDBEngine
 from tests.reference.test_unions import MANY, SOME, dataset
 
 ABLE = [one.name for one in methods("union") if one.in_engine]

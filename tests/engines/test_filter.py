@@ -10,8 +10,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
+from tests.engines.opened import DuckDBEngine
 
 ROWS = pa.table(
     {

@@ -8,8 +8,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import ParameterError
+from tests.engines.opened import DuckDBEngine
 
 VICTIM = "\"user\" = 'bob'"
 ROWS = {"user": ["ann", "bob"], "item": ["x", "y"], "n": [1, 2], "day": [datetime.datetime(2024, 1, 1)] * 2}

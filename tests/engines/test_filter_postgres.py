@@ -7,15 +7,14 @@ import string
 
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.filters.engines import POSTGRES
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.postgres.dialect import quoted as pg_quoted
-from dpselect.engines.registry import open_engine
 from dpselect.engines.row_filter import parse
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import filled
+from tests.engines.opened import DuckDBEngine, open_engine
 from tests.engines.sources import table
 from tests.engines.test_conformance import pairs
 

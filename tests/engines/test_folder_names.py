@@ -12,12 +12,12 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.registry import open_engine
 from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.engines.sources.files import Files
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.engines.sources.scans.parquet import parquet_scan
 from dpselect.errors import ParameterError
+from tests.engines.opened import open_engine
 
 PLACES = {"1": 5, "2": 3}
 

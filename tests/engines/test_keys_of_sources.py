@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from dpselect._ground.domain import Listed
-from dpselect.engines.registry import open_engine
 from dpselect.engines.sources.csv_form import CsvForm
 from dpselect.errors import DataError
 from tests.engines.every_engine import KEY
+from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dpselect.engines.registry import open_engine
 from dpselect.engines.values import LONGEST
+from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
 from tests.replay.cells import KINDS
 from tests.replay.file_kinds import FILES

@@ -16,12 +16,12 @@ import pytest
 import dpselect as dps
 from dpselect._ground.domain import UNSEEN, Listed, Size, Span
 from dpselect.aggregates.measures import Mean, Sum
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import Engine
 from dpselect.errors import ParameterError
 from tests.engines import typed_rows
 from tests.engines.every_engine import Hold
 from tests.engines.measured_rows import ALL, Row, judged, told
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 from tests.engines.test_totals import ROWS, SHAPES, TABLES
 from tests.engines.weighed_rows import table

@@ -8,8 +8,8 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.polars_counts import counted
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import kept, pairs
 
 DAYS = [datetime.date(2024, 2, day) for day in (3, 1, 2)]

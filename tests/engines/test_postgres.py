@@ -13,13 +13,12 @@ import duckdb
 import pytest
 
 from dpselect._ground.domain import UNSEEN, Listed, Size, Span
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.memory import VARIABLE
 from dpselect.engines.postgres.connection import PostgresWorkspace
-from dpselect.engines.registry import open_engine
 from dpselect.engines.sql.engine import SqlEngine
 from dpselect.errors import DataError, ParameterError
 from tests.engines.every_engine import filled
+from tests.engines.opened import DuckDBEngine, open_engine
 from tests.engines.sources import AWKWARD, Row, counts, table
 from tests.engines.test_conformance import kept as kept_of
 from tests.engines.test_conformance import pairs

@@ -14,11 +14,11 @@ import pytest
 
 from dpselect.aggregates.value_counts import Grid
 from dpselect.draws import distinct
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from dpselect.engines.prepared import preparing
 from dpselect.errors import DataError
 from dpselect.flat import prepare
+from tests.engines.opened import DuckDBEngine
 
 NAMES = [f"u{number:02}" for number in range(40)]
 NEW = "u17b"  # who comes between others, with an item before all of theirs

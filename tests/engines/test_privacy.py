@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpselect._ground.domain import Listed, Size, Span
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError, DpselectError
+from tests.engines.opened import DuckDBEngine
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.arrow_columns import readable
 from dpselect.errors import SourceError
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 from tests.engines.test_types import top
 

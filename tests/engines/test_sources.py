@@ -23,10 +23,10 @@ import pyarrow.orc
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
+from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.csv_form import CsvForm
-from dpselect.engines.sources.wrapped import native
 from dpselect.errors import DataError, DpselectError, ParameterError
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 
 
@@ -286,11 +286,31 @@ def test_a_frame_that_needs_narwhals_says_so(monkeypatch):
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("postgresql://ann@db.example/shop", SourceKind.POSTGRES),
+        ("postgres://ann@db.example/shop", SourceKind.POSTGRES),
+        ("spark:local[2]", SourceKind.SPARK),
+        ("s3://bucket/rows.parquet", SourceKind.REMOTE),
+        ("https://shop.example/rows.parquet", SourceKind.REMOTE),
+        ("rows.parquet", SourceKind.PATHS),
+        (Path("spark:rows.csv"), SourceKind.PATHS),
+        (["postgresql://ann@db.example/shop"], SourceKind.PATHS),
+        ({"user": [1]}, SourceKind.OBJECT),
+        (None, SourceKind.OBJECT),
+    ],
+    ids=repr,
+)
+def test_what_a_source_is_follows_from_its_form(source, kind):
+    assert Address.parse(source).kind is kind
+
+
 def test_a_narwhals_frame_takes_the_way_of_what_it_wraps():
     relation = duckdb.connect().sql("SELECT 1 AS user")
     for frame in (pd.DataFrame({"user": [1]}), pl.LazyFrame({"user": [1]}), pa.table({"user": [1]}), relation):
         for wrap in (narwhals, narwhals.stable.v1, narwhals.stable.v2):
-            assert native(wrap.from_native(frame)) is frame
+            assert Address.parse(wrap.from_native(frame)).source is frame
     assert "an object of type set" in refused(set())
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from dpselect._ground.domain import Listed, Span
 from dpselect.aggregates.totals import Totals
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sources.scans.declarations import parse_type
 from dpselect.errors import ParameterError
 from tests.engines.every_engine import Hold
 from tests.engines.measured_rows import number
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import kept, pairs
 from tests.engines.weighed_rows import AWKWARD, Weighed, given, scores, table, typed
 

@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError, SourceError
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_conformance import pairs
 
 TOKYO = datetime.timezone(datetime.timedelta(hours=9))

@@ -14,9 +14,9 @@ import pytest
 
 from dpselect.aggregates.unbounded import Points, Unbounded
 from dpselect.aggregates.value_counts import Grid, UsersAt
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.port import PerUser
 from tests.engines.measured_rows import WRITTEN
+from tests.engines.opened import DuckDBEngine
 from tests.engines.sources import KINDS, READERS, Row
 
 KEY = bytes(range(16))

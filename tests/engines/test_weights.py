@@ -12,11 +12,11 @@ import pytest
 from dpselect.draws import fresh_key
 from dpselect.engines import memory
 from dpselect.engines.duckdb.dialect import DUCKDB, secret
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.sql import weights
 from dpselect.mechanisms import CountLaplace
 from dpselect.mechanisms.set_union.by_weight import release_elsewhere, rounds_of
 from tests.engines.every_engine import judge
+from tests.engines.opened import DuckDBEngine
 from tests.engines.typed_rows import AWKWARD, VALUES, counts, in_order
 
 USERS = {"u1": "abc", "u2": "ab", "u3": "a", "u4": "ca", "u5": "z"}

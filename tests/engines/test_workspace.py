@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 from dpselect.engines.duckdb import workspace as duckdb_workspace
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import DataError
+from tests.engines.opened import DuckDBEngine
 
 
 @pytest.fixture(scope="module", autouse=True)

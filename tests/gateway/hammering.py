@@ -179,7 +179,7 @@ def _check_promise(ledger: Ledger) -> None:
     for balance in ledger.balances():
         standing = ledger.standing(balance.account)
         assert standing.left >= 0
-        assert standing.data.open_to_analysts.part(standing.all.total.sums) <= Fraction(1)
+        assert standing.data.open_to_analysts.part(standing.all.total.as_spent) <= Fraction(1)
 
 
 def _check_holds(entries: Sequence[Entry], jobs: dict[str, Job]) -> None:

@@ -1,4 +1,4 @@
-"""A question is planned when it comes, and again by the worker that answers it, from the body that was kept."""
+"""A question is planned once, when it comes; only from another process a worker has the body that was kept alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dpselect.errors import ParameterError
+from dpselect.gateway import gateway as gateways
 from dpselect.gateway.asked import AskedQuestion, asked
 from dpselect.gateway.problems import of_error
 from dpselect.gateway.settings.reading import read
@@ -54,6 +55,20 @@ def test_null_is_left_out_and_a_worker_plans_the_same(plan: Any, verb: str, name
     first, null = plan(body), plan({**body, name: None})
     assert first.key == null.key == plan(first.body).key == plan(null.body).key
     assert first.plan == null.plan == plan(null.body).plan
+
+
+def test_a_question_is_planned_once_and_from_its_body_where_another_process_took_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+    monkeypatch.setattr(gateways, "asked", lambda body, *more: (seen.append(body), asked(body, *more))[1])
+    body = {"data": "plays", "verb": "top_k", "k": 3, "epsilon": "1/9"}
+    with serving(tmp_path) as served:
+        assert served.ann.ask(body)["state"] == "answered"
+        assert seen == [body]
+        monkeypatch.setattr(served.gateway._waiting, "get", lambda _: None)
+        assert served.ann.ask({**body, "k": 4})["state"] == "answered"
+        assert [len(one) for one in seen] == [4, 4, 7]  # type: ignore[arg-type] # a body that is kept also says item, delta and fresh
 
 
 def test_all_mistakes_of_a_body_are_told_at_once(plan: Any) -> None:

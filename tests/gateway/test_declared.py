@@ -99,7 +99,7 @@ def test_a_promise_is_raised_after_answers_and_not_lowered_below_them(path: Path
     assert "[data.plays] epsilon must cover what is used" in capsys.readouterr().err
     with Ledger(path.parent / "ledger.sqlite") as ledger:
         assert ledger.data_account("plays").promise.epsilon == 5
-        made = [entry for entry in ledger.entries(Account.everybody("plays")) if entry.kind is EntryKind.DATA]
+        made = [entry for entry in ledger.entries(Account.for_everybody("plays")) if entry.kind is EntryKind.DATA]
         assert [int(entry.charge.epsilon) for entry in made] == [3, 5]
 
 

@@ -21,7 +21,7 @@ from dpselect.gateway.asked import OF_TEXTS
 from dpselect.gateway.pages import asking, conditions, snippets, words
 from dpselect.gateway.pages.conditions import Condition
 from dpselect.gateway.pages.rendering import fields_of, help_for
-from dpselect.mcp.desk import words_of
+from dpselect.mcp.desk import describe_error
 from dpselect.queries.plan import kind
 from dpselect.remote.problems import error_of
 
@@ -247,6 +247,6 @@ def test_a_value_that_is_not_listed_is_told_from_another_condition(where: str, m
     assert error_of(problem).hint == "the ask page of the gateway, or described() of its Remote, has the lists"
     assert help_for(problem) == "the menus of the ask page have the lists"
     for error in (found.value, error_of(problem)):
-        assert "hint: the tool data has the lists" in words_of(error)
+        assert "hint: the tool data has the lists" in describe_error(error)
     assert "Atlantis" not in str(found.value)
     assert "FR" not in str(found.value)

@@ -12,7 +12,7 @@ from dpselect.gateway.jobs import FINAL, NEXT, Job, JobState
 from dpselect.gateway.store import Jobs
 from dpselect.ledger import Account
 from dpselect.ledger.charge import ZERO
-from dpselect.ledger.entry import Draft, Entry, EntryKind, chained
+from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry
 
 NUMBERS = count()
 
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Iterator[Jobs]:
 
 def settle(number: int) -> Entry:
     draft = Draft(EntryKind.SETTLE, Account("plays", "ann"), ZERO, release="{}")
-    return chained(draft, number, "the digest of the entry before")
+    return chain_entry(draft, number, "the digest of the entry before")
 
 
 def added(store: Jobs, state: JobState, server: str | None = None) -> Job:

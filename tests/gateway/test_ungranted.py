@@ -31,6 +31,8 @@ def test_a_repeat_is_noted_only_for_those_who_have_a_right_to_it(tmp_path: Path)
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         settle = next(entry for entry in ledger.entries() if entry.kind == "settle")
         before = ledger.count
-        ledger.told([(Account("plays", "nobody"), "q", settle.number), (Account("plays", "bob"), "q", settle.number)])
+        ledger.record_repeats(
+            [(Account("plays", "nobody"), "q", settle.number), (Account("plays", "bob"), "q", settle.number)]
+        )
         assert ledger.count == before + 1
         assert ledger.verify() == []

@@ -9,15 +9,16 @@ from fractions import Fraction
 import pytest
 
 from dpselect._ground.domain import Column, Size
+from dpselect.engines.address import Address
 from dpselect.engines.identity import source_of
-from dpselect.ledger.question import question, summary
+from dpselect.ledger.question import fingerprint, summarize
 
 ASKED = {"k": 3, "epsilon": Fraction("0.5"), "delta": Fraction(1, 10**6), "domain": None, "counts": False}
 DATA = {"source": "dict", "user": "user", "item": "item", "where": None, "snapshot": "one"}
 
 
 def text(asked=ASKED, data=DATA, verb="top_k"):
-    return question(verb, asked, data, pinned=True).text
+    return fingerprint(verb, asked, data, has_fixed_data=True).text
 
 
 def test_the_same_question_has_the_same_text_in_any_order():
@@ -28,22 +29,22 @@ def test_the_same_question_has_the_same_text_in_any_order():
 def test_a_file_is_known_by_name_and_change_but_never_by_its_size(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("user,item\n" + "1,2\n" * 300_000)  # a size that no other number in it is by chance
-    first, pinned = source_of(str(path))
+    first, pinned = source_of(Address.parse(str(path)))
     assert pinned
-    assert source_of(str(path)) == (first, True)
+    assert source_of(Address.parse(str(path))) == (first, True)
     assert str(path.stat().st_size) not in json.dumps(first).replace(str(path), "").split(", ")
     before = path.stat().st_mtime_ns
     path.write_text("user,item\n" + "1,3\n" * 300_000)
     os.utime(path, ns=(before, before))  # as if it had never been written again
-    assert source_of(str(path))[0] != first
+    assert source_of(Address.parse(str(path)))[0] != first
 
 
 def test_what_cannot_be_known_again_is_not_repeatable(tmp_path):
-    assert source_of({"user": [1]}) == ("builtins dict", False)
-    assert source_of(str(tmp_path / "missing.csv"))[1] is False
-    assert not question("top_k", ASKED, DATA, pinned=False).repeatable
+    assert source_of(Address.parse({"user": [1]})) == ("builtins dict", False)
+    assert source_of(Address.parse(str(tmp_path / "missing.csv")))[1] is False
+    assert not fingerprint("top_k", ASKED, DATA, has_fixed_data=False).repeatable
     frame = Column({"item": ["a"]}, "item")
-    assert not question("top_k", ASKED | {"domain": frame}, DATA, pinned=True).repeatable
+    assert not fingerprint("top_k", ASKED | {"domain": frame}, DATA, has_fixed_data=True).repeatable
 
 
 PRICE = "at epsilon 0.5 and delta 1e-06, from dict with users in user as of one"
@@ -66,7 +67,7 @@ PRICE = "at epsilon 0.5 and delta 1e-06, from dict with users in user as of one"
     ],
 )
 def test_a_question_in_words(verb, asked, data, said):
-    assert summary(text(ASKED | asked, DATA | data, verb)) == f"{said}, {PRICE}"
+    assert summarize(text(ASKED | asked, DATA | data, verb)) == f"{said}, {PRICE}"
 
 
 @pytest.mark.parametrize(
@@ -79,10 +80,10 @@ def test_a_question_in_words(verb, asked, data, said):
     ],
 )
 def test_a_question_names_its_source(data, said):
-    assert summary(text(data=DATA | data)).partition(", from ")[2] == said
+    assert summarize(text(data=DATA | data)).partition(", from ")[2] == said
 
 
 def test_words_of_a_caller_s_own_stay_as_they_are():
     for own in ("free words", "1e999999999", '"{}"', "[]", "{}", '{"asked":1,"data":{},"verb":"top_k"}'):
-        assert summary(own) == own
-    assert summary("5" * 10_000) == "5" * 39 + "…"
+        assert summarize(own) == own
+    assert summarize("5" * 10_000) == "5" * 39 + "…"

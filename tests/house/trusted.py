@@ -15,7 +15,7 @@ BASE = (
 DECLARED = ("aggregates.measures", "aggregates.totals", "aggregates.value_counts.Grid")
 WORDS = (
     "engines.identity",
-    "engines.postgres.address",
+    "engines.address",
     "engines.spark.source",
     "engines.sources.files",
     "engines.sources.scans.declarations",

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 
 import dpselect as dps
+from dpselect.engines.address import Address
 from dpselect.engines.identity import shown, source_of
 from dpselect.engines.postgres.address import parse_address
 from dpselect.engines.postgres.ibis_tables import address_and_table
-from dpselect.engines.sources.wrapped import at_home
 from tests.engines.ibis_tables import in_duckdb, table_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ ROWS = pa.table(
 )
 
 
+def home_of(source: object) -> tuple[object, str | None]:
+    """Where the rows of a table of Ibis are."""
+    home = Address.parse(source).at_home()
+    return home.source, home.table
+
+
 def top(source: object, **more: object) -> set[object]:
     release = dps.Dataset(source, user="user", item="item", **more).top_k(2, epsilon=8, domain=["a", "b", "c"])
     return set(release.labels)
@@ -45,7 +51,7 @@ def top(source: object, **more: object) -> set[object]:
 
 def test_a_table_of_duckdb_is_read_on_its_connection_by_name() -> None:
     table = in_duckdb(ROWS)
-    assert at_home(table, None) == (table.get_backend().con, "t")
+    assert home_of(table) == (table.get_backend().con, "t")
     assert top(table) == {"a", "b"}
 
 
@@ -57,13 +63,13 @@ def test_a_name_that_could_mean_another_is_asked_as_a_query(name: str) -> None:
         f"CREATE TABLE {name} AS FROM placed; CREATE SCHEMA odd; CREATE TABLE odd.name AS FROM placed LIMIT 0"
     )
     found = table_of(table.get_backend(), name[1:-1].replace('""', '"'))
-    assert isinstance(at_home(found, None)[0], duckdb.DuckDBPyRelation)
+    assert isinstance(home_of(found)[0], duckdb.DuckDBPyRelation)
     assert top(found) == {"a", "b"}
 
 
 def test_an_expression_stays_in_duckdb() -> None:
     table = in_duckdb(ROWS)
-    assert isinstance(at_home(table.filter(table.n > 2), None)[0], duckdb.DuckDBPyRelation)
+    assert isinstance(home_of(table.filter(table.n > 2))[0], duckdb.DuckDBPyRelation)
     assert top(table.filter(table.item != "b").mutate(item=table.item.upper().lower())) == {"a", "c"}
     assert top(nw.from_native(table).filter(nw.col("item") != "a")) == {"b", "c"}
 
@@ -82,7 +88,7 @@ def test_tables_in_memory_and_functions_of_the_caller_come_along() -> None:
 
 def test_polars_gives_its_lazy_frame() -> None:
     table = ibis.polars.connect({"t": pl.DataFrame(ROWS)}).table("t")
-    assert isinstance(at_home(table.filter(table.n > 2), None)[0], pl.LazyFrame)
+    assert isinstance(home_of(table.filter(table.n > 2))[0], pl.LazyFrame)
     assert top(table.filter(table.item != "b")) == {"a", "c"}
 
 
@@ -142,7 +148,7 @@ def connection(address: str) -> Iterator[psycopg.Connection]:
 def test_a_table_of_postgres_is_counted_by_the_server(connection: psycopg.Connection) -> None:
     backend = ibis.postgres.from_connection(connection)
     rows = backend.table("Rows.here")
-    source, table = at_home(rows, None)
+    source, table = home_of(rows)
     assert str(source).startswith("postgresql://")
     assert table == "of_ibis.Rows.here"
     assert top(rows) == {"a", "b"}
@@ -260,14 +266,14 @@ def test_a_ledger_tells_expressions_apart_and_knows_no_rows(tmp_path: Path) -> N
     assert paid(table, None), "without a snapshot nobody knows what changed"
     assert not paid(nw.from_native(table), "monday"), "a wrapping is none of the question"
     assert paid(nw.from_native(table).filter(nw.col("n") > 3), "monday"), "nor does it hide one"
-    name, pinned = source_of(table)
+    name, pinned = source_of(Address.parse(table))
     assert not pinned
     assert name[:2] == ["ibis", "duckdb"]
     assert shown(table) == "<ibis Table>"
 
 
 def test_the_name_of_a_postgres_table_is_place_and_name(connection: psycopg.Connection) -> None:
-    name, pinned = source_of(ibis.postgres.from_connection(connection).table("seen"))
+    name, pinned = source_of(Address.parse(ibis.postgres.from_connection(connection).table("seen")))
     assert name[2] == "of_ibis.seen"
     assert name[1].startswith("postgresql://")
     assert not pinned

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 
 import dpselect as dps
 from dpselect.checking.check import Check
-from dpselect.checking.finding import Verdict, worst
-from dpselect.checking.reading import read
+from dpselect.checking.finding import Verdict, worst_verdict
+from dpselect.checking.reading import read_release
 from tests.judge.payment import paid
 from tests.judge.promise import promised
 
@@ -17,7 +17,7 @@ FAILS = Verdict.FAILS
 
 def judged(release: dps.Release) -> Verdict:
     """What the judge says of a release. What it refuses `check` refuses too."""
-    verdict = worst(promised(release))
+    verdict = worst_verdict(promised(release))
     assert verdict is not FAILS or refused(release)
     return verdict
 
@@ -34,10 +34,10 @@ def check(
     release: dps.Release | str | os.PathLike[str], budget: str | os.PathLike[str] | dps.Ledger | None = None
 ) -> Check:
     """What `check` says of a release, and of its payment where a ledger is named; the judge says no less."""
-    found, whole = dps.check(release, budget), read(release)[0]
-    assert worst(promised(whole)) is not FAILS or found.verdict is FAILS, (found, promised(whole))
+    found, whole = dps.check(release, budget), read_release(release)[0]
+    assert worst_verdict(promised(whole)) is not FAILS or found.verdict is FAILS, (found, promised(whole))
     if budget is not None:
         with nullcontext(budget) if isinstance(budget, dps.Ledger) else dps.Ledger(budget) as ledger:
             judge = paid(whole, ledger)
-        assert worst(judge) is not FAILS or found.paid is FAILS, (found, judge)
+        assert worst_verdict(judge) is not FAILS or found.paid is FAILS, (found, judge)
     return found

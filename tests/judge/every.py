@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import dpselect as dps
-from dpselect.checking.finding import Verdict, worst
+from dpselect.checking.finding import Verdict, worst_verdict
 from dpselect.queries import outline as outlines
 from dpselect.queries import values
 from tests.judge.promise import promised
@@ -42,7 +42,7 @@ def refuse_wrong(release: dps.Release) -> None:
     """AssertionError where the judge or `check` refuses a release."""
     said = f"{release.question} {release.privacy} {release.accuracy} {release.found} {release.counted}"
     if said not in JUDGED:
-        assert worst(promised(release)) is not Verdict.FAILS, promised(release)
+        assert worst_verdict(promised(release)) is not Verdict.FAILS, promised(release)
         found = dps.check(release)
         assert found.verdict is Verdict.FOLLOWS, found
         JUDGED.add(said)

@@ -45,7 +45,7 @@ class Costing:
 
 
 def charge(epsilon: str, delta: str = "0") -> Charge:
-    return Charge.up(Fraction(epsilon), Fraction(delta))
+    return Charge.round_up(Fraction(epsilon), Fraction(delta))
 
 
 def started(ledger: Ledger, account: Account, ceiling: Charge, question: str = "{}") -> Reservation:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from dpselect.errors import BudgetError
 from dpselect.ledger import Account, Charge, Ledger
 
-PRICE = Charge.up(Fraction("0.001"), Fraction("1e-10"))
+PRICE = Charge.round_up(Fraction("0.001"), Fraction("1e-10"))
 
 
 def main(where: str, questions: int, analyst: str = "ann") -> None:

@@ -13,7 +13,7 @@ from dpselect.accounting.prices import Spent
 from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, Reservation
 from dpselect.ledger.account import ALWAYS
-from dpselect.ledger.standing import Used, to_hold
+from dpselect.ledger.standing import Used, format_hold
 from tests.ledger.amounts import ask, charge, grant, started
 
 BOB = Account("plays", "bob")
@@ -108,8 +108,11 @@ def test_ten_tenths_fit_into_one(ledger: Ledger, ann: Account) -> None:
 def test_what_must_be_held_is_what_a_question_holds_by_itself() -> None:
     """Beside what an answer left of the other sum it would be more than all."""
     limits, answered = Limits(Fraction(1), Fraction(1), Fraction(1)), Spent(Fraction(9, 10), Fraction(15, 100))
-    assert to_hold(limits, answered, Spent(Fraction(9, 10), Fraction(6, 5))) == ("90 %", "85 %")
-    assert to_hold(limits, answered, Spent(Fraction(1, 5), Fraction(9, 10))) == ("90 %", "85 %")  # adding is no more
+    assert format_hold(limits, answered, Spent(Fraction(9, 10), Fraction(6, 5))) == ("90 %", "85 %")
+    assert format_hold(limits, answered, Spent(Fraction(1, 5), Fraction(9, 10))) == (
+        "90 %",
+        "85 %",
+    )  # adding is no more
 
 
 def test_what_is_left_is_counted_by_both_sums_only_where_both_limits_have_them() -> None:

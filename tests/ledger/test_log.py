@@ -8,7 +8,7 @@ import pytest
 
 from dpselect.errors import LedgerError
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger, entry, sql
-from dpselect.ledger.standing import data_text
+from dpselect.ledger.standing import format_data_terms
 from tests.ledger.amounts import ask, charge, grant, started
 
 QUESTION = '{"k": 10}'
@@ -64,7 +64,7 @@ def test_entries_say_what_happened(ledger: Ledger, ann: Account) -> None:
     ledger.settle(started(ledger, ann, charge("0.5"), QUESTION), charge("0.25"), "[1]")
     promised, granted, hold, read, settle = ledger.entries()
     assert (promised.kind, promised.charge, promised.number) == (EntryKind.DATA, charge("1000", "0.1"), 1)
-    assert promised.account == Account.everybody("plays")
+    assert promised.account == Account.for_everybody("plays")
     assert (granted.kind, granted.charge, granted.number, granted.digest) == (
         EntryKind.GRANT,
         charge("1", "1e-6"),
@@ -80,13 +80,13 @@ def test_entries_say_what_happened(ledger: Ledger, ann: Account) -> None:
         "[1]",
     )
     assert (hold.previous, read.previous, settle.previous) == (granted.digest, hold.digest, read.digest)
-    assert (promised.terms, granted.terms, hold.terms) == (data_text(ledger.data_account("plays")), None, None)
+    assert (promised.terms, granted.terms, hold.terms) == (format_data_terms(ledger.data_account("plays")), None, None)
     assert (ledger.head, ledger.count) == (settle.digest, 5)
 
 
 def test_many_entries_come_in_pages(ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ENTRIES", "ENTRIES_OF"):
-        monkeypatch.setattr(sql, name, getattr(sql, name).replace(f"LIMIT {sql.PAGE}", "LIMIT 2"))
+        monkeypatch.setattr(sql, name, getattr(sql, name).replace(f"LIMIT {sql.PAGE_SIZE}", "LIMIT 2"))
     for analyst in ("ann", "bob", "ann", "ann", "bob", "ann", "ann"):
         grant(ledger, Account("plays", analyst), 1, 0)
     assert [one.number for one in ledger.entries()] == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -156,10 +156,10 @@ def test_no_password_is_shown(where: str) -> None:
 
 
 def test_charges_are_rounded_up() -> None:
-    third = Charge.up(Fraction(1, 3), Fraction(1, 10**40))
+    third = Charge.round_up(Fraction(1, 3), Fraction(1, 10**40))
     assert third.epsilon == Fraction(10**30 // 3 + 1, 10**30)
     assert third.delta == Fraction(1, 10**30)
-    assert Charge.up(third.epsilon, third.delta) == third
+    assert Charge.round_up(third.epsilon, third.delta) == third
 
 
 def test_charges_add_up() -> None:

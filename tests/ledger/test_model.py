@@ -17,7 +17,7 @@ from tests.ledger.amounts import started
 LOSS = st.fractions(min_value=0, max_value=2, max_denominator=10**4)
 FAILURE = st.fractions(min_value=0, max_value=Fraction(1, 100), max_denominator=10**9)
 DIVERGENCE = st.sampled_from([1, Fraction(1, 2), Fraction(1, 50)])
-amounts = st.builds(lambda e, d, part: Charge.up(e, d, e * part), LOSS, FAILURE, DIVERGENCE)
+amounts = st.builds(lambda e, d, part: Charge.round_up(e, d, e * part), LOSS, FAILURE, DIVERGENCE)
 steps = st.tuples(st.sampled_from(["grant", "reserve", "reserve", "settle", "data"]), st.integers(0, 2), amounts)
 
 
@@ -25,7 +25,7 @@ steps = st.tuples(st.sampled_from(["grant", "reserve", "reserve", "settle", "dat
 @given(st.lists(steps, max_size=25))
 def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
     accounts = [Account("plays", name) for name in ("ann", "bob", "eve")]
-    model = {account: [Charge.up(Fraction(1), Fraction(1, 1000)), ZERO, ZERO] for account in accounts}
+    model = {account: [Charge.round_up(Fraction(1), Fraction(1, 1000)), ZERO, ZERO] for account in accounts}
     open_ones: list[Reservation] = []
     with tempfile.TemporaryDirectory() as folder, Ledger.create(Path(folder) / "x") as ledger:
         promise = ledger.data("plays", 2, "0.02").promise
@@ -37,11 +37,11 @@ def test_any_life(life: list[tuple[str, int, Charge]]) -> None:
         for what, who, amount in life:
             account = accounts[who]
             granted, spent, reserved = model[account]
-            of_all = Charge.up(Fraction(0), Fraction(0))
+            of_all = Charge.round_up(Fraction(0), Fraction(0))
             for _, one, other in model.values():
                 of_all = of_all + one + other
             if what == "data":
-                total = total + Charge.up(amount.epsilon, amount.delta / 10)
+                total = total + Charge.round_up(amount.epsilon, amount.delta / 10)
                 divergence = promised(ledger, total)
             elif what == "grant" and (amount.epsilon or amount.delta):
                 ledger.grant(account, amount.epsilon, amount.delta)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dpselect.errors import ParameterError
 from dpselect.ledger import Account, EntryKind, Ledger
-from dpselect.ledger.account import EVERYBODY, _is_unseen, clean_name
+from dpselect.ledger.account import EVERYBODY, _is_invisible, clean_name
 from dpselect.ledger.charge import ZERO
-from dpselect.ledger.entry import OF_THE_LEDGER, Draft
+from dpselect.ledger.entry import LEDGER_KINDS, Draft
 from tests.ledger.amounts import charge, grant
 
 COMPOSED, DECOMPOSED = "Ren\u00e9", "Rene\u0301"
@@ -33,7 +33,7 @@ def looks(name: str) -> str:
     """What is left of a name without all that cannot be seen; equal for names that look alike by that."""
     composed = unicodedata.normalize("NFC", name)
     spaced = "".join(" " if unicodedata.category(one) == "Zs" else one for one in composed)
-    return " ".join("".join(one for one in spaced if one == " " or not _is_unseen(one)).split())
+    return " ".join("".join(one for one in spaced if one == " " or not _is_invisible(one)).split())
 
 
 @pytest.mark.parametrize("name", UNSEEN.values(), ids=UNSEEN)
@@ -73,14 +73,14 @@ def test_no_two_names_look_alike(text: str) -> None:
 def test_a_name_that_is_never_given_is_damage(name: str) -> None:
     for whose in ((name, "ann"), ("plays", name), (name, EVERYBODY)):
         with pytest.raises(ValueError, match="no such name is given"):
-            Account.kept(*whose)
+            Account.from_stored(*whose)
 
 
 def test_nobody_has_no_name() -> None:
     """In the place of an analyst, all of them; never the name of one, nor of data."""
-    assert Account.kept("plays", EVERYBODY) == Account.everybody("plays")
+    assert Account.from_stored("plays", EVERYBODY) == Account.for_everybody("plays")
     with pytest.raises(ValueError, match="no such name is given"):
-        Account.kept("", "ann")
+        Account.from_stored("", "ann")
 
 
 @pytest.mark.parametrize("name", [EVERYBODY, "x" * 201, "nul\0", 7, None])
@@ -95,8 +95,6 @@ def test_an_entry_of_nobody_is_damage(ledger: Ledger, kind: EntryKind) -> None:
     """With a sound digest: only a promise is made to all analysts together."""
     ledger.data("plays", 1, 0)
     with ledger._writing() as (journal, end):
-        journal.append(end, Draft(kind, Account.everybody("plays"), ZERO, "{}", refers_to=1))
-    why = (
-        "it is about the ledger, and names a data set or an analyst" if kind in OF_THE_LEDGER else "its terms are none"
-    )
+        journal.append(end, Draft(kind, Account.for_everybody("plays"), ZERO, "{}", refers_to=1))
+    why = "it is about the ledger, and names a data set or an analyst" if kind in LEDGER_KINDS else "its terms are none"
     assert f"entry 2 is damaged: {why}" in ledger.verify()

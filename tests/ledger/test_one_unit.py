@@ -33,10 +33,10 @@ def test_what_is_left_of_a_quota_and_what_a_question_takes_are_in_one_unit(tmp_p
         after = ask(ledger, ANN, apart)
         assert after.left == before.left - before.part(apart) == before.left_with(apart) == Fraction(1, 10)
         assert not after.admits(charge("0.2"))
-        quota, used, own, common = after.of_promise
+        quota, used, own, common = after.promise_shares
         assert (quota, used, own, common) == tuple(Fraction(one, 30) for one in (10, 9, 1, 1))
         assert after.delta_left == Fraction(4, 10**7) - apart.delta
-        assert ledger.standing(bob).of_promise == (1, Fraction(2, 3), Fraction(1, 3), Fraction(1, 30))
+        assert ledger.standing(bob).promise_shares == (1, Fraction(2, 3), Fraction(1, 3), Fraction(1, 30))
 
 
 @pytest.mark.parametrize("granted", ["1", "3", "9"])

@@ -172,15 +172,13 @@ def test_a_file_that_may_not_be_read(file: Path) -> None:
 # ---- versions ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [min(sql.READ_FORMS) - 1, sql.FORM + 1])
+@pytest.mark.parametrize("form", [min(sql.READABLE_FORMATS) - 1, sql.FORMAT + 1])
 def test_a_ledger_of_another_form_is_refused(where: str, form: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as other:
-        other.setattr(sql, "FORM", form)
+        other.setattr(sql, "FORMAT", form)
         Ledger.create(where).close()
         Ledger(where).close()
-    told = (
-        f"has format {form}, but this dpselect reads format {sql.FORM}\nhint: use the version of dpselect that made it"
-    )
+    told = f"has format {form}, but this dpselect reads format {sql.FORMAT}\nhint: use the version of dpselect that made it"
     with pytest.raises(LedgerError, match=told):
         Ledger(where)
 

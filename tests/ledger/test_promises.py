@@ -22,8 +22,8 @@ from dpselect.errors import BudgetError, LedgerError, ParameterError
 from dpselect.flat import dataset_of
 from dpselect.ledger import Account, Charge, DataAccount, EntryKind, Ledger, Reservation
 from dpselect.ledger.charge import Ceiling
-from dpselect.ledger.entry import Draft, chained, parts_text
-from dpselect.ledger.standing import Standing, Used, data_from, data_text
+from dpselect.ledger.entry import Draft, chain_entry, format_parts
+from dpselect.ledger.standing import Standing, Used, format_data_terms, parse_data_terms
 from tests.by_names import plan_of
 from tests.ledger.amounts import charge, started
 
@@ -387,7 +387,7 @@ def test_terms_that_nobody_wrote_are_damage_and_take_no_time(written: str | None
         ("user", "period", "time", "timezone")
     )
     with pytest.raises(ValueError, match=r"no terms|no fraction"):
-        data_from("plays", charge("1", "1e-6"), json.dumps(said))
+        parse_data_terms("plays", charge("1", "1e-6"), json.dumps(said))
 
 
 IMPOSSIBLE = [{"order": 1}, {"order": True}, {"order": "23"}, {"order": None}, {"unit": None}, {"user": 3},
@@ -397,10 +397,10 @@ IMPOSSIBLE = [{"order": 1}, {"order": True}, {"order": "23"}, {"order": None}, {
 @pytest.mark.parametrize("one", IMPOSSIBLE, ids=str)
 def test_terms_that_no_account_can_have_are_damage(ledger: Ledger, one: dict[str, object]) -> None:
     data = ledger.data("plays", 1, "1e-6")
-    total, text = charge("1", "1e-6"), data_text(data)
-    assert data_from("plays", total, text) == data
+    total, text = charge("1", "1e-6"), format_data_terms(data)
+    assert parse_data_terms("plays", total, text) == data
     with pytest.raises(ValueError, match="no terms"):
-        data_from("plays", total, json.dumps(json.loads(text) | one))
+        parse_data_terms("plays", total, json.dumps(json.loads(text) | one))
 
 
 # ---- any life, against the rule itself --------------------------------------------------------------------
@@ -424,7 +424,7 @@ def test_any_life_is_that_of_the_rule(tmp_path_factory: pytest.TempPathFactory, 
         for who, quota in zip((ANN, BOB, EVE), quotas, strict=True):
             ledger.grant(who, quota, "1e-6")
         for what, who, asked in life:
-            rounded = Ceiling.of(asked).price
+            rounded = Ceiling.from_price(asked).price
             if what == "raise":
                 promise = promise.granting(promise.epsilon + 1, promise.delta)
                 ledger.data("plays", promise.epsilon, promise.delta)
@@ -438,7 +438,7 @@ def test_any_life_is_that_of_the_rule(tmp_path_factory: pytest.TempPathFactory, 
                     assert not fits
                 else:
                     assert fits
-                    assert made.ceiling.sums == held
+                    assert made.ceiling.as_spent == held
                     pending, own[who] = pending + held, own[who] + held
                     open_ones.append((made, who, held, asked))
             elif open_ones:
@@ -446,11 +446,11 @@ def test_any_life_is_that_of_the_rule(tmp_path_factory: pytest.TempPathFactory, 
                 less = replace(ended, epsilon=ended.epsilon / 2, renyi=ended.renyi / 2, added=(ended.added or 0) / 2)
                 ledger.start(made)
                 ledger.settle(made, less, None)
-                cost = promise.settle(held, Ceiling.of(less).price)
+                cost = promise.settle(held, Ceiling.from_price(less).price)
                 pending, settled, own[whose] = pending - held, settled + cost, own[whose] - held + cost
         ((_, used),) = ledger.data_accounts()
         all_used = used.get("", Used())
-        assert (all_used.spent.sums, all_used.reserved.sums) == (settled, pending)
+        assert (all_used.spent.as_spent, all_used.reserved.as_spent) == (settled, pending)
         assert ledger.verify(ledger.head) == []
 
 
@@ -466,7 +466,7 @@ def said(ledger: Ledger) -> list[str]:
 def changed(data: DataAccount, **how: Any) -> Draft:
     made = replace(data, **how)
     total = Charge(made.promise.epsilon, made.promise.delta)
-    return Draft(EntryKind.DATA, Account.everybody("plays"), total, terms=data_text(made))
+    return Draft(EntryKind.DATA, Account.for_everybody("plays"), total, terms=format_data_terms(made))
 
 
 def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
@@ -497,7 +497,7 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
         ),
         "promises less than was used of 'plays'": changed(data, promise=replace(promise, epsilon=Fraction("0.8"))),
         "asks about a period in an account without periods, or about none in an account with periods": Draft(
-            EntryKind.HOLD, ANN, charge("0.01"), "{}", terms=parts_text({"2026-10": charge("0.01")})
+            EntryKind.HOLD, ANN, charge("0.01"), "{}", terms=format_parts({"2026-10": charge("0.01")})
         ),
         "settles for more than was reserved": Draft(
             EntryKind.SETTLE,
@@ -536,7 +536,7 @@ def test_entries_that_break_the_promise_are_named(ledger: Ledger) -> None:
     entries = list(ledger.entries())
     for problem, draft in broken.items():
         sums = Sums()
-        written = [*entries, chained(draft, len(entries) + 1, entries[-1].digest)]
+        written = [*entries, chain_entry(draft, len(entries) + 1, entries[-1].digest)]
         assert problem in [one for entry in written for one in sums.problems(entry)], problem
 
 
@@ -545,14 +545,14 @@ class QuotaAlone(Standing):
 
     def admits(self, ceiling: Charge) -> bool:
         limits, used = self.limits[0]
-        return limits.hold((used.total + ceiling).sums)
+        return limits.hold((used.total + ceiling).as_spent)
 
 
 class OpenOnesForgotten(Standing):
     """The broken twin: what open questions may still cost is not looked at."""
 
     def admits(self, ceiling: Charge) -> bool:
-        return all(limits.hold((used.spent + ceiling).sums) for limits, used in self.limits)
+        return all(limits.hold((used.spent + ceiling).as_spent) for limits, used in self.limits)
 
 
 @pytest.mark.parametrize("twin", [QuotaAlone, OpenOnesForgotten])

@@ -12,7 +12,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.audit.report import report
-from dpselect.command.report_page import page
+from dpselect.command.report_page import render_page
 from dpselect.ledger import ZERO, Account, Charge, EntryKind, Ledger
 from dpselect.ledger.ledger import Ledger as WholeLedger
 from tests.ledger.test_forks import in_a_child
@@ -65,7 +65,7 @@ def test_an_account_that_adds_up_counts_epsilons(ledger: Ledger, ann: Account) -
     ledger.grant(ann, 1, 0)
     with dps.Budget.open(ledger, data=ann.dataset, analyst=ann.analyst).spend(**{**PRICE, "delta": 0}):
         pass
-    assert ledger.balance(ann).spent == Charge.up(Fraction(1, 100), Fraction(0))
+    assert ledger.balance(ann).spent == Charge.round_up(Fraction(1, 100), Fraction(0))
     assert ledger.verify() == []
 
 
@@ -263,7 +263,7 @@ def test_the_record_says_that_it_was_stated_and_by_whom(ledger: Ledger, ann: Acc
     found = report(ledger, ann.dataset)
     (asked,) = found["questions"]
     assert (asked["analyst"], asked["question"], asked["state"]) == ("ann", said, "answered")
-    assert "price stated by ann: a &lt;b&gt;mean&lt;/b&gt;" in page(found)
+    assert "price stated by ann: a &lt;b&gt;mean&lt;/b&gt;" in render_page(found)
     (hold,) = [entry for entry in ledger.entries() if entry.kind is EntryKind.HOLD]
     body = json.loads(hold.question or "")
     assert body["data"] == {"neighbors": "add-remove", "unit": "one user"}
@@ -312,6 +312,6 @@ def test_what_an_old_ledger_spent_is_carried_into_a_new_one(tmp_path: Path) -> N
                 ):
                     pass
             standing = ledger.standing(dps.Account("plays", "ann"))
-            used[name] = standing.data.promise.limits.part(standing.all.total.sums)
+            used[name] = standing.data.promise.limits.part(standing.all.total.as_spent)
     assert 0 < used["old"] < used["new"] < 1
     assert spent.epsilon < Fraction("0.6")

@@ -12,7 +12,7 @@ import pytest
 
 from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger import Account, Entry, Ledger, sql
-from dpselect.ledger.entry import parts_text
+from dpselect.ledger.entry import format_parts
 from tests.ledger.amounts import ask, charge, grant
 
 
@@ -58,7 +58,7 @@ CHANGES = {
     "release": ("release = '[9]'", "entry 6 was changed"),
     "renyi": ("renyi = '0.100000000000000000000000000000'", "entry 6 was changed"),
     "terms": ("""terms = '{"parts":[["2026-10","0.2","0","0.2"]]}'""", "entry 6 is damaged: its terms are none"),
-    "terms that may be": (f"terms = '{parts_text({'2026-10': charge('0.2')})}'", "entry 6 was changed"),
+    "terms that may be": (f"terms = '{format_parts({'2026-10': charge('0.2')})}'", "entry 6 was changed"),
     "at": ("at = '1970-01-01T00:00:00+00:00'", "entry 6 was changed"),
     "previous": ("previous = digest", "entry 6 does not follow the entry before it"),
     "digest": ("digest = previous", "entry 7 does not follow the entry before it"),
@@ -248,11 +248,11 @@ def test_only_a_head_noted_elsewhere_shows_a_rollback(file: Path, ann: Account) 
 def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None:
     with Ledger.create(where) as ledger:
         grant(ledger, ann, 1, 0)
-        run = ledger._opened().run
+        run = ledger._usable_store().run
         for statement in ("UPDATE entry SET at = ''", "DELETE FROM entry"):
             with (
                 pytest.raises(LedgerError, match="refused an unexpected change"),
-                ledger._opened().transaction(),
+                ledger._usable_store().transaction(),
             ):
                 run(statement)
         assert ledger.verify() == []
@@ -261,11 +261,11 @@ def test_entries_cannot_be_changed_by_accident(where: str, ann: Account) -> None
 def test_the_tables_of_postgres_are_checked_too(new_database: Callable[[], str], ann: Account) -> None:
     with Ledger.create(new_database()) as ledger:
         grant(ledger, ann, 1, 0)
-        run = ledger._opened().run
+        run = ledger._usable_store().run
         with pytest.raises(LedgerError, match="refused an unexpected change"):
             run("TRUNCATE entry CASCADE")
         run("ALTER TABLE entry DISABLE TRIGGER entry_kept")
-        with ledger._opened().transaction():
+        with ledger._usable_store().transaction():
             run("UPDATE entry SET epsilon = '2.000000000000000000000000000000'")
         assert "entry 1 was changed" in "\n".join(ledger.verify())
 

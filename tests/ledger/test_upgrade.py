@@ -17,11 +17,11 @@ import pytest
 import dpselect as dps
 from dpselect._ground.periods import periods_of
 from dpselect.audit.report import report
-from dpselect.command.ledger_rows import told
+from dpselect.command.ledger_rows import history_rows
 from dpselect.errors import BudgetError, LedgerError
 from dpselect.ledger import Account, Charge, Entry, EntryKind, Ledger, sql
-from dpselect.ledger.chains import Chain, chain_text
-from dpselect.ledger.entry import chained
+from dpselect.ledger.chains import Chain, format_chain
+from dpselect.ledger.entry import chain_entry
 from dpselect.ledger.journal import Journal
 from dpselect.ledger.places import create_store, open_store
 from dpselect.ledger.rows import entry_row
@@ -65,31 +65,33 @@ def lived(where: str) -> str:
         ledger.data("months", 2, "1e-5", period="month", time="at", timezone="Europe/Berlin")
         for account, delta in ((ANN, "1e-6"), (BOB, "1e-6"), (OF_MONTHS, "1e-6"), (THAT_ADDS, 0)):
             ledger.grant(account, "0.75", delta, by="olga")
-        ask(ledger, ANN, Charge.up(Fraction(1, 3), Fraction("1e-8"), Fraction(1, 70)), "a third", "[1]")
-        ask(ledger, ANN, Charge.up(Fraction(1, 7), Fraction(0), Fraction(1, 300)), "a third", "[2]")  # a fresh answer
-        held = started(ledger, BOB, Charge.up(Fraction(1, 2), Fraction("1e-8"), Fraction(1, 9)), "less")
-        ledger.settle(held, Charge.up(Fraction(1, 11), Fraction("1e-8"), Fraction(1, 99)), "[3]")
+        ask(ledger, ANN, Charge.round_up(Fraction(1, 3), Fraction("1e-8"), Fraction(1, 70)), "a third", "[1]")
+        ask(
+            ledger, ANN, Charge.round_up(Fraction(1, 7), Fraction(0), Fraction(1, 300)), "a third", "[2]"
+        )  # a fresh answer
+        held = started(ledger, BOB, Charge.round_up(Fraction(1, 2), Fraction("1e-8"), Fraction(1, 9)), "less")
+        ledger.settle(held, Charge.round_up(Fraction(1, 11), Fraction("1e-8"), Fraction(1, 99)), "[3]")
         assert ledger.repeat(BOB, "a third") == "[2]"
         with pytest.raises(BudgetError):
             ledger.reserve(BOB, charge("40"), "too much")
         ledger.give_back(ledger.reserve(BOB, charge("0.125"), "given back", approved_by="olga"))
         ask(ledger, THAT_ADDS, charge("0.7"), "adds", None)
         of_months = ledger.reserve(
-            OF_MONTHS, Charge.up(Fraction(1, 3), Fraction(0), Fraction(1, 50)), "m", during=months
+            OF_MONTHS, Charge.round_up(Fraction(1, 3), Fraction(0), Fraction(1, 50)), "m", during=months
         )
         ledger.start(of_months)
-        ledger.settle(of_months, Charge.up(Fraction(1, 13), Fraction(0), Fraction(1, 500)), "[4]")
+        ledger.settle(of_months, Charge.round_up(Fraction(1, 13), Fraction(0), Fraction(1, 500)), "[4]")
         ledger.data("plays", 2, "1e-5")
         ledger.grant(BOB, "0.25", 0)
-        ledger.reserve(ANN, Charge.up(Fraction(1, 17), Fraction(0), Fraction(1, 600)), "unread")
-        started(ledger, ANN, Charge.up(Fraction(1, 19), Fraction("1e-9"), Fraction(1, 700)), "dead")
+        ledger.reserve(ANN, Charge.round_up(Fraction(1, 17), Fraction(0), Fraction(1, 600)), "unread")
+        started(ledger, ANN, Charge.round_up(Fraction(1, 19), Fraction("1e-9"), Fraction(1, 700)), "dead")
     return where
 
 
 def state(ledger: Ledger) -> dict[str, Any]:
     """All that decides what may still be asked, and what was said: without numbers and digests of entries."""
     balances = ledger.balances()
-    rows = [row for row, entry in told(ledger) if entry.account.dataset]
+    rows = [row for row, entry in history_rows(ledger) if entry.account.dataset]
     records = {one: report(ledger, one) for one in ("plays", "adds", "months")}
     return {
         "balances": balances,
@@ -97,7 +99,8 @@ def state(ledger: Ledger) -> dict[str, Any]:
         "standings": [ledger.standing(one.account, one.period) for one in balances],
         "pending": [(one.entry.account, one.entry.parts, one.may_have_read) for one in ledger.pending()],
         "stored": [
-            found and found.release for found in (ledger.stored("plays", key) for key in ("a third", "less", "x"))
+            found and found.release
+            for found in (ledger.find_settlement("plays", key) for key in ("a third", "less", "x"))
         ],
         "history": [{**row, "number": 0} for row in rows],
         "records": {
@@ -128,8 +131,10 @@ def test_all_of_it_is_there_exactly(places: tuple[str, str]) -> None:
         assert new.count == len(entries) + 2
         first, *carried_over, opened = new.entries()
         assert (first.kind, first.charge, opened.kind) == (EntryKind.CONTINUES, charge("0"), EntryKind.OPENED)
-        assert first.terms == chain_text(Chain(new.continued_from.ledger, sql.FORM, len(entries), head))  # type: ignore[union-attr]
-        assert [(number, digest) for number, digest, _ in new.former()] == [(e.number, e.digest) for e in entries]
+        assert first.terms == format_chain(Chain(new.continued_from.ledger, sql.FORMAT, len(entries), head))  # type: ignore[union-attr]
+        assert [(number, digest) for number, digest, _ in new.former_entries()] == [
+            (e.number, e.digest) for e in entries
+        ]
         assert [replace(e, number=0, refers_to=0, previous="", digest="") for e in carried_over] == [
             replace(e, number=0, refers_to=0, previous="", digest="") for e in entries
         ]
@@ -169,7 +174,7 @@ def test_twice(old: str, new: str, tmp_path: Path) -> None:
                 assert {digest: third.verify(digest) for digest in heads} == {digest: [] for digest in heads}
                 assert state(third)["records"]["adds"] == before["records"]["adds"]
                 assert third.balances() == second.balances() != first.balances()
-                assert len([0 for number, _, _ in third.former() if number == 5]) == 2
+                assert len([0 for number, _, _ in third.former_entries() if number == 5]) == 2
                 for closed in (first, second):
                     with pytest.raises(LedgerError, match=CLOSED):
                         ask(closed, ANN, charge("0.001"))
@@ -181,7 +186,7 @@ def test_an_empty_ledger(tmp_path: Path) -> None:
     Ledger.create(tmp_path / "old").close()
     (tmp_path / "new").touch(0o644)  # as a process leaves it that died very early
     with Ledger.upgrade(tmp_path / "old", tmp_path / "new") as new:
-        assert (new.verify(), new.count, [*new.former()]) == ([], 2, [])
+        assert (new.verify(), new.count, [*new.former_entries()]) == ([], 2, [])
         grant(new, ANN, 1, 0)
     assert (tmp_path / "new").stat().st_mode & 0o777 == (0o666 if sys.platform == "win32" else 0o600)
 
@@ -205,16 +210,16 @@ def test_stored_answers_are_free_where_the_key_is_the_same(old: str, new: str) -
             asked(old, "today")
 
 
-@pytest.mark.parametrize("form", sql.READ_FORMS)
+@pytest.mark.parametrize("form", sql.READABLE_FORMATS)
 def test_older_forms_are_read_and_never_written(
     old: str, new: str, tmp_path: Path, form: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as older:
-        older.setattr(sql, "FORM", form)
+        older.setattr(sql, "FORMAT", form)
         of_form = lived(str(tmp_path / "older"))
     with Ledger(of_form) as ledger:
         before = state(ledger)
-        told_of = f"has format {form}, but this dpselect writes format {sql.FORM}\nhint: `dpselect ledger upgrade"
+        told_of = f"has format {form}, but this dpselect writes format {sql.FORMAT}\nhint: `dpselect ledger upgrade"
         for use in uses(ledger):
             with pytest.raises(LedgerError, match=told_of):
                 use()
@@ -236,7 +241,7 @@ def uses(ledger: Ledger) -> Sequence[Callable[[], object]]:
         lambda: ledger.grant(ANN, 1, 0),
         lambda: ledger.reserve(ANN, charge("0.01"), "q"),
         lambda: ledger.repeat(BOB, "a third"),
-        lambda: ledger.told([(BOB, "a third", 10)]),
+        lambda: ledger.record_repeats([(BOB, "a third", 10)]),
         lambda: ledger.give_back(unread),
         lambda: ledger.give_back(dead),
         ledger.check_open,
@@ -260,9 +265,9 @@ def test_nothing_is_spent_from_the_old_one(places: tuple[str, str]) -> None:
                 for use in uses(ledger) if ledger is before else (ledger.check_open,):
                     with pytest.raises(LedgerError, match=CLOSED):
                         use()
-                store = ledger._opened()
+                store = ledger._usable_store()
                 last = list(ledger.entries())[-1]
-                row = entry_row(chained(last, last.number + 1, last.digest))
+                row = entry_row(chain_entry(last, last.number + 1, last.digest))
                 with pytest.raises(LedgerError, match="refused an unexpected change"), store.transaction():
                     store.run(sql.NEW_ENTRY, row)
             assert (after.count, after.verify()) == (count, [])
@@ -399,13 +404,13 @@ def test_only_the_ledger_that_the_old_one_names_is_opened(old: str, new: str, tm
 def forged(source: Ledger, where: Path, change: Callable[[list[Entry]], list[Entry]]) -> list[str]:
     """What is said of a ledger with other entries whose own digests and sums are sound."""
     store = create_store(where)
-    sql.build(store)
+    sql.build_tables(store)
     meta = Journal(source._opened()).meta()
     store.run("BEGIN")
     previous = sql.first_digest(meta.ledger, meta.version)
     store.run("UPDATE meta SET ledger = ? WHERE id = 1", (meta.ledger,))
     for number, entry in enumerate(change(list(source.entries())), 1):
-        made = chained(entry, number, previous, entry.at)
+        made = chain_entry(entry, number, previous, entry.at)
         Journal(store).write(made)
         previous = made.digest
     store.run("COMMIT")
@@ -472,7 +477,7 @@ def test_an_entry_after_the_last_one_is_told(old: str, new: str) -> None:
         meta = journal.meta()
         last = journal.entry(5)
         assert last is not None
-        journal.write(chained(last, meta.entries + 1, meta.head))
+        journal.write(chain_entry(last, meta.entries + 1, meta.head))
     store.close()
     with Ledger(old) as ledger:
         assert any("was written after the ledger was closed" in one for one in ledger.verify())

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import dpselect as dps
-from dpselect.command.mcp import _declared
-from dpselect.command.parser import parser
+from dpselect.command.mcp import _declare_settings
+from dpselect.command.parser import build_parser
 from dpselect.gateway.declared import compare
 
 
@@ -20,7 +20,7 @@ def test_the_options_declare_what_the_ledger_has(tmp_path: Path, epsilon: str | 
         ledger.data("plays", epsilon="2/3", delta="1e-5", keep="20%")
         ledger.grant(dps.Account("plays", "agent"), epsilon, delta)
     words = ["--user", "user", "--item", "artist", "--budget", path, "--data", "plays", "--analyst", "agent"]
-    settings = _declared(parser().parse_args(["mcp", str(tmp_path / "plays.csv"), *words]))
+    settings = _declare_settings(build_parser().parse_args(["mcp", str(tmp_path / "plays.csv"), *words]))
     differences = compare(settings)
     # Settings cannot declare a quota without an epsilon.
     assert [line.partition(":")[0] for line in differences] == ([] if epsilon else ["the quota of agent for plays"])

@@ -26,7 +26,7 @@ def result(tools: AgentTools, method: str, **given: object) -> Any:
     return reply["result"]
 
 
-@pytest.mark.parametrize("revision", protocol.BY_HANDSHAKE)
+@pytest.mark.parametrize("revision", protocol.HANDSHAKE_REVISIONS)
 def test_a_client_of_before_begins_with_its_revision(tools: AgentTools, revision: str) -> None:
     found = result(tools, "initialize", protocolVersion=revision, capabilities={}, clientInfo={"name": "a"})
     assert found["protocolVersion"] == revision
@@ -142,6 +142,6 @@ def test_whatever_is_sent_one_reply_comes_and_what_is_spent_has_an_answer(
     for one in replies:
         assert one["jsonrpc"] == "2.0"
         assert ("result" in one) != ("error" in one)
-        assert one.get("error", {}).get("code") != protocol.INTERNAL
+        assert one.get("error", {}).get("code") != protocol.INTERNAL_ERROR
     ledger = served.gateway.books.ledger
     assert not [*ledger.pending()]

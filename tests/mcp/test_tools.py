@@ -17,9 +17,9 @@ import dpselect as dps
 from dpselect.errors import GatewayError, ParameterError
 from dpselect.gateway import views
 from dpselect.gateway.agents import here
-from dpselect.mcp.desk import afar, words_of
+from dpselect.mcp.desk import describe_error, remote_desk
 from dpselect.mcp.protocol import INSTRUCTIONS
-from dpselect.mcp.tools import AGAIN, FREE, AgentTools, shown
+from dpselect.mcp.tools import FREE_TOOLS, PAID_BEFORE, AgentTools, summarize_release
 from dpselect.queries.plan import by_names
 from dpselect.questions.questions import QUESTIONS
 from tests.gateway.served import Served, serving
@@ -29,11 +29,11 @@ MOST = 6_000  # characters: 1,400 tokens of common vocabularies
 
 
 def test_the_list_is_short_and_tells_what_spends(tools: AgentTools) -> None:
-    listed: list[Any] = tools.listed()
+    listed: list[Any] = tools.list_tools()
     assert len(json.dumps(listed, separators=(",", ":"))) < MOST
-    assert [one["name"] for one in listed] == [*FREE, *QUESTIONS]
+    assert [one["name"] for one in listed] == [*FREE_TOOLS, *QUESTIONS]
     for one in listed:
-        free = one["name"] in FREE
+        free = one["name"] in FREE_TOOLS
         assert one["annotations"]["readOnlyHint"] is free
         assert one["description"].startswith("SPENDS") is not free
         if not free:
@@ -65,7 +65,7 @@ def test_an_answer_is_short_and_whole(served: Served, tools: AgentTools) -> None
     assert near["paid_already_and_near_by"][0]["rows"] == release.labels
     other = called(tools, "price", tool="top_k", arguments={"k": 5, "where": "minutes > 3"})
     assert other["paid_already_and_near_by"] == []
-    assert called(tools, "top_k", k=3, share="20%") == {**found, "cost": AGAIN}  # and it costs nothing more
+    assert called(tools, "top_k", k=3, share="20%") == {**found, "cost": PAID_BEFORE}  # and it costs nothing more
     assert "80" in called(tools, "budget")[0]["left_of_yours"]
 
 
@@ -110,20 +110,20 @@ def released(verb: str, price: str = "1", where: str = "1 = 1", **given: Any) ->
 def test_who_leads_whom_is_told_with_counts_and_in_no_other_place() -> None:
     data = dps.Dataset({"u": [*range(3000)], "i": ["a"] * 2000 + ["b"] * 1000}, user="u", item="i")
     counted = data.top_k(2, counts=True, epsilon=1, delta="1e-6")
-    found: Any = shown(counted)
+    found: Any = summarize_release(counted)
     said = f"by at least n - {counted.accuracy.numbers['lead'] - 1}. Certain places among them follow from this."  # type: ignore[operator]
     assert [said in one for one in found["how_near_at_95_percent"]] == [False, False, True]
     assert found["columns"][-1] == "certain place"
     assert [row[-1] for row in found["rows"]] == ["1", "2"]
     assert found["cannot_tell"].startswith("how many people or who leads whom (unless counts), or ")
-    assert "certain place" not in shown(released("top_k", k=2))["columns"]  # type: ignore[operator]
+    assert "certain place" not in summarize_release(released("top_k", k=2))["columns"]  # type: ignore[operator]
 
 
 def test_which_group_is_short_and_why_sums_are_few_or_none() -> None:
-    short = shown(released("top_k", k=2, by="g"))["answer"]
+    short = summarize_release(released("top_k", k=2, by="g"))["answer"]
     assert str(short).startswith("Fewer rows than asked for: no other could be released, which does not mean")
     assert "Short: x (1 of 2). A group that is not shown may still have users." in str(short)
-    sums = shown(released("top_k", k=3, by_weight="w", at_most=1000))
+    sums = summarize_release(released("top_k", k=3, by_weight="w", at_most=1000))
     assert sums["rows"] == []
     assert "The sums of the others are too small for this noise, whatever their number of people." in str(
         sums["answer"]
@@ -176,10 +176,10 @@ def test_an_agent_is_told_of_its_own_tools_and_parameters(tools: AgentTools) -> 
 
 
 def test_an_address_is_nobodys_business() -> None:
-    said = words_of(GatewayError("http://127.0.0.1:5 is not there", kind="connection"))
+    said = describe_error(GatewayError("http://127.0.0.1:5 is not there", kind="connection"))
     assert "127" not in said
     assert said.startswith("refused: the data cannot be reached now")
-    assert words_of(ParameterError("k", "be 1", "2")).startswith("fix: k must be 1")
+    assert describe_error(ParameterError("k", "be 1", "2")).startswith("fix: k must be 1")
     assert "fix:" in INSTRUCTIONS
     assert "refused:" in INSTRUCTIONS
 
@@ -268,8 +268,8 @@ def test_a_loop_ends_in_a_refusal_and_costs_its_quota(tmp_path: Path) -> None:
 
 
 def test_the_tools_are_told_also_where_the_data_cannot_be_reached() -> None:
-    tools = AgentTools(afar(dps.connect("http://127.0.0.1:9", token="a" * 40, patience=0)))
-    assert len(tools.listed()) == 11
+    tools = AgentTools(remote_desk(dps.connect("http://127.0.0.1:9", token="a" * 40, patience=0)))
+    assert len(tools.list_tools()) == 11
     assert called(tools, "top_k").startswith("refused: the data cannot be reached now")
 
 

@@ -12,7 +12,7 @@ import dpselect as dps
 from dpselect._ground.budget_parts import cost_between, format_cost, percent, rounded_part
 from dpselect.accounting.limits import Limits
 from dpselect.accounting.prices import Spent
-from dpselect.ledger.standing import to_hold
+from dpselect.ledger.standing import format_hold
 
 ROWS = {"user": [*range(300), *range(200)], "item": ["ant"] * 300 + ["bee"] * 200}
 SENTENCE = re.compile(r"^([0-9.]+) % of the budget.*\); (?:of the quota )?([0-9.]+) %")
@@ -60,14 +60,14 @@ def test_formatted_parts_add_up_whatever_they_are(tenths: int) -> None:
 def test_a_refusal_has_the_decimals_of_costs() -> None:
     """2.001 % beside 1.99 % were digits of two kinds."""
     limits, used = Limits(Fraction(1), None, Fraction(1)), Spent(Fraction(98001, 100000))
-    assert to_hold(limits, used, Spent(Fraction(2001, 100000))) == ("2.00 %", "1.99 %")
-    assert to_hold(limits, used, Spent(Fraction(2999, 100000))) == ("2.99 %", "1.99 %")
+    assert format_hold(limits, used, Spent(Fraction(2001, 100000))) == ("2.00 %", "1.99 %")
+    assert format_hold(limits, used, Spent(Fraction(2999, 100000))) == ("2.99 %", "1.99 %")
     assert [percent(Fraction(2001, 10**5), up=up) for up in (True, False)] == ["2.01 %", "2 %"]
     assert [percent(Fraction(1, 10**9), up=up) for up in (True, False)] == ["0.0001 %", "under 0.0001 %"]
     for thousandth in range(1, 999, 37):
         for more in (Fraction(1, 10**7), Fraction(1, 10**4), Fraction(1, 7)):
             used, ceiling = Spent(Fraction(thousandth, 999)), Spent(1 - Fraction(thousandth, 999) + more)
-            held, left = to_hold(limits, used, ceiling)
+            held, left = format_hold(limits, used, ceiling)
             assert len({len(one.partition(".")[2]) for one in (held, left)}) == 1, (held, left)
             assert Decimal(held.removesuffix(" %")) > Decimal(left.removesuffix(" %"))
 

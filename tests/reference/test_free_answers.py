@@ -17,6 +17,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines import identity
+from dpselect.engines.address import Address
 from dpselect.engines.identity import name_of, source_of
 from dpselect.engines.sources.files import find
 from dpselect.flat import dataset_of
@@ -118,9 +119,9 @@ def test_a_link_to_a_database_has_the_newest_rows_of_the_database(tmp_path, aski
     assert [ask(), ask()] == [False, True]
     beside = file.with_name(file.name + ".wal")
     assert not beside.exists()
-    stamp = source_of(str(link))
+    stamp = source_of(Address.parse(str(link)))
     beside.write_bytes(b"")  # only its stamp is looked at
-    assert source_of(str(link)) != stamp
+    assert source_of(Address.parse(str(link))) != stamp
 
 
 def test_a_file_with_its_old_time_is_another_file(tmp_path, asking):
@@ -150,7 +151,7 @@ def test_a_file_that_is_gone_is_not_known_again(tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr("dpselect.engines.identity.find", gone)
-    named, known = source_of(str(rows))
+    named, known = source_of(Address.parse(str(rows)))
     assert named
     assert not known
 
@@ -260,7 +261,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("kind", OTHERS)
 def test_what_may_have_changed_is_paid_again_and_the_receipt_says_so(kind):
-    assert source_of(OTHERS[kind]())[1] is False
+    assert source_of(Address.parse(OTHERS[kind]()))[1] is False
     budget, source = dps.Budget(epsilon=1), OTHERS[kind]()
     charged = [paid(budget, source).charged for _ in range(2)]
     assert [one.numbers["repeated"] for one in charged] == [False] * len(charged)

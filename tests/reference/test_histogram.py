@@ -171,7 +171,7 @@ def test_words_are_counted_by_split_and_not_of_a_text() -> None:
 def test_a_tampered_release_is_found() -> None:
     from dataclasses import replace
 
-    from dpselect.checking.finding import Verdict, worst
+    from dpselect.checking.finding import Verdict, worst_verdict
     from tests.judge.promise import promised
 
     laplace = data(max_items_per_user=2).histogram(domain=DOMAIN, epsilon=1)
@@ -196,6 +196,6 @@ def test_a_tampered_release_is_found() -> None:
         (gaussian, {"max_items_per_user": 41}),
         (gaussian, {"variance": 0}),
     ):
-        assert worst(promised(release)) is Verdict.FOLLOWS
+        assert worst_verdict(promised(release)) is Verdict.FOLLOWS
         said = replace(release.privacy, parameters={**release.privacy.parameters, **wrong})
-        assert worst(promised(replace(release, privacy=said))) is Verdict.FAILS, wrong
+        assert worst_verdict(promised(replace(release, privacy=said))) is Verdict.FAILS, wrong

@@ -54,14 +54,15 @@ def test_their_price_is_that_of_the_same_question() -> None:
 
 def test_a_public_list_that_may_change_is_asked_anew(tmp_path: Path) -> None:
     """What a frame holds now nobody knows tomorrow: an answer to it is not given again."""
-    from dpselect.ledger.question import question
+    from dpselect.ledger.question import fingerprint
 
     (tmp_path / "list.csv").write_text("x\nbot\n")
     frame, file = (dps.Column(source, "x") for source in ({"x": ["bot"]}, str(tmp_path / "list.csv")))
     for name in ("exclude", "groups"):
         more = {"by": "country"} if name == "groups" else {}
         known = [
-            question("top_k", plan_of("top_k", epsilon=1, **{name: one}, **more).key, {}, True) for one in (frame, file)
+            fingerprint("top_k", plan_of("top_k", epsilon=1, **{name: one}, **more).key, {}, True)
+            for one in (frame, file)
         ]
         assert [one.repeatable for one in known] == [False, True]
 

@@ -16,8 +16,15 @@ from dpselect._ground.methods import names
 from dpselect._ground.privacy import Neighbors
 from dpselect.forecast import top_k as top
 from dpselect.forecast import union
-from dpselect.forecast.crowds import Released, Zipf, chances, expected_counts, smallest_likely, spread
-from dpselect.forecast.forecast import FREE
+from dpselect.forecast.crowds import (
+    Released,
+    Zipf,
+    expected_counts,
+    moved_poisson,
+    release_probabilities,
+    smallest_likely,
+)
+from dpselect.forecast.forecast import FREE_SENTENCE
 from dpselect.mechanisms.set_union.release_laws import GaussianTail, LaplaceTail, geometric
 from dpselect.release.release import Item, Release, Statement
 from dpselect.testing.exact import SeededDraws
@@ -41,7 +48,7 @@ def of_counts(has, most, method):
     mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=most).make(method, Fraction(1))
     counts = np.array(COUNTS, dtype=float)
     world = union.Averages(Released(counts=counts, items=len(counts), items_per_user=has))
-    return mechanism, union.by_formula(method, Fraction(1), mechanism, world)
+    return mechanism, union.forecast_by_formula(method, Fraction(1), mechanism, world)
 
 
 # ---- unions from counts: formulas written down a second time -----------------------------------------------
@@ -74,7 +81,7 @@ def test_the_gaussian_one_too():
 
 
 @pytest.mark.parametrize(("has", "most"), [(1, 1), (3, 5), (5, 5), (20, 5)])
-@pytest.mark.parametrize("method", union.SUMS)
+@pytest.mark.parametrize("method", union.SUM_METHODS)
 def test_the_smallest_count_is_where_the_release_passes_one_half(method, has, most):
     """Of users of `has` items each, who keep `most` of them: found here by trying one count after another."""
     mechanism, row = of_counts(has, most, method)
@@ -117,10 +124,10 @@ def test_expected_items_are_what_real_calls_return(method, monkeypatch):
     sets = CROWD.sets(SeededDraws(5))
     sample = union.Sample(sets, SeededDraws(6))
     mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
-    row = union.by_users(method, Fraction(1), mechanism, sample)
+    row = union.forecast_by_users(method, Fraction(1), mechanism, sample)
     draws = SeededDraws(7)
     found = [len(mechanism(sets, draws=draws)) for _ in range(40)]
-    error = 5 * row.items_spread * math.sqrt(1 / 40 + 1 / (20 if method in union.POLICIES else 40))
+    error = 5 * row.items_spread * math.sqrt(1 / 40 + 1 / (20 if method in union.POLICY_METHODS else 40))
     assert abs(np.mean(found) - row.items) < error
     assert error < row.items / 7
     assert row.items_spread / 2 < np.std(found, ddof=1) < 2 * row.items_spread
@@ -129,17 +136,17 @@ def test_expected_items_are_what_real_calls_return(method, monkeypatch):
 def test_formulas_are_near_invented_users():
     population = Zipf(users=20_000, items=3000, items_per_user=6.0, skew=1.1)
     sample = union.Sample(population.sets(SeededDraws(2)), SeededDraws(3))
-    for method in union.SUMS:
+    for method in union.SUM_METHODS:
         mechanism = union.UnionForecast(delta=Fraction("1e-6"), max_items_per_user=8).make(method, Fraction(1))
-        one = union.by_formula(method, Fraction(1), mechanism, union.Averages(population))
-        other = union.by_users(method, Fraction(1), mechanism, sample)
+        one = union.forecast_by_formula(method, Fraction(1), mechanism, union.Averages(population))
+        other = union.forecast_by_users(method, Fraction(1), mechanism, sample)
         assert one.items == pytest.approx(other.items, rel=0.05), method
         assert one.smallest_count == pytest.approx(other.smallest_count, rel=0.2), method
 
 
 def test_too_many_users_are_not_made_one_by_one():
     found = plan(dps.Union(), dps.Population(10**8, items=1000), max_items_per_user=10, epsilon=1)
-    assert {row.method for row in found} == set(union.SUMS)
+    assert {row.method for row in found} == set(union.SUM_METHODS)
     assert any("Left out: greedy-geometric" in s for s in found.sentences)
     with pytest.raises(dps.ParameterError, match="need simulated users"):
         plan(dps.Union(), dps.Population(10**8), max_items_per_user=10, epsilon=1, methods="renyi-shaped")
@@ -185,12 +192,12 @@ def test_bounds_and_shares_in_expectation():
     # Everyone who uses anything gives 1 in all; a geometric number of uses is 0 with probability 1 / (1 + activity).
     giving = CROWD.users * CROWD.activity / (1 + CROWD.activity)
     for most in (4, None):
-        assert CROWD.given(most, lambda t: Fraction(1, t)).sum() == pytest.approx(giving, rel=0.02)
+        assert CROWD.expected_weights(most, lambda t: Fraction(1, t)).sum() == pytest.approx(giving, rel=0.02)
 
 
 @pytest.mark.parametrize(("mean", "variance"), [(0.01, 0.01), (3, 3), (5.2, 2.1), (900, 850)])
 def test_how_many_others_a_user_has(mean, variance):
-    found = spread(mean, variance)
+    found = moved_poisson(mean, variance)
     numbers, chance = np.array(found).T
     assert chance.sum() == pytest.approx(1)
     assert numbers @ chance == pytest.approx(mean, rel=0.02, abs=0.5)
@@ -201,7 +208,7 @@ def test_released_counts_share_what_users_keep():
     population = Released(counts=np.array([90.0, 30.0]), items=3, items_per_user=6)
     assert expected_counts(population, None).tolist() == [90, 30, 0]
     assert expected_counts(population, 2) == pytest.approx([30, 10, 0])
-    assert population.given(2, lambda t: Fraction(1, t)) == pytest.approx([15, 5, 0])
+    assert population.expected_weights(2, lambda t: Fraction(1, t)) == pytest.approx([15, 5, 0])
 
 
 # ---- chances ------------------------------------------------------------------------------------------------
@@ -219,13 +226,13 @@ def test_chances_are_those_of_the_law(name, unit):
     weights = np.arange(60 * unit, dtype=np.int64) % 57
     weights = np.concatenate([weights, [0, 0, 1, 900 * unit]])
     exact = [float(LAWS[name].at(Fraction(int(w), unit)).ball(96).mid()) if w else 0.0 for w in weights]
-    assert chances(LAWS[name], weights, unit) == pytest.approx(exact, abs=0.01)
-    assert chances(LAWS[name], weights, unit).sum() == pytest.approx(sum(exact), abs=0.05)
+    assert release_probabilities(LAWS[name], weights, unit) == pytest.approx(exact, abs=0.01)
+    assert release_probabilities(LAWS[name], weights, unit).sum() == pytest.approx(sum(exact), abs=0.05)
 
 
 def test_chances_where_nobody_has_anything():
-    assert chances(LAWS["laplace"], np.zeros(3)).tolist() == [0, 0, 0]
-    assert len(chances(LAWS["laplace"], np.zeros(0))) == 0
+    assert release_probabilities(LAWS["laplace"], np.zeros(3)).tolist() == [0, 0, 0]
+    assert len(release_probabilities(LAWS["laplace"], np.zeros(0))) == 0
 
 
 @pytest.mark.parametrize(
@@ -252,7 +259,7 @@ EASY = [10_000 * i for i in range(9, 0, -1)]
 @pytest.mark.parametrize("known", [True, False])
 def test_where_gaps_are_huge_nothing_is_lost(known):
     found = plan(dps.TopK(3, domain=len(EASY) if known else None), EASY, max_items_per_user=2, epsilon=5)
-    assert {row.method for row in found} == set(top.applying(known=known))
+    assert {row.method for row in found} == set(top.applicable_methods(known=known))
     for row in found:
         assert (row.items, row.items_spread, row.error, row.error_spread) == (3, 0, 0, 0), row.method
         assert row.smallest_count == 70_000, row.method
@@ -357,9 +364,9 @@ def test_it_says_that_nothing_was_spent(found):
     told = json.loads(found.to_json())
     assert told["data_read"] is False
     assert told["spent"] == {"epsilon": 0, "delta": 0}
-    assert told["notes"][0] == FREE == "A forecast: no data was read and no budget was spent."
-    assert FREE in str(found)
-    assert FREE in found._repr_html_()
+    assert told["notes"][0] == FREE_SENTENCE == "A forecast: no data was read and no budget was spent."
+    assert FREE_SENTENCE in str(found)
+    assert FREE_SENTENCE in found._repr_html_()
     assert told["assumed"]["k"] == 3
     assert told["assumed"]["like"] == len(EASY)
 

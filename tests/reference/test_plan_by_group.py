@@ -9,7 +9,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.errors import ParameterError
-from dpselect.forecast.by_group import imagined
+from dpselect.forecast.by_group import imagine_groups
 from dpselect.forecast.crowds import Zipf, expected_counts
 from dpselect.testing import SeededDraws
 from tests.by_names import by_names, drawn, plan_of
@@ -43,9 +43,9 @@ def test_each_number_of_groups_is_priced_as_the_question(found):
 
 def test_users_who_do_not_count_are_missing_in_their_groups():
     shares = np.array([0.5, 0.25, 0.001])
-    counts, true, sizes = imagined(shares, np.array([1000.0, 100.0]), 0.5, 2)
+    counts, true, sizes = imagine_groups(shares, np.array([1000.0, 100.0]), 0.5, 2)
     assert (counts.tolist(), true.tolist(), sizes.tolist()) == ([250, 125, 25, 12], [500, 250, 50, 25], [2, 2])
-    counts, _, sizes = imagined(shares, np.array([1000.0, 100.0]), 1.0, 3)
+    counts, _, sizes = imagine_groups(shares, np.array([1000.0, 100.0]), 1.0, 3)
     assert (counts.tolist(), sizes.tolist()) == ([500, 250, 1, 50, 25], [3, 2])
 
 

@@ -17,7 +17,7 @@ from dpselect._ground.domain import Listed
 from dpselect._ground.methods import METHODS, NeedsBound, methods
 from dpselect.aggregates.measures import Sum
 from dpselect.flat import dataset_of
-from dpselect.ledger.question import question
+from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
 from dpselect.queries.parameters import table
 from dpselect.queries.plan import PLANS, kind, planned
@@ -27,7 +27,7 @@ from dpselect.questions.questions import OneEach, Scores
 from dpselect.release.accuracy import TOO_MANY
 from dpselect.release.release import Statement
 from dpselect.testing import SeededDraws
-from dpselect.texts.text import Words
+from dpselect.texts.text import NgramRange
 from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import by_names, drawn, plan_of
 from tests.ledger.amounts import grant
@@ -50,7 +50,7 @@ QUERIES = [
     plan_of("top_k", k=2, epsilon=1, compared_with="2026-09"),
     plan_of("union", epsilon=1, popular=["a", 5]),
     plan_of("union", epsilon=1, exclude=["a", 5]),
-    plan_of("union", epsilon=2, words=Words(Tokenizer("spaces", lower=False), 1, 3), shares=("1/2", "1/4", "1/8")),
+    plan_of("union", epsilon=2, words=NgramRange(Tokenizer("spaces", lower=False), 1, 3), shares=("1/2", "1/4", "1/8")),
     plan_of("choose", epsilon=1, domain=["a", "b"], method="permute-and-flip"),
     plan_of("histogram", epsilon=1, domain=["b", 2.5, datetime.date(2024, 5, 1)], max_items_per_user=2),
     plan_of("histogram", epsilon="1/3", delta="1e-9", domain=range(-3, 400)),
@@ -64,7 +64,7 @@ QUERIES = [
 def test_json_holds_the_whole_question(query: dps.Plan) -> None:
     again = dps.Plan.from_dict(json.loads(json.dumps(query.to_dict())))
     assert again.to_dict() == query.to_dict()
-    assert question("", again.key, {}, False) == question("", query.key, {}, False)
+    assert fingerprint("", again.key, {}, False) == fingerprint("", query.key, {}, False)
     assert again.price == query.price
 
 
@@ -138,7 +138,7 @@ def test_a_union_has_a_bound_of_its_own_and_the_words_of_the_data() -> None:
     with pytest.raises(dps.ParameterError, match="max_items_per_user must be that of the data"):
         bounded.ask(plan_of("union", epsilon=1, max_items_per_user=3))
     with pytest.raises(dps.ParameterError, match="ngrams must be that of the data"):
-        data.ask(plan_of("union", epsilon=1, words=Words(Tokenizer(), 1, 2)))
+        data.ask(plan_of("union", epsilon=1, words=NgramRange(Tokenizer(), 1, 2)))
 
 
 def test_a_column_of_another_source_is_not_written() -> None:
@@ -224,7 +224,7 @@ def test_numbers_of_any_type_are_the_same_question() -> None:
         plan_of("top_k", k=3, epsilon=1, k_bar=40),
         plan_of("top_k", k=np.int64(3), epsilon=1, k_bar=np.int32(40)),
     )
-    assert question("", plain.key, {}, False) == question("", other.key, {}, False)
+    assert fingerprint("", plain.key, {}, False) == fingerprint("", other.key, {}, False)
     assert plain.to_dict() == other.to_dict()
 
 
@@ -264,7 +264,7 @@ class Alike(str):
 def test_a_question_is_known_by_its_items_and_not_by_how_they_look() -> None:
     """Two domains whose items have one repr were one question, and the second had the answer of the first."""
     one, other, twice = (
-        question("", plan_of("choose", epsilon=1, domain=items).key, {}, True).text
+        fingerprint("", plan_of("choose", epsilon=1, domain=items).key, {}, True).text
         for items in ([Alike("a")], [Alike("b")], [Alike("a"), None, Alike("a")])
     )
     assert one != other
@@ -425,21 +425,21 @@ def test_no_parameter_is_left_out_of_the_key() -> None:
     """Two questions with one key are one to a budget, which gives the stored answer of the other."""
     for verb, others in OTHERWISE.items():
         assert list(others) == sorted(kind(verb).fields(), key=list(others).index)
-        keys = [question(verb, dps.Plan.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
+        keys = [fingerprint(verb, dps.Plan.from_dict({"verb": verb, **USUALLY[verb]}).key, {}, False).text]
         for name, other in others.items():
             if other not in (OF_THE_DATA, BESIDE_BY):
                 usual = {one: given for one, given in USUALLY[verb].items() if (name, one) not in IN_PLACE}
                 query = dps.Plan.from_dict({"verb": verb, **usual, **BESIDE.get((verb, name), {}), name: other})
-                keys.append(question(verb, query.key, {}, False).text)
+                keys.append(fingerprint(verb, query.key, {}, False).text)
         assert len(set(keys)) == len(keys), verb
     grouped = {"verb": "top_k", "k": 3, "epsilon": 1, "by": ["g"]}
     others = [{}, {"groups": ["a", "b"]}, {"max_groups_per_user": 2}, {"users": True}, {"by": ["g", "h"]}]
-    keys = [question("top_k", dps.Plan.from_dict(grouped | other).key, {}, False).text for other in others]
+    keys = [fingerprint("top_k", dps.Plan.from_dict(grouped | other).key, {}, False).text for other in others]
     assert len(set(keys)) == len(others)
     others = [{}, {"groups": ["a"]}, {"max_groups_per_user": 2}, {"by": ["g", "h"]}, {"delta": "1e-8"}]
     for verb in ("choose", "quantile"):
         grouped = {"verb": verb, **USUALLY[verb], "by": ["g"]}
-        keys = [question(verb, dps.Plan.from_dict(grouped | other).key, {}, False).text for other in others]
+        keys = [fingerprint(verb, dps.Plan.from_dict(grouped | other).key, {}, False).text for other in others]
         assert len(set(keys)) == len(others), verb
     set_of_items = {"verb": "top_k", "k": 3, "epsilon": 1, "domain": [1, 2, 3, 4]}
     ranked, unranked = (dps.Plan.from_dict({**set_of_items, "method": way}).key for way in ("auto", "set"))
@@ -466,7 +466,7 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
     whole = plan_of("union", epsilon=1)  # what is excluded is in the question's part
     lists = (None, Listed(("a",)), Listed(("b",)))
     assert len(
-        {question("union", replace(whole, facts=Facts(exclude=one)).key, {}, True).text for one in lists}
+        {fingerprint("union", replace(whole, facts=Facts(exclude=one)).key, {}, True).text for one in lists}
     ) == len(lists)
     keys = []
     for one in [{}, *others]:
@@ -475,7 +475,8 @@ def test_what_the_data_say_is_in_the_key_too() -> None:
             keys.append(dataset_of("a.csv", **usual | one).question("union", {}, engine, None).text)
     assert len(set(keys)) == len(keys)
     two, other = (
-        plan_of("union", epsilon=1, words=Words(Tokenizer("words"), 1, 2), shares=s) for s in (None, ("1/2", "1/3"))
+        plan_of("union", epsilon=1, words=NgramRange(Tokenizer("words"), 1, 2), shares=s)
+        for s in (None, ("1/2", "1/3"))
     )
     assert two.key != other.key
 

@@ -16,6 +16,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.queries.facts import Facts
+from dpselect.questions.payment import Payment
 from dpselect.questions.questions import QUESTIONS
 from tests.by_names import noun_of
 from tests.golden.planned import calls
@@ -34,7 +35,7 @@ def every_noun() -> Iterator[dps.Question]:
 def test_a_question_is_what_its_repr_its_json_and_its_pickle_make() -> None:
     seen = 0
     for one in every_noun():
-        same = [eval(repr(one), NAMES), pickle.loads(pickle.dumps(one)), replace(one)]
+        same = [eval(repr(one), NAMES), pickle.loads(pickle.dumps(one)), replace(one), one.replace()]
         domain = getattr(one, "domain", None)
         groups = getattr(getattr(one, "by", None), "groups", None)
         if not any(isinstance(each, dps.Column) for each in (domain, groups)):
@@ -43,6 +44,24 @@ def test_a_question_is_what_its_repr_its_json_and_its_pickle_make() -> None:
             assert (each, hash(each), repr(each)) == (one, hash(one), repr(one))
         seen += 1
     assert seen > 400
+
+
+def test_a_changed_value_reads_the_new_fields_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    question, read = dps.TopK(3, domain=["a", "b"], by=dps.By("c", groups=["x"])), []
+    fields_of_a_top_k = question.parameters()
+    for one in fields_of_a_top_k:
+        kind = one.metadata["kind"]
+        noted = replace(kind, read=lambda name, given, kind=kind: (read.append(name), kind.read(name, given))[1])
+        monkeypatch.setattr(one, "metadata", {**one.metadata, "kind": noted})
+    changed = question.replace(k=4)
+    assert read == ["k"]
+    assert (changed, question.k) == (dps.TopK(4, domain=["a", "b"], by=dps.By("c", groups=["x"])), 3)
+    with pytest.raises(dps.ParameterError, match="k must be"):
+        question.replace(k=0)
+    with pytest.raises(dps.ParameterError, match="share must be left out if epsilon is given"):
+        Payment(epsilon=1).replace(share="1%")  # all fields together are checked again
+    with pytest.raises(TypeError, match="no field 'kk'"):
+        question.replace(kk=1)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from dpselect._ground.periods import periods_of
-from dpselect.audit.report import only_data, report
+from dpselect.audit.report import find_only_dataset, report
 from dpselect.command.main import main
-from dpselect.command.report_page import page
+from dpselect.command.report_page import render_page
 from dpselect.errors import LedgerError
 from dpselect.ledger import Account, Ledger
 from tests.ledger.amounts import charge
@@ -52,7 +52,7 @@ def test_what_it_says(path: Path) -> None:
     with Ledger(path) as ledger:
         found: Any = report(ledger, "plays")
         with pytest.raises(LedgerError, match="say --data with one of plays, sales"):
-            only_data(ledger)
+            find_only_dataset(ledger)
         with pytest.raises(LedgerError, match="there is no promise for the data 'play'"):
             report(ledger, "play")
     asked = {one["number"]: one for one in found["questions"]}
@@ -104,7 +104,7 @@ class _Read(html.parser.HTMLParser):
 def test_the_page_has_all_of_it_and_needs_nothing_else(path: Path) -> None:
     with Ledger(path) as ledger:
         found: Any = report(ledger, "plays")
-    text = page(found)
+    text = render_page(found)
     read = _Read(text)
     assert read.refers == []
     assert {"script", "link", "img", "iframe", "object"}.isdisjoint(read.tags)
@@ -123,7 +123,7 @@ def test_a_record_by_period(tmp_path: Path) -> None:
     with Ledger.create(tmp_path / "x") as ledger:
         ledger.data("plays", 1, 0, period="month", time="day")
         empty: Any = report(ledger, "plays")
-        assert "No questions yet" in page(empty)
+        assert "No questions yet" in render_page(empty)
         ledger.grant(BOB, 1, 0)
         for names in ("2026-09", "2026-09..2026-10"):
             during = periods_of("day", "month", names, "UTC")
@@ -132,19 +132,19 @@ def test_a_record_by_period(tmp_path: Path) -> None:
         found: Any = report(ledger, "plays")
     assert [(one["period"], one["used"]) for one in found["periods"]] == [("2026-09", 0.5), ("2026-10", 0.25)]
     assert [one["periods"] for one in found["questions"]] == [["2026-09"], ["2026-09", "2026-10"]]
-    assert "50 % of the promise is used in the most used period" in page(found)
-    assert "one such promise for each" in page(found)
+    assert "50 % of the promise is used in the most used period" in render_page(found)
+    assert "one such promise for each" in render_page(found)
 
 
 def test_a_record_that_does_not_add_up_says_so_first(path: Path) -> None:
     with Ledger(path) as ledger:
-        store = ledger._opened()
+        store = ledger._usable_store()
         store.run("DROP TRIGGER entry_UPDATE")
         with store.transaction():
             store.run("UPDATE entry SET analyst = 'eve' WHERE number = 4")
         found: Any = report(ledger, "plays")
     assert found["verification"]["problems"]
-    assert "The record is NOT clean" in page(found)
+    assert "The record is NOT clean" in render_page(found)
 
 
 def test_the_command(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

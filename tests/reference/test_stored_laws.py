@@ -14,7 +14,6 @@ from dpselect.aggregates.stored_sets import StoredSets, stored
 from dpselect.aggregates.user_sets import Sets, UserSets
 from dpselect.draws import Draws
 from dpselect.engines.duckdb import pairs as engine_pairs
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.mechanisms import DiscoverThenPeel, GreedyGeometric, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.set_union.greedy import give_one
@@ -22,6 +21,7 @@ from dpselect.mechanisms.set_union.user_loop import PARTS, contribute_in_turn
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
 from dpselect.papers.policy import l1_descent, l2_descent
 from dpselect.testing import Law, law
+from tests.engines.opened import DuckDBEngine
 from tests.exact.laws import same as same_law
 from tests.reference.stored import in_memory, on_disk, pairs_of, small_blocks
 

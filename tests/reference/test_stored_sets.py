@@ -16,12 +16,12 @@ from dpselect.aggregates.sorted_numbers import SortedNumbers
 from dpselect.aggregates.stored_sets import StoredSets, stored_pairs
 from dpselect.aggregates.user_sets import Sets, UserSets, numbers_of_users, offsets_of, sets_of
 from dpselect.engines.duckdb import pairs as engine_pairs
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.mechanisms import CountGaussian, DiscoverThenPeel, GreedyGeometric, RenyiShaped, TruncatedGeometric
 from dpselect.mechanisms.set_union.rounds import bounded, users_and_items_in_order, without
 from dpselect.papers import PolicyGaussian, PolicyLaplace, WeightedLaplace
 from dpselect.queries.union.bound import BOUNDS, BoundChoice
 from dpselect.testing import SeededDraws
+from tests.engines.opened import DuckDBEngine
 from tests.reference.stored import ITEMS, flat, in_memory, on_disk, pairs_of, small_blocks
 
 __all__ = ["small_blocks"]

@@ -23,7 +23,7 @@ from dpselect.queries.union.bounded_union import plainly
 from dpselect.queries.union.terms import best_method, chosen_method
 from dpselect.release.archive import archived, restored
 from dpselect.testing import SeededDraws, hockey_stick, law
-from dpselect.texts.text import Words
+from dpselect.texts.text import NgramRange
 from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import by_names, plan_of
 from tests.twins import unions as broken
@@ -215,7 +215,7 @@ def test_pairs_only(counts):
 def test_the_whole_price_of_counts_goes_to_the_lengths_that_are_shown():
     def plan(first):
         half = Fraction(1, 2)
-        words = Words(Tokenizer(), first + 1, 2)
+        words = NgramRange(Tokenizer(), first + 1, 2)
         return plan_of(
             "union",
             epsilon=1,
@@ -234,7 +234,7 @@ def test_the_whole_price_of_counts_goes_to_the_lengths_that_are_shown():
 
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize("most", [None, 5])
-@pytest.mark.parametrize("words", [None, Words(Tokenizer(), 1, 3)])
+@pytest.mark.parametrize("words", [None, NgramRange(Tokenizer(), 1, 3)])
 def test_the_parts_add_up_to_the_price(counts, most, words):
     terms = plan_of(
         "union", epsilon="0.5", max_items_per_user=most, method="weighted-gaussian", counts=counts, words=words
@@ -255,7 +255,7 @@ def test_the_parts_add_up_to_the_price(counts, most, words):
 def test_no_level_takes_more_than_its_part(method):
     shares = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
     most = 1 if method == "truncated-geometric" else 5
-    words = Words(Tokenizer(), 1, 3)
+    words = NgramRange(Tokenizer(), 1, 3)
     terms = plan_of("union", epsilon=1, max_items_per_user=most, method=method, counts=True, shares=shares, words=words)
     made = terms.mechanisms(terms.most)
     if named("union", method).weights is WeightRule.ROUNDS:

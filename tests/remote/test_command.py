@@ -15,7 +15,7 @@ import pytest
 import dpselect as dps
 from dpselect.command.from_gateway import REFUSED
 from dpselect.command.main import main
-from dpselect.command.parser import parser
+from dpselect.command.parser import build_parser
 from tests.remote.small_gateway import LOST, TOKEN, SmallGateway, problem
 
 VERBS = {
@@ -118,7 +118,7 @@ CASES = [
     (command, option)
     for command in VERBS
     for option in sorted(REFUSED_OPTIONS | SCORES)
-    if option in parser().commands()[command].known()
+    if option in build_parser().commands()[command].option_names()
 ]
 
 
@@ -144,7 +144,7 @@ TAKEN = """--gateway --token-file --item --where --during --max-items-per-user -
 
 @pytest.mark.parametrize("command", VERBS)
 def test_every_option_is_either_taken_or_refused(command: str) -> None:
-    known = set(parser().commands()[command].known())
+    known = set(build_parser().commands()[command].option_names())
     assert known - set(TAKEN) == known & (REFUSED_OPTIONS | SCORES)
 
 

@@ -15,10 +15,10 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.port import PerUser
-from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.port import Engine, PerUser
 from dpselect.errors import DataError, DpselectError, ParameterError
 from dpselect.texts.tokenizer import Tokenizer
+from tests.engines.opened import open_engine
 from tests.replay.kinds import Made
 from tests.replay.masks import masked
 from tests.replay.sorts import ROLES, SORTS, Sorts

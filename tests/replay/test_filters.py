@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 import tests.replay.file_kinds  # noqa: F401 - enters the kinds of files
-from dpselect.engines.registry import open_engine
 from dpselect.errors import DpselectError
+from tests.engines.opened import open_engine
 from tests.replay.frame_kinds import arrow_table
 from tests.replay.judge import Allowed, broken
 from tests.replay.kinds import KINDS

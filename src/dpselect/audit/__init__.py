@@ -1,1 +1,1 @@
-"""What can be read from a whole ledger: whether it is intact, the record of a data set, how budgets were spent."""
+"""Reports on a whole ledger: whether it is intact, the record of a data set, how budgets were spent."""

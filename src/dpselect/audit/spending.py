@@ -1,4 +1,4 @@
-"""The spending of budgets as a picture: the part of each that is used after every entry of a ledger."""
+"""Pictures of spending: the share of each budget that is used after every entry of a ledger."""
 
 from __future__ import annotations
 
@@ -20,56 +20,61 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SpentSoFar:
-    """After an entry of a ledger: its number, its day, the part of a budget that is used."""
+    """An entry's number, its day, and the share of a budget that is used after it."""
 
     entry: int
     day: str
     part: float
 
 
-def picture(lines: Mapping[str, Sequence[SpentSoFar]], what: str = "entry of the ledger") -> Picture:
-    """A line of steps for each budget, against the numbers of `what`."""
-    points = [point for of_line in lines.values() for point in of_line]
+def draw_picture(lines: Mapping[str, Sequence[SpentSoFar]], x_label: str = "entry of the ledger") -> Picture:
+    """Draw a line of steps for each budget, against the numbers of `x_label`."""
+    points = [point for line_points in lines.values() for point in line_points]
     days = sorted({point.day for point in points})
-    when = f", from {days[0]} to {days[-1]}" if len(days) > 1 else f", of {days[0]}" if days else ""
+    date_range = f", from {days[0]} to {days[-1]}" if len(days) > 1 else f", of {days[0]}" if days else ""
     entries = sorted({point.entry for point in points})
-    across = Axis.of(f"{what}{when}", map(float, entries))
-    whole = [(at, said) for at, said in across.ticks if at == round(at)]
-    across = Axis(across.name, across.low, across.high, whole)
-    drawn = [
-        Line(name, [(one.entry, 100 * one.part) for one in of_line], steps=True) for name, of_line in lines.items()
+    x_axis = Axis.of(f"{x_label}{date_range}", map(float, entries))
+    whole_ticks = [(position, label) for position, label in x_axis.ticks if position == round(position)]
+    x_axis = Axis(x_axis.name, x_axis.low, x_axis.high, whole_ticks)
+    chart_lines = [
+        Line(name, [(point.entry, 100 * point.part) for point in line_points], steps=True)
+        for name, line_points in lines.items()
     ]
-    chart = Chart(drawn, across, Axis.of("percent of the budget used", [0, 100]))
-    ends = {name: f"{100 * of_line[-1].part:.0f} % used." for name, of_line in lines.items() if of_line}
-    told = " ".join(f"{name}: {end}" if name else end for name, end in ends.items())
+    chart = Chart(chart_lines, x_axis, Axis.of("percent of the budget used", [0, 100]))
+    final_shares = {
+        name: f"{100 * line_points[-1].part:.0f} % used." for name, line_points in lines.items() if line_points
+    }
+    summary = " ".join(f"{name}: {end}" if name else end for name, end in final_shares.items())
     title = "How much of each budget is used"
-    return Picture(title, [chart], [], f"{title}{when}. {told or 'Nothing was spent.'}")
+    return Picture(title, [chart], [], f"{title}{date_range}. {summary or 'Nothing was spent.'}")
 
 
 def plot(ledger: Ledger, *, analyst: str | None, data: str | None, ax: Axes | Iterable[Axes] | None) -> Picture:
     """Draw a line for the data and one for every analyst; in each period, where the data have periods."""
 
-    def meant(entry: Entry) -> bool:
+    def is_selected(entry: Entry) -> bool:
         return analyst in (None, entry.account.analyst) and data in (None, entry.account.dataset)
 
     lines: dict[str, list[SpentSoFar]] = {}
-    for entry, when, standing in _standings(ledger.entries()):
-        if standing is None or not meant(entry):
+    for entry, in_period, standing in _standings(ledger.entries()):
+        if standing is None or not is_selected(entry):
             continue
-        everybody = standing.data.promise.limits.part(standing.all.total.sums)
-        whose = {f"everybody on {standing.data.dataset!r}": everybody, str(entry.account): 1 - standing.left}
-        for name, used in whose.items():
-            lines.setdefault(f"{name}{when}", []).append(SpentSoFar(entry.number, entry.at[:10], float(used)))
-    return picture(lines).on(ax)
+        everybody_used = standing.data.promise.limits.part(standing.all.total.as_spent)
+        used_shares = {f"everybody on {standing.data.dataset!r}": everybody_used, str(entry.account): 1 - standing.left}
+        for name, used_share in used_shares.items():
+            lines.setdefault(f"{name}{in_period}", []).append(
+                SpentSoFar(entry.number, entry.at[:10], float(used_share))
+            )
+    return draw_picture(lines).on(ax)
 
 
 def _standings(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str, Standing | None]]:
-    """Each entry of a question, in which period, and how its account stands after it there."""
+    """Yield each entry of a question with each of its periods, in words, and the account's standing after it."""
     sums = Sums()
     parts: dict[int, Sequence[str]] = {}
     for entry in entries:
         for _ in sums.problems(entry):
-            pass  # verify tells of them
+            pass  # `verify` reports them
         parts[entry.number] = parts.get(entry.refers_to or 0) or list(entry.parts)
         for period in parts[entry.number] if entry.question or entry.refers_to else []:
             yield entry, f" in {period}" if period else "", sums.standing(entry.account, period)

@@ -1,6 +1,6 @@
-"""The ledger checked from its first entry to its last, against itself and against a digest noted elsewhere.
+"""Verification of a ledger from its first entry to its last, against itself and against a digest noted elsewhere.
 
-`Sums` says what entries add up to, and which of them could not have been written.
+`Sums` adds entries up, and finds those that could not have been written.
 """
 
 from __future__ import annotations
@@ -14,102 +14,102 @@ from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
 from dpselect.ledger.chains import Chains
 from dpselect.ledger.charge import ZERO, Charge
-from dpselect.ledger.entry import Entry, EntryKind, digest_of, first_digest
+from dpselect.ledger.entry import Entry, EntryKind, compute_digest, genesis_digest
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
     Meta,
-    data_account_from,
-    data_of,
-    entry_from,
-    intact_entry_from,
-    meta_from,
-    quota_from,
-    used_from,
+    parse_data_account,
+    parse_entry,
+    parse_intact_entry,
+    parse_meta,
+    parse_quota,
+    parse_used,
+    promised_account,
 )
-from dpselect.ledger.standing import DataAccount, Standing, Used, data_text, total_of
+from dpselect.ledger.standing import DataAccount, Standing, Used, format_data_terms, total_charge
 
 if TYPE_CHECKING:
     from dpselect.ledger.ledger import Ledger
 
 NOTHING_OPEN: tuple[Account | None, Mapping[str, Charge]] = (None, {})
-MOST = 100  # problems that are told one by one
+MAX_LISTED_PROBLEMS = 100  # the others are only counted
 
 
 def verify(ledger: Ledger, head: str | None) -> list[str]:
     """Return the problems of a ledger, one sentence each. A damaged ledger is never an error here."""
     problems: list[str] = []
     with ledger.locked_store() as store:
-        for part in (_of_the_place(store), _of_the_tables(store, head)):
+        for part in (_store_problems(store), _table_problems(store, head)):
             try:
                 for problem in part:
                     problems.append(problem)
             except LedgerError as error:
                 problems.append(str(error).partition("\n")[0])
-    more = len(problems) - MOST
-    return problems if more <= 0 else [*problems[:MOST], f"and {more} more problems"]
+    unlisted = len(problems) - MAX_LISTED_PROBLEMS
+    return problems if unlisted <= 0 else [*problems[:MAX_LISTED_PROBLEMS], f"and {unlisted} more problems"]
 
 
-def _of_the_place(store: Store) -> Iterator[str]:
+def _store_problems(store: Store) -> Iterator[str]:
     yield from store.problems()
 
 
-def _of_the_tables(store: Store, head: str | None) -> Iterator[str]:
+def _table_problems(store: Store, head: str | None) -> Iterator[str]:
     with store.snapshot():
-        yield from of_the_moment(store, head)
+        yield from find_problems(store, head)
 
 
-def of_the_moment(store: Store, head: str | None = None) -> Iterator[str]:
-    """The problems of all entries, in a transaction of the caller."""
-    meta = _meta(store)
+def find_problems(store: Store, head: str | None = None) -> Iterator[str]:
+    """Yield the problems of all entries, in a transaction of the caller."""
+    meta = _parse_meta_row(store)
     if meta is None:
         yield "the ledger cannot be identified: its id, its version and its last entry are damaged"
     sums = Sums()
-    walk = _Walk(meta, head)
+    walk = _ChainWalk(meta, head)
     for row in _all_entries(store):
         yield from walk.problems(row, sums)
     yield from walk.problems_at_the_end()
-    yield from _of_caches(store, sums)
+    yield from _cache_problems(store, sums)
 
 
-def _meta(store: Store) -> Meta | None:
+def _parse_meta_row(store: Store) -> Meta | None:
     rows = store.run(sql.META)
     try:
-        return meta_from(rows[0])
+        return parse_meta(rows[0])
     except (DamagedRowError, IndexError):
         return None
 
 
 def _all_entries(store: Store) -> Iterator[Row]:
-    """Every row of the table entry in the order of the numbers; a number that is none ends the walk."""
-    after = 0
-    while rows := store.run(sql.ENTRIES, (after,)):
+    """Yield every row of the table entry by number, up to one whose number is damaged."""
+    last_number = 0
+    while rows := store.run(sql.ENTRIES, (last_number,)):
         yield from rows
-        last = rows[-1][0]
-        if not isinstance(last, int) or last <= after:
+        number = rows[-1][0]
+        if not isinstance(number, int) or number <= last_number:
             return
-        after = last
+        last_number = number
 
 
-class _Walk:
-    """Along the chain: what the next entry must be numbered and must follow."""
+class _ChainWalk:
+    """A walk along the chain, which knows what the next entry must be numbered and follow."""
 
     def __init__(self, meta: Meta | None, head: str | None) -> None:
-        self._meta = meta
+        self._parse_meta_row = meta
         self._number = 0
-        self._digest = None if meta is None else first_digest(meta.ledger, meta.version)
+        self._digest = None if meta is None else genesis_digest(meta.ledger, meta.version)
         self._chains = None if meta is None else Chains(meta.ledger, meta.version)
-        self._noted = head
-        self._seen = head is None or head == self._digest
+        self._noted_head = head
+        self._is_noted_head_found = head is None or head == self._digest
 
     def problems(self, row: Row, sums: Sums) -> Iterator[str]:
-        """What is wrong with the next entry, by itself and after those before it."""
+        """Yield what is wrong with the next entry, by itself and after the earlier ones."""
         number = row[0] if isinstance(row[0], int) else self._number + 1
         if number != self._number + 1:
             yield f"entries are missing: {number} follows {self._number}"
         self._number = number
         try:
-            entry = entry_from(row)
+            entry = parse_entry(row)
         except DamagedRowError as error:
             yield f"entry {number} is damaged: {error}"
             self._digest = row[11] if isinstance(row[11], str) else None
@@ -122,51 +122,61 @@ class _Walk:
         if self._digest is not None and entry.previous != self._digest:
             yield f"entry {entry.number} does not follow the entry before it: its previous digest is another"
         try:
-            intact_entry_from(row)
+            parse_intact_entry(row)
         except DamagedRowError as error:
             yield f"entry {entry.number} was changed: {error}"
         self._digest = entry.digest
-        self._seen = self._seen or self._noted == entry.digest == digest_of(entry)
+        self._is_noted_head_found = self._is_noted_head_found or self._noted_head == entry.digest == compute_digest(
+            entry
+        )
         if self._chains is not None:
             yield from (f"entry {entry.number} {problem}" for problem in self._chains.problems(entry))
-            self._seen = self._seen or self._chains.met(self._noted or "", entry)
+            self._is_noted_head_found = self._is_noted_head_found or self._chains.is_former_head(
+                self._noted_head or "", entry
+            )
 
     def problems_at_the_end(self) -> Iterator[str]:
-        """Is the last entry the one that the ledger says it has, and was the noted one met?"""
-        if self._meta is not None and (self._meta.entries, self._meta.head) != (self._number, self._digest):
+        """Check that the last entry is the one on record, and that the noted head was found."""
+        if self._parse_meta_row is not None and (self._parse_meta_row.entries, self._parse_meta_row.head) != (
+            self._number,
+            self._digest,
+        ):
             yield (
                 f"the last entry is not the one on record: "
-                f"it has {self._number} entries and the record says {self._meta.entries}"
-                + ("" if self._meta.entries != self._number else " too, but the digests differ")
+                f"it has {self._number} entries and the record says {self._parse_meta_row.entries}"
+                + ("" if self._parse_meta_row.entries != self._number else " too, but the digests differ")
             )
         if self._chains is not None:
             yield from self._chains.problems_at_the_end()
-        if not self._seen:
+        if not self._is_noted_head_found:
             yield "no entry has the digest that was noted: the ledger was rewritten or restored from an earlier copy"
 
 
-def _of_caches(store: Store, sums: Sums) -> Iterator[str]:
-    """The tables data, quota and used are caches; what the entries add up to is the truth."""
+def _cache_problems(store: Store, sums: Sums) -> Iterator[str]:
+    """Compare the tables data, quota and used, which are caches, with what the entries add up to."""
     tables: list[tuple[str, str, Callable[[Row], tuple[object, object]], Mapping[Any, object]]] = [
-        ("the account", sql.ALL_DATA, lambda row: ((found := data_account_from(row)).dataset, found), sums.data),
-        ("the quota", sql.QUOTAS, quota_from, sums.granted),
-        ("what is used", sql.ALL_USED, lambda row: ((found := used_from(row))[:2], found[2]), sums.used),
+        ("the account", sql.ALL_DATA, lambda row: ((account := parse_data_account(row)).dataset, account), sums.data),
+        ("the quota", sql.QUOTAS, parse_quota, sums.granted),
+        ("what is used", sql.ALL_USED, lambda row: ((account := parse_used(row))[:2], account[2]), sums.used),
     ]
-    for what, statement, read, truth in tables:
-        met = set()
+    for subject, statement, parse, expected in tables:
+        found_keys = set()
         for row in store.run(statement):
             try:
-                key, kept = read(row)
+                key, cached = parse(row)
             except DamagedRowError as error:
-                yield f"{what} of {row[0]!r} is damaged: {error}"
+                yield f"{subject} of {row[0]!r} is damaged: {error}"
                 continue
-            met.add(key)
-            if kept != truth.get(key):
-                yield f"{what} of {_named(key)} is {_told(kept)}, its entries add up to {_told(truth.get(key))}"
-        yield from (f"{what} of {_named(key)} is missing or damaged" for key in truth if key not in met)
+            found_keys.add(key)
+            if cached != expected.get(key):
+                sums_to = _format_value(expected.get(key))
+                yield f"{subject} of {_format_key(key)} is {_format_value(cached)}, its entries add up to {sums_to}"
+        yield from (
+            f"{subject} of {_format_key(key)} is missing or damaged" for key in expected if key not in found_keys
+        )
 
 
-def _named(key: object) -> str:
+def _format_key(key: object) -> str:
     match key:
         case (Account() as account, str(period)):
             return f"{account} in {period}" if period else str(account)
@@ -174,44 +184,44 @@ def _named(key: object) -> str:
             return str(key) if isinstance(key, Account) else repr(key)
 
 
-def _told(found: object) -> str:
-    match found:
+def _format_value(value: object) -> str:
+    match value:
         case Used():
-            return f"{found.spent} spent and {found.reserved} reserved"
+            return f"{value.spent} spent and {value.reserved} reserved"
         case DataAccount():
-            return f"{total_of(found)}, {data_text(found)}"
+            return f"{total_charge(value)}, {format_data_terms(value)}"
         case _:
-            return "nothing" if found is None else str(found)
+            return "nothing" if value is None else str(value)
 
 
 class Sums:
-    """Accounts recomputed from the entries alone, one entry after the other."""
+    """Accounts recomputed from the entries alone, one after the other."""
 
     def __init__(self) -> None:
         self.data: dict[str, DataAccount] = {}
         self.granted: dict[Account, Charge] = {}
         self.used: defaultdict[tuple[Account, str], Used] = defaultdict(Used)
-        self._open: dict[int, tuple[Account, Mapping[str, Charge]]] = {}
-        self._unread: set[int] = set()
-        self._settles: dict[int, str] = {}
-        self._asked: set[str] = set()
+        self._open_holds: dict[int, tuple[Account, Mapping[str, Charge]]] = {}
+        self._unread_holds: set[int] = set()
+        self._settlements: dict[int, str] = {}
+        self._asked_datasets: set[str] = set()
 
     def balance(self, account: Account, period: str = ALWAYS) -> Balance:
-        """What the analyst was granted and used by the entries so far."""
-        used = self.used.get((account, period), Used())
-        return Balance(account, self.granted.get(account, ZERO), used.spent, used.reserved, period)
+        """Return what the analyst was granted and used by the entries so far."""
+        usage = self.used.get((account, period), Used())
+        return Balance(account, self.granted.get(account, ZERO), usage.spent, usage.reserved, period)
 
     def standing(self, account: Account, period: str) -> Standing | None:
-        """How the analyst stands by the entries so far; None before anything was promised or granted."""
+        """Return the analyst's standing by the entries so far; None before anything was promised or granted."""
         data, granted = self.data.get(account.dataset), self.granted.get(account)
         if data is None or granted is None:
             return None
-        everybody = Account.kept(account.dataset, EVERYBODY)
-        own, of_all = (self.used.get((who, period), Used()) for who in (account, everybody))
-        return Standing(account, data, granted, own, of_all)
+        everybody = Account.from_stored(account.dataset, EVERYBODY)
+        own_usage, all_usage = (self.used.get((owner, period), Used()) for owner in (account, everybody))
+        return Standing(account, data, granted, own_usage, all_usage)
 
     def problems(self, entry: Entry) -> Iterator[str]:
-        """Add the entry; what is wrong about it after all before it."""
+        """Add the entry, and yield what is wrong with it after the earlier ones."""
         match entry.kind:
             case EntryKind.DATA:
                 yield from self._promise(entry)
@@ -228,7 +238,7 @@ class Sums:
             case EntryKind.REPEAT:
                 if entry.charge != ZERO:
                     yield "repeats a release and charges for it"
-                if self._settles.get(entry.refers_to or 0) != entry.account.dataset:
+                if self._settlements.get(entry.refers_to or 0) != entry.account.dataset:
                     yield "repeats a release that these data do not have"
                 if entry.account not in self.granted:
                     yield "repeats a release for somebody who may not have it"
@@ -236,21 +246,24 @@ class Sums:
                 yield "is about the ledger and charges for it"
 
     def _promise(self, entry: Entry) -> Iterator[str]:
-        """An account of data is made, or its total changed; order and what is set apart are for its life."""
-        data, name = data_of(entry), entry.account.dataset
-        before = self.data.get(name)
-        if before is not None:
-            begun, promised = before.promise, data.promise
-            if begun.order is not None and (begun.order, begun.apart) != (promised.order, promised.apart):
+        """Add an account of data, or its new total; order and what is set apart never change."""
+        data, name = promised_account(entry), entry.account.dataset
+        previous = self.data.get(name)
+        if previous is not None:
+            old_promise, new_promise = previous.promise, data.promise
+            if old_promise.order is not None and (old_promise.order, old_promise.apart) != (
+                new_promise.order,
+                new_promise.apart,
+            ):
                 yield "changes how an account composes, which is fixed when it is made"
-            if name in self._asked and before.fixed != data.fixed:
+            if name in self._asked_datasets and previous.fixed_terms != data.fixed_terms:
                 yield "changes the unit, user, period, time or timezone of a promise after questions were asked"
         self.data[name] = data
         self.used.setdefault(
             (entry.account, ALWAYS), Used()
-        )  # from the beginning on, so that what is missing is damage
-        for (account, _), used in self.used.items():
-            if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(used.total.sums):
+        )  # written from the beginning, so that a missing row is damage
+        for (account, _), usage in self.used.items():
+            if (account.dataset, account.analyst) == (name, EVERYBODY) and not data.promise.keeps(usage.total.as_spent):
                 yield f"promises less than was used of {name!r}"
 
     def _grant(self, entry: Entry) -> Iterator[str]:
@@ -260,14 +273,14 @@ class Sums:
             yield "grants a quota in an account that does not exist"
 
     def _change(self, account: Account, period: str, change: Callable[[Used], Used]) -> None:
-        for who in (account, Account.kept(account.dataset, EVERYBODY)):
-            self.used[who, period] = change(self.used[who, period])
+        for owner in (account, Account.from_stored(account.dataset, EVERYBODY)):
+            self.used[owner, period] = change(self.used[owner, period])
 
     def _hold(self, entry: Entry) -> Iterator[str]:
         account, parts = entry.account, dict(entry.parts)
-        self._asked.add(account.dataset)
-        self._open[entry.number] = (account, parts)
-        self._unread.add(entry.number)
+        self._asked_datasets.add(account.dataset)
+        self._open_holds[entry.number] = (account, parts)
+        self._unread_holds.add(entry.number)
         for period, ceiling in parts.items():
             standing = self.standing(account, period)
             if standing is None:
@@ -278,32 +291,32 @@ class Sums:
                 yield "counts a divergence below its epsilon where epsilons add up"
             elif not standing.admits(ceiling):
                 yield f"leaves {account} with more spent and reserved than its quota or the account allows"
-            self._change(account, period, lambda used, ceiling=ceiling: used.holding(ceiling))  # type: ignore[misc]
+            self._change(account, period, lambda usage, ceiling=ceiling: usage.with_hold(ceiling))  # type: ignore[misc]
 
     def _read(self, entry: Entry) -> Iterator[str]:
         if entry.charge != ZERO:
             yield "marks a question as reading and charges for it"
         if not self._is_unread(entry):
             yield "marks as reading something other than an unmarked open reservation of this account"
-        self._unread.discard(entry.refers_to or 0)
+        self._unread_holds.discard(entry.refers_to or 0)
 
     def _return(self, entry: Entry) -> Iterator[str]:
         if entry.charge != ZERO:
             yield "gives a reservation back and charges for it"
         if not self._is_unread(entry):
             yield "gives back something other than an open reservation of this account that read no row"
-        account, parts = self._open.pop(entry.refers_to or 0, NOTHING_OPEN)
+        account, parts = self._open_holds.pop(entry.refers_to or 0, NOTHING_OPEN)
         if account == entry.account:
             for period, ceiling in parts.items():
-                self._change(entry.account, period, lambda used, ceiling=ceiling: used.returning(ceiling))  # type: ignore[misc]
+                self._change(entry.account, period, lambda usage, ceiling=ceiling: usage.without_hold(ceiling))  # type: ignore[misc]
 
     def _is_unread(self, entry: Entry) -> bool:
         number = entry.refers_to or 0
-        return number in self._unread and self._open.get(number, NOTHING_OPEN)[0] == entry.account
+        return number in self._unread_holds and self._open_holds.get(number, NOTHING_OPEN)[0] == entry.account
 
     def _settle(self, entry: Entry) -> Iterator[str]:
-        self._settles[entry.number] = entry.account.dataset
-        account, parts = self._open.pop(entry.refers_to or 0, NOTHING_OPEN)
+        self._settlements[entry.number] = entry.account.dataset
+        account, parts = self._open_holds.pop(entry.refers_to or 0, NOTHING_OPEN)
         costs = entry.parts
         if account is None:
             yield "settles no open reservation"
@@ -311,13 +324,13 @@ class Sums:
             yield "settles a reservation of another account"
         elif set(costs) != set(parts) or not all(cost.fits(parts[period]) for period, cost in costs.items()):
             yield "settles for more than was reserved"
-        if entry.refers_to in self._unread:
+        if entry.refers_to in self._unread_holds:
             yield "settles a question that was never marked as reading"
-        mine = parts if account == entry.account else {}
+        own_parts = parts if account == entry.account else {}
         for period, cost in costs.items():
-            held = mine.get(period, ZERO)
+            hold = own_parts.get(period, ZERO)
             self._change(
                 entry.account,
                 period,
-                lambda used, cost=cost, held=held: used.settling(held, cost),  # type: ignore[misc]
+                lambda usage, cost=cost, hold=hold: usage.with_settlement(hold, cost),  # type: ignore[misc]
             )

@@ -1,1 +1,1 @@
-"""Checks a release: is it what its question is planned as, does it have that form, and did a ledger pay for it?"""
+"""Check a release without its data: replan its question, compare every field, and find its payment in a ledger."""

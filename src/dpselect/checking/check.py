@@ -1,15 +1,15 @@
-"""Check a release: its promise, and where a ledger is given its payment, in words and as JSON."""
+"""Check the promise of a release and, given a ledger, its payment; the result prints as text and converts to JSON."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpselect._ground.parameters import names_checked
-from dpselect.checking.finding import Finding, Verdict, worst
-from dpselect.checking.planned import promised
-from dpselect.checking.reading import read
+from dpselect.checking.finding import Finding, Verdict, worst_verdict
+from dpselect.checking.planned import check_promise
+from dpselect.checking.reading import read_release
 
 if TYPE_CHECKING:
     from dpselect.ledger import Ledger
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
     from dpselect.release.statement import Statement
 
-LONGEST = 60  # characters of a unit
-WORDS = {
+_MAX_UNIT_LENGTH = 60  # characters of a unit of privacy, which an untrusted file may make any length
+_PROMISE_LINES = {
     Verdict.FOLLOWS: "The promise {} follows from the question, which was planned again.",
     Verdict.STATED: "NOT CONFIRMED: the promise {} is stated, but the release does not contain its question.",
     Verdict.FAILS: "DOES NOT FOLLOW: the promise {}, or another field, differs from the plan of its question.",
 }
-PAID = {
+_PAYMENT_LINES = {
     Verdict.FOLLOWS: "The ledger paid for it.",
     Verdict.STATED: "The ledger has it, but whether the charge is large enough is not known.",
     Verdict.FAILS: "THE LEDGER DOES NOT CONFIRM IT.",
 }
-NOT_CHECKED = (
+_NOT_CHECKED = (
     "not checked: the names of its items, its receipt, whether the data and the code were what they should be, and "
     "who wrote this file"
 )
@@ -36,7 +36,7 @@ NOT_CHECKED = (
 
 @dataclass(frozen=True)
 class Check:
-    """The result of `check`: of the promise, and of the payment if a ledger was given."""
+    """The result of `check`: findings on the promise, and on the payment if a ledger was given."""
 
     promise: str
     findings: tuple[Finding, ...]
@@ -44,72 +44,78 @@ class Check:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the release matches the plan of its question."""
-        return worst(self.findings)
+        """Verdict on the promise: does the release match the plan of its question?"""
+        return worst_verdict(self.findings)
 
     @property
     def paid(self) -> Verdict | None:
-        """Whether the ledger was charged enough for exactly this release. None if no ledger was given."""
-        return None if self.payment is None else worst(self.payment)
+        """Verdict on the payment: did the ledger charge enough for exactly this release? None without a ledger."""
+        return None if self.payment is None else worst_verdict(self.payment)
 
     def __str__(self) -> str:
-        lines = [WORDS[self.verdict].format(self.promise), *_said(self.findings)]
+        lines = [_PROMISE_LINES[self.verdict].format(self.promise), *_format_findings(self.findings)]
         if self.payment is not None:
-            lines += [PAID[worst(self.payment)], *_said(self.payment)]
-        return "\n".join([*lines, NOT_CHECKED])
+            lines += [_PAYMENT_LINES[worst_verdict(self.payment)], *_format_findings(self.payment)]
+        return "\n".join([*lines, _NOT_CHECKED])
 
     def to_dict(self) -> dict[str, Json]:
-        """JSON types only."""
-        found: dict[str, Json] = {"promise": self.promise, "verdict": str(self.verdict)}
-        found["findings"] = _rows(self.findings)
+        """Return the verdicts and all findings as a JSON-serializable dict."""
+        document: dict[str, Json] = {"promise": self.promise, "verdict": str(self.verdict)}
+        document["findings"] = _findings_to_json(self.findings)
         if self.payment is not None:
-            found |= {"paid": str(worst(self.payment)), "payment": _rows(self.payment)}
-        return found | {"not_checked": NOT_CHECKED}
+            document |= {"paid": str(worst_verdict(self.payment)), "payment": _findings_to_json(self.payment)}
+        return document | {"not_checked": _NOT_CHECKED}
 
 
 @names_checked
 def check(release: Release | str | os.PathLike[str], budget: str | os.PathLike[str] | Ledger | None = None) -> Check:
-    """Check whether a release is what the plan of its question says, and whether a ledger paid for it.
+    """Check whether a release matches the plan of its question, and whether a ledger paid for it.
 
     The question in the release is planned again, at its price and without data, and compared with the release: price,
     parameters, accuracy, statement and form.
 
     Args:
-        release: A release, or the path of the file that `to_json` wrote.
-        budget: A ledger in which the release must be: the chain is unchanged, who paid for it and when, and that the
-            charge is at least its cost.
+        release: A release, or the path of a file that `to_json` wrote.
+        budget: A ledger that should contain the release. Its chain is verified, and the charge must cover the cost;
+            the findings name who paid and when.
 
     Raises: DataError if the file holds no release, LedgerError if the ledger cannot be read.
     """
-    found, text = read(release)
-    findings = promised(found, text)
-    unpaid = Check(_promise(found.privacy), findings)
+    parsed_release, document = read_release(release)
+    findings = check_promise(parsed_release, document)
+    promise_only = Check(_format_promise(parsed_release.privacy), findings)
     if budget is None:
-        return unpaid
-    from dpselect.checking.payment import paid
+        return promise_only
+    from dpselect.checking.payment import check_payment
     from dpselect.ledger import Ledger
 
-    known = unpaid.verdict is Verdict.FOLLOWS
+    promise_follows = promise_only.verdict is Verdict.FOLLOWS
     if isinstance(budget, Ledger):
-        return Check(unpaid.promise, findings, paid(found, budget, follows_from_it=known))
+        return replace(promise_only, payment=check_payment(parsed_release, budget, promise_follows=promise_follows))
     with Ledger(budget) as ledger:
-        return Check(unpaid.promise, findings, paid(found, ledger, follows_from_it=known))
+        return replace(promise_only, payment=check_payment(parsed_release, ledger, promise_follows=promise_follows))
 
 
-def _promise(statement: Statement) -> str:
-    """Its numbers, and whom it is about where that is not one user coming or going. The file may say anything there."""
+def _format_promise(statement: Statement) -> str:
+    """Format epsilon, delta, and the unit and neighbours where they differ from the defaults.
+
+    The statement may come from an untrusted file.
+    """
     from dpselect.release import formatting
 
-    price = ", ".join(formatting.price(one) for one in (statement.epsilon, statement.delta))
-    unit, neighbors = formatting.text(statement.unit)[:LONGEST], str(statement.neighbors)
-    whom = "" if unit == "user" else f" per {unit}"
+    amounts = ", ".join(formatting.price(amount) for amount in (statement.epsilon, statement.delta))
+    unit, neighbors = formatting.text(statement.unit)[:_MAX_UNIT_LENGTH], str(statement.neighbors)
+    per_unit = "" if unit == "user" else f" per {unit}"
     against = "" if neighbors == "add-remove" else f" against {neighbors} neighbours"
-    return f"({price}){whom}{against}"
+    return f"({amounts}){per_unit}{against}"
 
 
-def _said(findings: tuple[Finding, ...]) -> list[str]:
-    return [f"  {'' if one.verdict is Verdict.FOLLOWS else f'{one.verdict}: '}{one.sentence}" for one in findings]
+def _format_findings(findings: tuple[Finding, ...]) -> list[str]:
+    return [
+        f"  {'' if finding.verdict is Verdict.FOLLOWS else f'{finding.verdict}: '}{finding.sentence}"
+        for finding in findings
+    ]
 
 
-def _rows(findings: tuple[Finding, ...]) -> list[Json]:
-    return [{"verdict": str(one.verdict), "sentence": one.sentence} for one in findings]
+def _findings_to_json(findings: tuple[Finding, ...]) -> list[Json]:
+    return [{"verdict": str(finding.verdict), "sentence": finding.sentence} for finding in findings]

@@ -1,4 +1,4 @@
-"""Findings: what was looked at, and whether it is as the release says."""
+"""Findings: the result of each single check of a release."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """Of a part of a release, and of all of it: the worst of its parts."""
+    """Result of checking one part of a release. A whole release has the worst verdict of its parts."""
 
     FOLLOWS = "follows"
     STATED = "stated, not recomputed"
     FAILS = "does not follow"
 
 
-_WORST_LAST = tuple(Verdict)
+_BEST_TO_WORST = tuple(Verdict)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """Verdict on one part of a release, and the sentence that reports it."""
 
     verdict: Verdict
     sentence: str
 
 
 def follows(sentence: str) -> Finding:
-    """It was recomputed, and is so."""
+    """Return a finding that a value of the release was recomputed and is the same."""
     return Finding(Verdict.FOLLOWS, sentence)
 
 
 def stated(sentence: str) -> Finding:
-    """The release says it, and not from what it could be recomputed."""
+    """Return a finding that the release states a value but lacks what is needed to recompute it."""
     return Finding(Verdict.STATED, sentence)
 
 
 def fails(sentence: str) -> Finding:
-    """It was recomputed, and is not so."""
+    """Return a finding that a value of the release was recomputed and differs."""
     return Finding(Verdict.FAILS, sentence)
 
 
-def worst(findings: tuple[Finding, ...]) -> Verdict:
-    """The verdict on all of them."""
-    return max((one.verdict for one in findings), key=_WORST_LAST.index, default=Verdict.STATED)
+def worst_verdict(findings: tuple[Finding, ...]) -> Verdict:
+    """Return the worst verdict among the findings, or STATED if there are none."""
+    return max((finding.verdict for finding in findings), key=_BEST_TO_WORST.index, default=Verdict.STATED)

@@ -1,4 +1,4 @@
-"""The question of a release, planned anew without data: is everything that the release says what the plan says?"""
+"""Plan the question of a release again, without data, and compare every field of the release with the new plan."""
 
 from __future__ import annotations
 
@@ -20,136 +20,154 @@ if TYPE_CHECKING:
     from dpselect.release.release import Release
     from dpselect.release.rows import OfRows
 
-FEW = 5  # differences that are told one by one
-LARGEST = 10**300  # of a count or a sum, which is a float where its unit is not whole
-UNKNOWN = "its accuracy depends on a number of candidates that it does not contain"
-Interval = Any  # an item, a measure of it, or a group: with low and high
-UNFIT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # of hostile values
+_MAX_LISTED_DIFFERENCES = 5  # the others are only counted
+_LARGEST_NUMBER = 10**300  # of a count or a sum; a float may hold it, where the unit of a sum is not whole
+_UNKNOWN_DOMAIN_SIZE = "its accuracy depends on a number of candidates that it does not contain"
+_HasInterval = Any  # an Item, a Measurement or a Group: each has `low` and `high`
+HOSTILE_VALUE_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What planning may raise on values from an untrusted file."""
 
 
-def question_of(release: Release) -> tuple[Plan, OfRows | None] | None:
-    """What was asked and whose rows it was about, None where it says nothing of it. ValueError for what is none."""
+def parse_question(release: Release) -> tuple[Plan, OfRows | None] | None:
+    """Return the plan and the rows of the release's question, or None if the release does not contain it.
+
+    Raises: ValueError if the release's question is malformed.
+    """
     return None if release.question is None else planned_like(release.question)
 
 
-def promised(release: Release, found: dict[str, Json]) -> tuple[Finding, ...]:
-    """Everything that was looked at; `found` is the release as its file has it."""
-    findings = list(_form(release))
+def check_promise(release: Release, document: dict[str, Json]) -> tuple[Finding, ...]:
+    """Check the form of a release, and each field of its JSON document against the plan of its question."""
+    findings = list(_check_form(release))
     try:
-        asked = question_of(release)
-        if asked is None:
+        question = parse_question(release)
+        if question is None:
             return *findings, stated("it does not contain its question, so it cannot be planned again")
-        outcome, alike = asked[0].outcome_of(release), _told_apart_there(release.question or {})
-        planned = _planned(release, outcome, *asked)
-        if alike or (asked[0].needs_candidates and outcome.candidates is None):
-            # how many items there are to choose from, on which the accuracy rests, is not in it
-            planned = replace(planned, accuracy=release.accuracy)
-        findings += _shape(release, asked[0], alike=alike)
-        places = list(differences(found, planned.to_dict()))
+        plan, rows = question
+        outcome = plan.outcome_of(release)
+        expected = _expected_release(release, outcome, plan, rows)
+        has_inexact_size = _has_inexact_domain_size(release.question or {})
+        if has_inexact_size or (plan.needs_candidates and outcome.candidates is None):
+            # the accuracy depends on the number of candidates, which the release does not contain
+            expected = replace(expected, accuracy=release.accuracy)
+        findings += _check_items(release, plan, has_inexact_size=has_inexact_size)
+        differing = list(differences(document, expected.to_dict()))
         findings += [
-            fails(f"{formatting.brief(place)} is {_brief(here)}, and the plan has {_brief(there)}")
-            for place, here, there in places[:FEW]
+            fails(
+                f"{formatting.brief(path)} is {formatting.brief(actual)}, and the plan has {formatting.brief(planned)}"
+            )
+            for path, actual, planned in differing[:_MAX_LISTED_DIFFERENCES]
         ]
-    except UNFIT as error:
+    except HOSTILE_VALUE_ERRORS as error:
         return *findings, fails(f"its question cannot be planned: {formatting.brief(str(error))}")
-    if len(places) > FEW:
-        findings.append(fails(f"{len(places) - FEW:,} more fields differ from the plan"))
-    cost = f"{asked[0].verb} costs {planned.privacy.amounts}"
-    rest = (
-        "all its fields agree" if planned.accuracy is not release.accuracy else f"all other fields agree, but {UNKNOWN}"
+    if len(differing) > _MAX_LISTED_DIFFERENCES:
+        findings.append(fails(f"{len(differing) - _MAX_LISTED_DIFFERENCES:,} more fields differ from the plan"))
+    cost = f"{plan.verb} costs {expected.privacy.amounts}"
+    agreement = (
+        "all its fields agree"
+        if expected.accuracy is not release.accuracy
+        else f"all other fields agree, but {_UNKNOWN_DOMAIN_SIZE}"
     )
-    return tuple(findings) or (follows(f"planned again, {cost} by {planned.privacy.mechanism}; {rest}"),)
+    return tuple(findings) or (follows(f"planned again, {cost} by {expected.privacy.mechanism}; {agreement}"),)
 
 
-def _told_apart_there(question: Mapping[str, Json]) -> bool:
-    """Can only a column tell how many of the listed items, or groups whose users were counted, there are?"""
+def _has_inexact_domain_size(question: Mapping[str, Json]) -> bool:
+    """Return whether the question has only an upper bound, as text, on the size of its domain (of `users`: its groups).
+
+    A list of labels in several types or spellings may name one item twice; only the type of the column decides.
+    """
     return isinstance(question.get("groups" if question.get("verb") == "users" else "domain"), str)
 
 
-def _planned(release: Release, outcome: Outcome, plan: Plan, rows: OfRows | None) -> Release:
-    """Write the release of an outcome anew, by its plan. Which periods had not ended then is the clock's."""
-    planned = replace(plan.answer(outcome), question=release.question, charged=release.charged)
+def _expected_release(release: Release, outcome: Outcome, plan: Plan, rows: OfRows | None) -> Release:
+    """Return the release that the plan gives for an outcome.
+
+    Whether a period had ended at the time of the release cannot be replanned, so that sentence is kept.
+    """
+    expected = replace(plan.answer(outcome), question=release.question, charged=release.charged)
     if rows is None:
-        return planned
-    planned, last = rows.told(planned, now=END_OF_TIME), release.privacy.sentences[-1:]
-    if rows.periods is None or not set(last) & not_ended(rows.periods):
-        return planned
-    said = planned.privacy
-    return replace(planned, privacy=replace(said, sentences=(*said.sentences, *last)))
+        return expected
+    expected, last_sentence = rows.told(expected, now=END_OF_TIME), release.privacy.sentences[-1:]
+    if rows.periods is None or not set(last_sentence) & not_ended(rows.periods):
+        return expected
+    statement = expected.privacy
+    return replace(expected, privacy=replace(statement, sentences=(*statement.sentences, *last_sentence)))
 
 
-def differences(found: Json, told: Json, place: str = "") -> Iterator[tuple[str, Json, Json]]:
-    """Where the one is not the other, and what both have there."""
-    if isinstance(found, dict) and isinstance(told, dict):
-        for key in dict.fromkeys([*told, *found]):
-            yield from differences(found.get(key), told.get(key), f"{place}.{key}" if place else key)
-    elif isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
-        for at, (here, there) in enumerate(zip(found, told, strict=True)):
-            yield from differences(here, there, f"{place}[{at}]")
-    elif found != told or isinstance(found, bool) is not isinstance(told, bool):
-        yield place, found, told
+def differences(actual: Json, expected: Json, path: str = "") -> Iterator[tuple[str, Json, Json]]:
+    """Yield the path and both values of each difference between two JSON documents.
 
-
-def _brief(value: Json) -> str:
-    return formatting.brief(value)
+    A bool differs from the number that equals it.
+    """
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in dict.fromkeys([*expected, *actual]):
+            yield from differences(actual.get(key), expected.get(key), f"{path}.{key}" if path else key)
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, (actual_element, expected_element) in enumerate(zip(actual, expected, strict=True)):
+            yield from differences(actual_element, expected_element, f"{path}[{index}]")
+    elif actual != expected or isinstance(actual, bool) is not isinstance(expected, bool):
+        yield path, actual, expected
 
 
 # ---- its form -------------------------------------------------------------------------------------------------
 
 
-def _form(release: Release) -> Iterator[Finding]:
-    """What no answer can have, whatever was asked."""
+def _check_form(release: Release) -> Iterator[Finding]:
+    """Yield a failure for each property that no release can have, whatever its question."""
     if not release.secure:
         yield fails("it was made with test draws, which anybody can repeat, so it is not private at all")
     if any((item.count is None) is release.counted for item in release.items):
         yield fails("some items have counts and some have none, or it says that it has none")
-    shown = () if release.groups is None else release.groups.shown
-    if release.groups is not None and any((one.users is None) is release.groups.counted for one in shown):
+    groups = () if release.groups is None else release.groups.shown
+    if release.groups is not None and any((group.users is None) is release.groups.counted for group in groups):
         yield fails("some groups have numbers of users and some have none, or it says that it has none")
-    told: list[tuple[Interval, float | None]] = [(one, one.count) for one in release.items]
-    told += [(one, one.users) for one in shown]
-    told += [(one, one.value) for item in release.items for one in item.measures]
-    if not all(_within(one, number) for one, number in told):
+    numbers: list[tuple[_HasInterval, float | None]] = [(item, item.count) for item in release.items]
+    numbers += [(group, group.users) for group in groups]
+    numbers += [(measurement, measurement.value) for item in release.items for measurement in item.measures]
+    if not all(_is_within_interval(number, holder.low, holder.high) for holder, number in numbers):
         yield fails("a number is outside its own interval, or impossibly large")
 
 
-def _within(one: Interval, number: float | None) -> bool:
-    """Does a noisy number lie between its ends? They are cut at 0 where no true number is beyond."""
-    if number is None or one.low is None or one.high is None:
-        return number is None and one.low is None and one.high is None
-    cut = (number < 0 and one.low == 0) or (number > 0 and one.high == 0)
-    return all(abs(each) < LARGEST for each in (number, one.low, one.high)) and (cut or one.low <= number <= one.high)
+def _is_within_interval(number: float | None, low: float | None, high: float | None) -> bool:
+    """Return whether a noisy number lies between its ends, or all three are missing.
+
+    An end is cut at 0 if no true number lies beyond it; the noisy number may still do so.
+    """
+    if number is None or low is None or high is None:
+        return number is None and low is None and high is None
+    beyond_cut = (number < 0 and low == 0) or (number > 0 and high == 0)
+    return all(abs(value) < _LARGEST_NUMBER for value in (number, low, high)) and (beyond_cut or low <= number <= high)
 
 
-def _shape(release: Release, plan: Plan, *, alike: bool) -> Iterator[Finding]:
-    """Is it an answer to this question, of as many items as were asked for?"""
+def _check_items(release: Release, plan: Plan, *, has_inexact_size: bool) -> Iterator[Finding]:
+    """Yield a failure for each way in which the numbers of items and groups contradict the question."""
     groups = release.groups
     if (() if groups is None else groups.columns) != (plan.by if plan.items is None else ()):
         yield fails("it is not by the groups that were asked for")
-    most, many = _most(plan), None if plan.groups is None else most_items(plan.groups)
-    if groups is not None and many is not None and len(groups.shown) > many:
-        yield fails(f"there are more groups than the {many:,} that were listed")
+    max_items, max_groups = _max_items(plan), None if plan.groups is None else most_items(plan.groups)
+    if groups is not None and max_groups is not None and len(groups.shown) > max_groups:
+        yield fails(f"there are more groups than the {max_groups:,} that were listed")
     if plan.verb != "top_k" and groups is None and not release.complete:
         yield fails(f"it says that it was cut short, and no answer of {plan.verb} is")
     low, high = getattr(plan.question, "bounds", None) or (None, None)
     if low is not None and not all(low <= item.item <= high for item in release.items):
         yield fails("a value is outside the bounds")
-    if most is not None and max(release.found, default=0) > most:
-        yield fails(f"there are more items than the {most:,} that were asked for")
+    if max_items is not None and max(release.found, default=0) > max_items:
+        yield fails(f"there are more items than the {max_items:,} that were asked for")
     if (
-        most is not None
-        and not alike
+        max_items is not None
+        and not has_inexact_size
         and plan.verb in ("choose", "histogram", "users")
         and groups is None
-        and len(release) != most
+        and len(release) != max_items
     ):
-        yield fails(f"there are not the {most:,} items that were asked for")
-    if plan.verb == "top_k" and groups is None and release.complete is not (len(release) == most):
+        yield fails(f"there are not the {max_items:,} items that were asked for")
+    if plan.verb == "top_k" and groups is None and release.complete is not (len(release) == max_items):
         yield fails("it says that it is complete and has too few items, or has all and says that it is not")
 
 
-def _most(plan: Plan) -> int | None:
-    """How many items an answer has at most, in groups each of them; None where there may be any number."""
+def _max_items(plan: Plan) -> int | None:
+    """Return the largest number of items in an answer (by group: in each group), or None if it is unbounded."""
     if plan.verb in ("top_k", "choose"):
         return getattr(plan.question, "k", 1)
     if plan.verb in ("histogram", "users"):

@@ -20,53 +20,64 @@ if TYPE_CHECKING:
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.texts.text import Text
 
-ROWS = ("user", "item", "where", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "during")  # by flat names
+ROW_OPTIONS = (
+    "user",
+    "item",
+    "where",
+    *shared.SPLIT_FIELDS,
+    *shared.SOURCE_FIELDS,
+    *shared.TIME_FIELDS,
+    "during",
+)  # by flat names
 
-INPUT = re.compile(r"(?:[\w.]+:)?-")  # standard input, and what it is; a file of that name is ./-
-NO_COLUMN = "\uffff"  # which no column is called
+STANDARD_INPUT = re.compile(r"(?:[\w.]+:)?-")  # standard input, and what it is; a file of that name is ./-
+NO_COLUMN = "\uffff"  # a name that no column has
 
 Ask = Callable[[Callable[[float | None], None]], "Release"]
 
 
-def dataset_of(args: argparse.Namespace) -> Dataset | RemoteDataset:
-    """The rows that a command means, and its items: a column, or a text."""
+def open_dataset(args: argparse.Namespace) -> Dataset | RemoteDataset:
+    """Return the data that a command names, here or behind a gateway."""
     if args.gateway is not None:
         from dpselect.command import from_gateway
 
-        return from_gateway.dataset_of(args)
-    return dataset_here(args, **payment(args))
+        return from_gateway.open_dataset(args)
+    return open_local_dataset(args, **budget_arguments(args))
 
 
-def dataset_here(args: argparse.Namespace, **given: Any) -> Dataset:
-    """The rows on this computer that a command means."""
+def open_local_dataset(args: argparse.Namespace, **budget: Any) -> Dataset:
+    """Return the data on this computer that a command names."""
     from dpselect.flat import dataset_of
 
-    said = {name: getattr(args, name) for name in options.given(args, (*ROWS, "max_items_per_user"))}
-    said |= shared.types_of(args)
-    text = text_of(args)
+    arguments = {
+        name: getattr(args, name) for name in options.explicit_options(args, (*ROW_OPTIONS, "max_items_per_user"))
+    }
+    arguments |= shared.parse_types(args)
+    text = parse_text(args)
     if text is not None:
         if args.item is not None:
             raise ParameterError("--text", "be left out if --item is given", args.text)
-        said["item"] = text
+        arguments["item"] = text
     try:
-        data = dataset_of(source_of(args), **said, **given)
-        if "item" in args:  # which `users` has not
+        data = dataset_of(find_source(args), **arguments, **budget)
+        if "item" in args:  # `users` has no items
             data.check_items()
         return data
     except ParameterError as error:
-        if error.parameter not in ("user", "item") or error.parameter in said:
+        if error.parameter not in ("user", "item") or error.parameter in arguments:
             raise
-        raise ParameterError(f"--{error.parameter}", error.must, error.came, _columns(args)) from None
+        raise ParameterError(f"--{error.parameter}", error.must, error.came, _list_columns(args)) from None
 
 
-def _columns(args: argparse.Namespace) -> str | None:
-    """The columns that there are, as opening the source says it to whoever names one that is not."""
+def _list_columns(args: argparse.Namespace) -> str | None:
+    """Return a hint with the columns of the source, from the error of opening it with a column that is not there."""
+    from dpselect.engines.address import Address
     from dpselect.engines.registry import open_engine
     from dpselect.engines.sources.csv_form import CsvForm
 
-    csv = CsvForm(newlines_in_values=args.newlines_in_values)
+    address = Address.parse(find_source(args), args.table, csv=CsvForm(newlines_in_values=args.newlines_in_values))
     try:
-        open_engine(source_of(args), user=NO_COLUMN, item=NO_COLUMN, key=b"", table=args.table, csv=csv).close()
+        open_engine(address, user=NO_COLUMN, item=NO_COLUMN, key=b"").close()
     except ParameterError as error:
         if error.parameter not in ("user", "item"):
             raise  # there is no such source
@@ -74,22 +85,25 @@ def _columns(args: argparse.Namespace) -> str | None:
     return None
 
 
-def text_of(args: argparse.Namespace) -> Text | None:
-    """The column of text that is meant; None where the items are a column of their own."""
-    column, names = getattr(args, "text", None), options.given(args, ("ngrams", "tokenizer", "lower", "shares"))
+def parse_text(args: argparse.Namespace) -> Text | None:
+    """Return the column of text whose tokens are the items, or None if the items are a column of their own."""
+    column, names = (
+        getattr(args, "text", None),
+        options.explicit_options(args, ("ngrams", "tokenizer", "lower", "shares")),
+    )
     if column is None:
         if names:
             raise ParameterError("--text", f"name a column where {', '.join(names)} is given", "nothing")
         return None
     from dpselect.texts.text import Text
 
-    said: dict[str, Any] = {name: getattr(args, name) for name in names}
-    said |= {"ngrams": options.levels("ngrams", args.ngrams)} if args.ngrams is not None else {}
-    return Text(column, level_shares=said.pop("shares", None), **said)
+    arguments: dict[str, Any] = {name: getattr(args, name) for name in names}
+    arguments |= {"ngrams": options.parse_levels("ngrams", args.ngrams)} if args.ngrams is not None else {}
+    return Text(column, level_shares=arguments.pop("shares", None), **arguments)
 
 
-def payment(args: argparse.Namespace) -> dict[str, Any]:
-    """Who pays, in Python's words. Half of it is a mistake, which is said in the words of the command."""
+def budget_arguments(args: argparse.Namespace) -> dict[str, Any]:
+    """Return {"budget": the budget that pays}, or {}; errors name the options of the command."""
     if args.budget is None and args.analyst is not None:
         raise ParameterError("--budget", "be given with --analyst", "nothing", "dpselect ledger init FILE makes one")
     if args.budget is None:
@@ -102,8 +116,8 @@ def payment(args: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError(f"--{error.parameter}", error.must, error.came, error.hint) from None
 
 
-def account_of(args: argparse.Namespace) -> Account:
-    """Whose budget for which data."""
+def parse_account(args: argparse.Namespace) -> Account:
+    """Return the account of the analyst and the data."""
     from dpselect.ledger import Account
 
     try:
@@ -114,109 +128,121 @@ def account_of(args: argparse.Namespace) -> Account:
         raise ParameterError("--data", error.must, error.came, error.hint) from None
 
 
-def source_of(args: argparse.Namespace) -> str | list[str]:
-    """One file as itself, several as a list; standard input as the file that holds it."""
+def find_source(args: argparse.Namespace) -> str | list[str]:
+    """Return one file as itself, several as a list, and standard input as the file that holds it."""
     files: list[str] = args.files
-    if _is_input(files):
-        from dpselect.command.standard_input import kept
+    if _is_standard_input(files):
+        from dpselect.command.standard_input import save_standard_input
 
-        return kept(files[0])
+        return save_standard_input(files[0])
     return files[0] if len(files) == 1 else files
 
 
-def put(args: argparse.Namespace, verb: str, given: dict[str, Any], doing: str, *, of_a_set: bool = False) -> None:
-    """Ask the question of these parameters, and write the answer; what an accuracy costs is told before."""
+def ask_question(
+    args: argparse.Namespace, verb: str, parameters: dict[str, Any], activity: str, *, is_set: bool = False
+) -> None:
+    """Ask the question of these flat parameters, and write the answer.
 
-    def asked() -> tuple[Any, Question, dict[str, Any]]:
+    If its price follows from an accuracy, the price is printed before anything is paid. `is_set`: the answer is a set,
+    which loses nothing if it is written as lines.
+    """
+
+    def make_question() -> tuple[Any, Question, dict[str, Any]]:
         from dpselect.queries.plan import by_names
 
-        question, price = by_names(verb, given)
-        data = dataset_of(args)
-        less = options.items(args, "exclude", several=len(getattr(args, "item", None) or ()) > 1)
-        paid = {one.name: getattr(price, one.name) for one in price.parameters()}
-        return data if less is None else data.exclude(less), question, paid
+        question, price = by_names(verb, parameters)
+        data = open_dataset(args)
+        excluded = options.read_domain(args, "exclude", has_tuples=len(getattr(args, "item", None) or ()) > 1)
+        price_arguments = {parameter.name: getattr(price, parameter.name) for parameter in price.parameters()}
+        return data if excluded is None else data.exclude(excluded), question, price_arguments
 
     def ask(progress: Callable[[float | None], None]) -> Release:
-        data, question, price = asked()
+        data, question, price = make_question()
         answer: Release = data.ask(question, **price, fresh=args.fresh, progress=progress)
         return answer
 
-    def before() -> None:
-        data, question, price = asked()
+    def print_price() -> None:
+        data, question, price = make_question()
         if args.gateway is not None:
             from dpselect.command import from_gateway
 
-            tell(args, f"dpselect: {from_gateway.price_of(data, question, price)}")
+            print_note(args, f"dpselect: {from_gateway.describe_price(data, question, price)}")
         else:
             plan = data.plan(question, **price)
-            tell(args, f"dpselect: {plan.asked.price_sentence}")
+            print_note(args, f"dpselect: {plan.asked.price_sentence}")
             if data.paying is not None:
                 during = {"during": data.periods} if data.periods else {}
-                tell(args, f"dpselect: it {data.paying.describe_cost(plan, **during)}")
+                print_note(args, f"dpselect: it {data.paying.describe_cost(plan, **during)}")
 
-    near = options.given(args, ("within", "threshold"))
-    answer(args, ask, doing, of_a_set=of_a_set, before=before if near else None)
+    accuracy_options = options.explicit_options(args, ("within", "threshold"))
+    write_answer(args, ask, activity, is_set=is_set, before_asking=print_price if accuracy_options else None)
 
 
-def answer(
+def write_answer(
     args: argparse.Namespace,
     ask: Ask,
-    doing: str = "counting distinct users",
+    activity: str = "counting distinct users",
     *,
-    of_a_set: bool = False,
-    before: Callable[[], None] | None = None,
+    is_set: bool = False,
+    before_asking: Callable[[], None] | None = None,
 ) -> None:
-    """Find the place for the answer, then ask, then write: in this order, since asking costs budget.
+    """Find the destination, then ask, then write: in this order, since asking costs budget.
 
-    The answer may be lines only where it is `of_a_set`, which loses nothing by that. `before` tells what is to be known
-    before anything is paid.
+    Only an answer that `is_set` may be written as lines. `before_asking` is called just before the question is asked.
     """
-    from dpselect.command.output import BY_EXTENSION, SETS_BY_EXTENSION, deliver, destination, format_of
+    from dpselect.command.output import (
+        FORMAT_BY_EXTENSION,
+        SET_FORMAT_BY_EXTENSION,
+        check_destination,
+        choose_format,
+        write_release,
+    )
     from dpselect.command.progress import Progress
 
     if args.gateway is not None or args.token_file is not None:
         from dpselect.command import from_gateway
 
-        from_gateway.check(args)
-    output = getattr(args, "output", None)
-    path = None if output is None else Path(output)
-    form = format_of(getattr(args, "format", None), path, SETS_BY_EXTENSION if of_a_set else BY_EXTENSION)
-    if form == "lines" and getattr(args, "by", None) is not None:
+        from_gateway.check_options(args)
+    output_option = getattr(args, "output", None)
+    path = None if output_option is None else Path(output_option)
+    file_format = choose_format(
+        getattr(args, "format", None), path, SET_FORMAT_BY_EXTENSION if is_set else FORMAT_BY_EXTENSION
+    )
+    if file_format == "lines" and getattr(args, "by", None) is not None:
         raise ParameterError("--by", "be left out if the answer is lines of items", "--by", "csv has the groups")
-    if form == "lines" and args.counts:
+    if file_format == "lines" and args.counts:
         raise ParameterError("--counts", "be left out if the answer is lines of items", "--counts", "csv has both")
-    place = destination(path, () if path is None or args.gateway is not None else _files(args.files))
+    destination = check_destination(path, () if path is None or args.gateway is not None else _input_paths(args.files))
     try:
-        if before is not None:
-            before()
-        with Progress(doing, quiet=args.quiet) as progress:
+        if before_asking is not None:
+            before_asking()
+        with Progress(activity, quiet=args.quiet) as progress:
             release = ask(progress)
     except BaseException:
-        place.give_up()
+        destination.give_up()
         raise
-    deliver(release, form, place, explain=getattr(args, "explain", False))
+    write_release(release, file_format, destination, explain=getattr(args, "explain", False))
 
 
-def tell(args: argparse.Namespace, text: str) -> None:
-    """A word to whoever waits, unless nobody wants it."""
+def print_note(args: argparse.Namespace, text: str) -> None:
+    """Print a line on standard error, unless --quiet was given."""
     if not args.quiet:
         print(text, file=sys.stderr, flush=True)
 
 
-def _files(files: list[str]) -> tuple[str, ...]:
-    """The files that are read, over which no answer may be written."""
-    from dpselect.engines.postgres.address import is_postgres
+def _input_paths(files: list[str]) -> tuple[str, ...]:
+    """Return the files that are read, which the answer must not overwrite."""
+    from dpselect.engines.address import Address
     from dpselect.engines.sources.files import find
     from dpselect.engines.sources.tables import is_lake
-    from dpselect.engines.spark.source import is_spark
 
-    one = files[0]
-    if _is_input(files):
-        return ("/dev/stdin",)  # which a shell may have opened on a file
-    if is_postgres(one) or is_spark(one):
+    source = files[0]
+    if _is_standard_input(files):
+        return ("/dev/stdin",)  # a shell may have opened a file as standard input
+    if Address.parse(source).is_elsewhere:
         return ()
-    return (one,) if is_lake(one) else find(files).paths
+    return (source,) if is_lake(source) else find(files).paths
 
 
-def _is_input(files: list[str]) -> bool:
-    return len(files) == 1 and INPUT.fullmatch(files[0]) is not None
+def _is_standard_input(files: list[str]) -> bool:
+    return len(files) == 1 and STANDARD_INPUT.fullmatch(files[0]) is not None

@@ -32,7 +32,7 @@ NOT_PAID, DOES_NOT_FOLLOW, NOT_PLANNED = 6, 7, 8
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
+    """Add the arguments of the command."""
     command.add_argument("release", metavar="RELEASE", help="the JSON of a release, or the id of a gateway's answer")
     command.add_argument("--budget", metavar="FILE", help="the ledger that should have paid for it")
     command.add_argument(
@@ -44,24 +44,24 @@ def options(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Check it, say what was found, and end with the status that says the same."""
+    """Print the findings about a release, and exit with the status of the worst."""
     from dpselect.checking.check import check
     from dpselect.checking.finding import Verdict
 
-    for given in (args.release, args.budget):
+    for path in (args.release, args.budget):
         with contextlib.suppress(OSError, TypeError):
-            if os.path.samefile(args.registry, given):
+            if os.path.samefile(args.registry, path):
                 raise ParameterError("--registry", "name a file other than the release and its ledger", args.registry)
     release = args.release
     if args.gateway is not None:
-        from dpselect.command.from_gateway import remote_of
+        from dpselect.command.from_gateway import connect_remote
 
-        release = remote_of(args.gateway, args.token_file).answer(release)
-    found = check(release, args.budget)
-    said = json.dumps(found.to_dict(), indent=2) if args.format == "json" else str(found)
-    sys.stdout.write(said + "\n")
-    verdicts = found.verdict, found.paid
-    for verdict, status in ((found.verdict, DOES_NOT_FOLLOW), (found.paid, NOT_PAID)):
+        release = connect_remote(args.gateway, args.token_file).answer(release)
+    check_result = check(release, args.budget)
+    text = json.dumps(check_result.to_dict(), indent=2) if args.format == "json" else str(check_result)
+    sys.stdout.write(text + "\n")
+    verdicts = check_result.verdict, check_result.paid
+    for verdict, status in ((check_result.verdict, DOES_NOT_FOLLOW), (check_result.paid, NOT_PAID)):
         if verdict is Verdict.FAILS:
             raise SystemExit(status)
     if Verdict.STATED in verdicts:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from dpselect.command.parser import Parser, parser
+from dpselect.command.parser import Parser, build_parser
 from dpselect.errors import ParameterError, install_hint
 
 EXAMPLES = """
@@ -35,19 +35,19 @@ FOLDERS = ("DIR",)
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
+    """Add the arguments of the command."""
     command.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
 
 
 def run(args: argparse.Namespace) -> None:
-    """Print the script."""
+    """Print the completion script of a shell."""
     try:
         import shtab
     except ImportError:
         hint = install_hint("completion")
         raise ParameterError("completion", "have shtab installed", "an installation without", hint) from None
-    root = parser()
-    for action in _all(root):
+    root = build_parser()
+    for action in _iter_actions(root):
         action.choices = getattr(action, "words", ()) or action.choices  # which the question checks, and no parser
         if action.metavar in FILES + FOLDERS:
             action.complete = shtab.FILE if action.metavar in FILES else shtab.DIRECTORY
@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> None:
     sys.stdout.write(script.replace('"(*):', '"*:') + "\n")  # in zsh "(*):" would complete the first of many files only
 
 
-def _all(command: Parser) -> Iterator[Any]:
-    """Every argument of a command and of those below it."""
-    yield from command.filled()._actions
-    for one in command.commands().values():
-        yield from _all(one)
+def _iter_actions(command: Parser) -> Iterator[Any]:
+    """Yield every argument of a command and of its subcommands."""
+    yield from command.load_options()._actions
+    for subcommand in command.commands().values():
+        yield from _iter_actions(subcommand)

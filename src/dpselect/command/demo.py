@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpselect.command import asking, shared
 from dpselect.command.examples import TERMS
-from dpselect.command.parser import parser
+from dpselect.command.parser import build_parser
 from dpselect.errors import OutputError, ParameterError
 
 QUESTION = "--user user --item artist -k 10 --epsilon 1 --delta 1e-6".split()
@@ -25,14 +25,14 @@ examples:
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
+    """Add the arguments of the command."""
     command.add_argument("--users", type=int, default=100_000, metavar="N", help="how many (default 100000)")
     command.add_argument("--keep", metavar="FILE", help="write the data to this Parquet file and keep it")
-    shared.quiet(command)
+    shared.add_quiet(command)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Make the data where they go, or in a folder that is removed, and ask."""
+    """Make the data in the file of --keep, or in a folder that is removed afterwards, and ask for a top ten."""
     from dpselect._ground.temporary import Folder
 
     if args.keep is None:
@@ -50,16 +50,16 @@ def run(args: argparse.Namespace) -> None:
 def _ask(args: argparse.Namespace, path: Path) -> None:
     from dpselect.demo import write_listening_events
 
-    asking.tell(args, f"making listening events of {args.users:,} invented users")
+    asking.print_note(args, f"making listening events of {args.users:,} invented users")
     rows = write_listening_events(path, args.users)
-    asking.tell(args, f"asking {rows:,} rows for the ten artists that most users played")
+    asking.print_note(args, f"asking {rows:,} rows for the ten artists that most users played")
     words = [str(path), *QUESTION]
-    asked = parser().parse_args(["top", *words, *(["--quiet"] if args.quiet else [])])
-    asked.run(asked)
+    question_args = build_parser().parse_args(["top", *words, *(["--quiet"] if args.quiet else [])])
+    question_args.run(question_args)
     name = os.environ.get("DPSELECT_COMMAND", "dpselect")
     if args.keep is None:
-        asking.tell(args, f"\nkeep the data and ask again:\n  {name} demo --keep plays.parquet")
+        asking.print_note(args, f"\nkeep the data and ask again:\n  {name} demo --keep plays.parquet")
         words[0] = "plays.parquet"
     else:
-        asking.tell(args, "\nask again, or change something:")
-    asking.tell(args, f"  {name} top {shlex.join(words)}")
+        asking.print_note(args, "\nask again, or change something:")
+    asking.print_note(args, f"  {name} top {shlex.join(words)}")

@@ -14,36 +14,38 @@ if TYPE_CHECKING:
     from dpselect.remote.dataset import RemoteDataset
     from dpselect.remote.remote import Remote
 
-LONGEST = 4096  # bytes of a file with a token
-OWNERS = "the owner of the gateway says so"
-HERE = "a gateway reads no file of yours: list the items"
-NOT_TEXT = "a gateway counts items, not the words of a text"
+MAX_TOKEN_BYTES = 4096  # bytes of a file with a token
+SET_BY_OWNER = "the owner of the gateway says so"
+NO_LOCAL_FILES = "a gateway reads no file of yours: list the items"
+NO_TEXT = "a gateway counts items, not the words of a text"
 # What the gateway has no use for, and why.
 REFUSED = {
-    **dict.fromkeys(("user", *shared.SPLIT, *shared.OF_SOURCES, *shared.TIMES, "type", "snapshot"), OWNERS),
+    **dict.fromkeys(
+        ("user", *shared.SPLIT_FIELDS, *shared.SOURCE_FIELDS, *shared.TIME_FIELDS, "type", "snapshot"), SET_BY_OWNER
+    ),
     "budget": "the gateway manages the budget",
     "analyst": "the token identifies the analyst",
     "data": "the name of the data takes the place of FILE",
-    **dict.fromkeys(("domain_from", "exclude_from", "groups_from"), HERE),
-    **dict.fromkeys(("text", "ngrams", "tokenizer", "lower", "shares"), NOT_TEXT),
+    **dict.fromkeys(("domain_from", "exclude_from", "groups_from"), NO_LOCAL_FILES),
+    **dict.fromkeys(("text", "ngrams", "tokenizer", "lower", "shares"), NO_TEXT),
 }
 
 
-def check(args: argparse.Namespace) -> None:
-    """Refuse what says something that only data here can be told."""
+def check_options(args: argparse.Namespace) -> None:
+    """Refuse options that make sense only for data on this computer."""
     if args.gateway is None:
         raise ParameterError("--gateway", "be given with --token-file", "nothing")
-    for name in options.given(args, REFUSED):
-        raise ParameterError(options.named(args, name), "be left out with --gateway", "a value", REFUSED[name])
+    for name in options.explicit_options(args, REFUSED):
+        raise ParameterError(options.option_name(args, name), "be left out with --gateway", "a value", REFUSED[name])
     if len(args.files) != 1:
         raise ParameterError("FILE", "be the name of data, with --gateway", f"{len(args.files)} of them")
 
 
-def remote_of(url: str, token_file: str | None) -> Remote:
-    """The gateway, in the words of the command."""
+def connect_remote(url: str, token_file: str | None) -> Remote:
+    """Connect to a gateway; errors name the options of the command."""
     from dpselect.remote.remote import connect
 
-    token = None if token_file is None else _token(token_file)
+    token = None if token_file is None else _read_token(token_file)
     try:
         return connect(url, token=token)
     except ParameterError as error:
@@ -54,31 +56,31 @@ def remote_of(url: str, token_file: str | None) -> Remote:
         raise ParameterError(error.parameter, error.must, error.came, hint) from None
 
 
-def dataset_of(args: argparse.Namespace) -> RemoteDataset:
-    """The data of that name behind the gateway."""
-    remote = remote_of(args.gateway, args.token_file)
-    most = getattr(args, "max_items_per_user", None)
-    data = remote.data(args.files[0], item=getattr(args, "item", None), max_items_per_user=most)
+def open_dataset(args: argparse.Namespace) -> RemoteDataset:
+    """Return the data of that name behind the gateway, with the filter and periods of the command."""
+    remote = connect_remote(args.gateway, args.token_file)
+    max_items_per_user = getattr(args, "max_items_per_user", None)
+    data = remote.data(args.files[0], item=getattr(args, "item", None), max_items_per_user=max_items_per_user)
     data = data if args.where is None else data.where(args.where)
     return data if args.during is None else data.during(args.during)
 
 
-def price_of(data: RemoteDataset, question: Question, price: dict[str, Any]) -> str:
-    """What the gateway says that a question costs."""
+def describe_price(data: RemoteDataset, question: Question, price: dict[str, Any]) -> str:
+    """Return a sentence with the gateway's price of a question."""
     from dpselect.remote.remote import Remote
 
-    found = Remote(data.wire).price(question, data=data, **price)
-    return f"with epsilon {found.get('epsilon')} the question {found.get('sentence')}"
+    priced = Remote(data.wire).price(question, data=data, **price)
+    return f"with epsilon {priced.get('epsilon')} the question {priced.get('sentence')}"
 
 
-def _token(path: str) -> str:
-    """What a file holds, which nobody else needs to see."""
+def _read_token(path: str) -> str:
+    """Return the token that a file holds; messages never repeat it."""
     try:
         with open(path, "rb") as file:
-            return file.read(LONGEST).decode("ascii").strip()
+            return file.read(MAX_TOKEN_BYTES).decode("ascii").strip()
     except OSError as error:
-        why = error.strerror or "it cannot be read"
-        came = f"{os.path.basename(path)}: {why}"
-        raise ParameterError("--token-file", "be a file that can be read", came) from None
+        reason = error.strerror or "it cannot be read"
+        problem = f"{os.path.basename(path)}: {reason}"
+        raise ParameterError("--token-file", "be a file that can be read", problem) from None
     except UnicodeDecodeError:
         raise ParameterError("--token-file", "hold a token", "something else") from None

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dpselect.command.parser import subcommand
+from dpselect.command.parser import add_subcommand
 from dpselect.errors import ParameterError, install_hint
 
 if TYPE_CHECKING:
@@ -34,22 +34,22 @@ exit status: 0 done, 2 the settings have mistakes, or a source does not fit them
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """Its actions, and what each understands."""
+    """Add the actions of the command and their arguments."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
-    check = subcommand(actions, "check", "show every mistake in a settings file, or summarise what it declares")
+    check = add_subcommand(actions, "check", "show every mistake in a settings file, or summarise what it declares")
     check.add_argument("file", metavar="FILE", help="the settings, in TOML")
     check.add_argument(
         "--sources", action="store_true", help="check the schemas of the sources too, and the values of declared types"
     )
-    apply_ = subcommand(actions, "apply", "change promises and quotas in the ledger to what the settings say")
+    apply_ = add_subcommand(actions, "apply", "change promises and quotas in the ledger to what the settings say")
     apply_.add_argument("file", metavar="FILE", help="the settings, in TOML")
-    token = subcommand(actions, "token", "make a token, and its line for the settings")
+    token = add_subcommand(actions, "token", "make a token, and its line for the settings")
     token.add_argument("--name", metavar="NAME", help="who it is for")
-    subcommand(actions, "example", "print a complete settings file with a comment for every key")
+    add_subcommand(actions, "example", "print a complete settings file with a comment for every key")
 
 
 def run(args: argparse.Namespace) -> None:
-    """One action."""
+    """Run one action."""
     actions: dict[str, Callable[[argparse.Namespace], None]] = {
         "check": check,
         "apply": apply,
@@ -59,27 +59,27 @@ def run(args: argparse.Namespace) -> None:
     actions[args.action](args)
 
 
-def check_parts(what: str, *packages: str) -> None:
-    """What a gateway needs, named before anything is made."""
+def check_installed(parameter: str, *packages: str) -> None:
+    """Raise ParameterError for an optional package that is missing."""
     from importlib.util import find_spec
 
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         must, hint = f"have {', '.join(missing)} installed", install_hint("gateway")
-        raise ParameterError(what, must, "an installation without", hint)
+        raise ParameterError(parameter, must, "an installation without", hint)
 
 
 def check(args: argparse.Namespace) -> None:
-    """What is declared; SettingsError where something is wrong with it."""
-    check_parts("gateway check", "pydantic")
+    """Print what a settings file declares, or raise SettingsError with every mistake."""
+    check_installed("gateway check", "pydantic")
     from dpselect.gateway import declared
     from dpselect.gateway.settings.cautions import warnings
     from dpselect.gateway.settings.reading import read
 
     settings = read(args.file)
-    minded = [*warnings(settings, args.file), *declared.compare(settings)]
-    found = [f"{args.file} has no mistakes", *(f"mind: {one}" for one in minded)]
-    sys.stdout.write("\n".join(found) + "\n")
+    cautions = [*warnings(settings, args.file), *declared.compare(settings)]
+    lines = [f"{args.file} has no mistakes", *(f"mind: {caution}" for caution in cautions)]
+    sys.stdout.write("\n".join(lines) + "\n")
     if args.sources:
         _check_sources(args.file, settings)
 
@@ -88,16 +88,19 @@ def _check_sources(file: str, settings: Settings) -> None:
     from dpselect.gateway.settings.reading import Mistake, SettingsError
     from dpselect.gateway.settings.sources import check_sources, missing_in_sources
 
-    wrong = check_sources(settings)
-    if wrong:
-        raise SettingsError(file, [Mistake(one) for one in wrong])
+    mistakes = check_sources(settings)
+    if mistakes:
+        raise SettingsError(file, [Mistake(sentence) for sentence in mistakes])
     sys.stdout.write("every source has the columns that are declared\n")
-    sys.stdout.write("".join(f"{one}\n" for one in missing_in_sources(settings)))
+    sys.stdout.write("".join(f"{sentence}\n" for sentence in missing_in_sources(settings)))
 
 
 def apply(args: argparse.Namespace) -> None:
-    """Promises and quotas in the ledger as the settings have them; SettingsError where that is not allowed."""
-    check_parts("gateway apply", "pydantic")
+    """Change promises and quotas in the ledger to those of the settings.
+
+    Raises: SettingsError for changes that are not allowed.
+    """
+    check_installed("gateway apply", "pydantic")
     from dpselect.gateway import declared
     from dpselect.gateway.books import Books
     from dpselect.gateway.log import Log
@@ -106,11 +109,11 @@ def apply(args: argparse.Namespace) -> None:
     settings = read(args.file)
     books = Books(settings.server.ledger, Log(io.StringIO()))
     try:
-        begun = books.begin(settings)
+        started = books.begin(settings)
         changed, refused = declared.apply(settings, books.ledger)
     finally:
         books.close()
-    lines = [*begun, *changed]
+    lines = [*started, *changed]
     sys.stdout.write(
         "".join(f"{line}\n" for line in lines or ["the ledger is as the settings say"] if lines or not refused)
     )
@@ -119,20 +122,20 @@ def apply(args: argparse.Namespace) -> None:
 
 
 def token(args: argparse.Namespace) -> None:
-    """A token, which is kept nowhere, and its digest, which the settings keep."""
+    """Print a new token, and its digest as a line for the settings; the token is stored nowhere."""
     from dpselect.gateway.settings.tokens import digest, fresh_token
     from dpselect.ledger.account import clean_name
 
     name = None if args.name is None else clean_name("--name", args.name)
-    made = fresh_token()
-    whom = "the person" if name is None else name
-    sys.stderr.write(f"the first line is the token, which is shown only once: give it to {whom}\n")
-    sys.stderr.write(f"the second line goes into the settings, under [people.{_key(name)}]\n")
-    sys.stdout.write(f'{made}\ntoken = "sha256:{digest(made)}"\n')
+    new_token = fresh_token()
+    recipient = "the person" if name is None else name
+    sys.stderr.write(f"the first line is the token, which is shown only once: give it to {recipient}\n")
+    sys.stderr.write(f"the second line goes into the settings, under [people.{_format_toml_key(name)}]\n")
+    sys.stdout.write(f'{new_token}\ntoken = "sha256:{digest(new_token)}"\n')
 
 
-def _key(name: str | None) -> str:
-    """A name as TOML writes it in a heading."""
+def _format_toml_key(name: str | None) -> str:
+    """Format a name as a key in a TOML heading."""
     import re
 
     if name is None:
@@ -141,7 +144,7 @@ def _key(name: str | None) -> str:
 
 
 def example(args: argparse.Namespace) -> None:  # noqa: ARG001 - each action takes what was typed
-    """A file of settings."""
+    """Print a complete settings file."""
     from dpselect.gateway.settings.tokens import example as text
 
     sys.stdout.write(text())

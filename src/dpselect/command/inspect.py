@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from dpselect.command import asking, shared
-from dpselect.command.options import given
+from dpselect.command.options import explicit_options
 
 EXAMPLES = """
 examples:
@@ -24,25 +24,27 @@ anything else.
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
-    shared.files(command, "CSV, JSON lines, Parquet, or DuckDB with --table")
-    shared.rows(command, {}, split=False)
+    """Add the arguments of the command."""
+    shared.add_files(command, "CSV, JSON lines, Parquet, or DuckDB with --table")
+    shared.add_rows(command, {}, has_split=False)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Look, and print what was found after the warning that it is not private."""
+    """Inspect the source and print the report, which starts with a warning that it is not private."""
     from dpselect.engines.inspection import IntendedUse, inspect
     from dpselect.engines.sources.csv_form import CsvForm
     from dpselect.engines.sources.files import prepared_path
     from dpselect.rows import types_of
 
-    source = asking.source_of(args)
-    said = given(args, [name for name in asking.ROWS if name not in shared.OF_SOURCES])
-    if said or prepared_path(source) is not None:
-        found = str(asking.dataset_here(args).inspect())
+    source = asking.find_source(args)
+    described_columns = explicit_options(
+        args, [name for name in asking.ROW_OPTIONS if name not in shared.SOURCE_FIELDS]
+    )
+    if described_columns or prepared_path(source) is not None:
+        report = str(asking.open_local_dataset(args).inspect())
     else:
-        wanted = IntendedUse(types=types_of(shared.types_of(args).get("types", {})))
-        found = str(inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), wanted=wanted))
+        wanted_types = IntendedUse(types=types_of(shared.parse_types(args).get("types", {})))
+        report = str(inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), wanted=wanted_types))
     if args.files != [source] and isinstance(source, str):  # a pipe, kept in a file that ends with the command
-        found = found.replace(source, args.files[0])
-    sys.stdout.write(f"{found}\n")
+        report = report.replace(source, args.files[0])
+    sys.stdout.write(f"{report}\n")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from dpselect.command import ledger_rows
-from dpselect.command.asking import account_of
-from dpselect.command.parser import subcommand
+from dpselect.command.asking import parse_account
+from dpselect.command.parser import add_subcommand
 from dpselect.errors import LedgerError, OutputError, ParameterError
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ clean.
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 
-NOT_RUN = 126  # as shells say it
-STATED = {
+NOT_RUN = 126  # the exit status of shells for a command that cannot be run
+STATED_OPTIONS = {
     "epsilon": "the epsilon of everything that is released",
     "delta": "the delta of everything that is released; all of it counts as failure",
     "unit": "the unit that the price protects, as in the account, such as 'one user'",
@@ -66,13 +66,13 @@ STATED = {
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """Its actions, and what each understands."""
+    """Add the actions of the command and their arguments."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
 
     def action(name: str, summary: str, file: str = "FILE") -> argparse.ArgumentParser:
-        made: argparse.ArgumentParser = subcommand(actions, name, summary)
-        made.add_argument("file", metavar=file, help="a SQLite file, or postgresql://user@host/database")
-        return made
+        parser: argparse.ArgumentParser = add_subcommand(actions, name, summary)
+        parser.add_argument("file", metavar=file, help="a SQLite file, or postgresql://user@host/database")
+        return parser
 
     action("init", "make an empty ledger where there is none")
     data = action("data", "promise an epsilon and a delta for all answers about some data, or change what is promised")
@@ -98,7 +98,7 @@ def options(command: argparse.ArgumentParser) -> None:
         "--timezone", metavar="ZONE", help="the time zone of these days, such as Europe/Berlin (default: UTC)"
     )
     grant = action("grant", "let an analyst use more of the promise, or set the total")
-    _whose(grant, required=True)
+    _add_account_options(grant, required=True)
     grant.add_argument("--epsilon", required=True, metavar="E", help="epsilon, added to earlier grants")
     grant.add_argument("--delta", required=True, metavar="D", help="delta, added to earlier grants")
     grant.add_argument("--total", action="store_true", help="set the total instead of adding")
@@ -108,20 +108,20 @@ def options(command: argparse.ArgumentParser) -> None:
     pay.add_argument(
         "--analyst", metavar="NAME", help="the analyst whose budget is charged (default: this computer's user)"
     )
-    for name, said in STATED.items():
-        pay.add_argument(f"--{name}", required=True, metavar=name.upper(), help=said)
+    for name, help_text in STATED_OPTIONS.items():
+        pay.add_argument(f"--{name}", required=True, metavar=name.upper(), help=help_text)
     pay.add_argument("--during", metavar="PERIODS", help="all periods whose rows are read, if the account has periods")
     pay.add_argument("--run", dest="program", nargs=argparse.REMAINDER, metavar="COMMAND", help="run this; comes last")
     for name, summary in (
         ("show", "the promise of each data set, and what each analyst was granted, has spent, and has left"),
         ("history", "every entry: who, when, what, its price, and what was left"),
     ):
-        shown = action(name, summary)
-        _whose(shown, required=False)
-        shown.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
-        shown.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .svg")
+        parser = action(name, summary)
+        _add_account_options(parser, required=False)
+        parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
+        parser.add_argument("--plot", metavar="PICTURE", help="draw the spending too, into this .svg")
     pending = action("pending", "reservations of running or interrupted questions, and whether they may have read rows")
-    _whose(pending, required=False)
+    _add_account_options(pending, required=False)
     pending.add_argument(
         "--give-back",
         action="store_true",
@@ -143,17 +143,17 @@ def options(command: argparse.ArgumentParser) -> None:
     export.add_argument("-o", "--output", metavar="LINES", help="into this file; default: standard output")
 
 
-def _whose(action: argparse.ArgumentParser, *, required: bool) -> None:
+def _add_account_options(action: argparse.ArgumentParser, *, required: bool) -> None:
     action.add_argument("--analyst", required=required, metavar="NAME", help="whose budget")
-    one = "default" if required else None
-    action.add_argument("--data", default=one, metavar="NAME", help="for which data (default: default)")
+    default_data = "default" if required else None
+    action.add_argument("--data", default=default_data, metavar="NAME", help="for which data (default: default)")
 
 
 # ---- what it does -----------------------------------------------------------------------------------------
 
 
 def run(args: argparse.Namespace) -> None:
-    """One action; LedgerError where the ledger is not fit for it."""
+    """Run one action; raise LedgerError if the ledger does not allow it."""
     actions: dict[str, Callable[[argparse.Namespace], None]] = {
         "init": init,
         "data": data,
@@ -171,7 +171,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def init(args: argparse.Namespace) -> None:
-    """An empty ledger."""
+    """Make an empty ledger."""
     from dpselect.ledger import Ledger
 
     with Ledger.create(args.file):
@@ -182,9 +182,9 @@ def init(args: argparse.Namespace) -> None:
 
 
 def data(args: argparse.Namespace) -> None:
-    """The account of data, made or changed."""
-    with _opened(args) as ledger:
-        made = ledger.data(
+    """Make or change the account of data."""
+    with _open_ledger(args) as ledger:
+        account = ledger.data(
             args.name,
             args.epsilon,
             args.delta,
@@ -195,43 +195,46 @@ def data(args: argparse.Namespace) -> None:
             time=args.time,
             timezone=args.timezone,
         )
-    print(ledger_rows.promised(made))
+    print(ledger_rows.describe_promise(account))
 
 
 def grant(args: argparse.Namespace) -> None:
-    """A quota, or more of it."""
-    account = account_of(args)
-    with _opened(args) as ledger:
+    """Grant a quota, or more of it."""
+    account = parse_account(args)
+    with _open_ledger(args) as ledger:
         balance = ledger.grant(account, args.epsilon, args.delta, total=args.total, every=args.every, by=_user())
         data = ledger.data_account(account.dataset)
-    print(ledger_rows.granted(balance, data))
+    print(ledger_rows.describe_grant(balance, data))
 
 
 def _user() -> str | None:
-    """Return who types this, by this computer's name for them, if it has one that the record can hold."""
+    """Return this computer's name for the user, or None if the ledger cannot record it."""
     from dpselect.ledger.account import clean_name
-    from dpselect.ledger.budget import user
+    from dpselect.ledger.budget import computer_user
 
     try:
-        return clean_name("by", user())
+        return clean_name("by", computer_user())
     except ParameterError:
         return None
 
 
 def pay(args: argparse.Namespace) -> None:
-    """A stated price, and the program that it pays for, whose exit status is that of the command."""
+    """Charge a stated price, and run the program that it pays for.
+
+    The exit status is that of the program.
+    """
     from dpselect._ground.budget_parts import format_left
     from dpselect.ledger.budget import Budget
 
     if args.program is not None and shutil.which("".join(args.program[:1])) is None:
         raise ParameterError("--run", "start with a program that can be run", "".join(args.program[:1]) or "nothing")
     budget = Budget.open(args.file, data=args.data, analyst=args.analyst)
-    with budget.spend(during=args.during, **{name: getattr(args, name) for name in STATED}):
+    with budget.spend(during=args.during, **{name: getattr(args, name) for name in STATED_OPTIONS}):
         try:
             status = subprocess.run(args.program, check=False).returncode if args.program else 0
         except OSError as error:
-            wrong, status = f"the price was charged, but {args.program[0]} cannot be run: {error.strerror}", NOT_RUN
-            print(f"dpselect: {wrong}", file=sys.stderr)
+            problem, status = f"the price was charged, but {args.program[0]} cannot be run: {error.strerror}", NOT_RUN
+            print(f"dpselect: {problem}", file=sys.stderr)
     print(
         f"paid what {budget.account.analyst} stated; {format_left(budget.left)} of the budget is left", file=sys.stderr
     )
@@ -240,90 +243,92 @@ def pay(args: argparse.Namespace) -> None:
 
 
 def show(args: argparse.Namespace) -> None:
-    """What is promised, and who may use how much of it."""
-    with _opened(args) as ledger:
-        accounts = [one for one in ledger.data_accounts() if args.data in (None, one[0].dataset)]
-        balances = [b for b in ledger.balances() if _meant(args, b.account)]
-        of_data = [row for one in accounts for row in ledger_rows.data_rows(*one)]
-        of_analysts = [ledger_rows.balance_row(b, ledger.standing(b.account, b.period)) for b in balances]
-        head, count, later = ledger.head, ledger.count, ledger.continued_in
+    """Print what is promised, and what each analyst may use, has used and has left."""
+    with _open_ledger(args) as ledger:
+        accounts = [account for account in ledger.data_accounts() if args.data in (None, account[0].dataset)]
+        balances = [b for b in ledger.balances() if _matches(args, b.account)]
+        data_rows = [row for account in accounts for row in ledger_rows.data_rows(*account)]
+        analyst_rows = [ledger_rows.balance_row(b, ledger.standing(b.account, b.period)) for b in balances]
+        head, count, successor = ledger.head, ledger.count, ledger.continued_in
         if args.plot:
-            _plot(args, ledger)
-    _known(args, [b.account for b in balances] or ([] if args.analyst else accounts))
-    if later is not None:
-        print(f"nothing can be spent from it: ledger {later.ledger} continues it", file=sys.stderr)
+            _save_plot(args, ledger)
+    _refuse_unknown_names(args, [b.account for b in balances] or ([] if args.analyst else accounts))
+    if successor is not None:
+        print(f"nothing can be spent from it: ledger {successor.ledger} continues it", file=sys.stderr)
     if args.format == "json":
-        found = {"data": of_data, "analysts": of_analysts, "entries": count, "head": head}
-        print(json.dumps(found, indent=2, ensure_ascii=False))
+        document = {"data": data_rows, "analysts": analyst_rows, "entries": count, "head": head}
+        print(json.dumps(document, indent=2, ensure_ascii=False))
     elif not accounts:
         print("nothing was promised yet")
     else:
-        print(ledger_rows.table([ledger_rows.in_words(row) for row in of_data]))
+        print(ledger_rows.format_table([ledger_rows.format_row(row) for row in data_rows]))
         print()
         if not balances:
             print("nobody may ask yet")
             return
-        print(ledger_rows.table([ledger_rows.of_analyst(row) for row in of_analysts]))
+        print(ledger_rows.format_table([ledger_rows.format_analyst_row(row) for row in analyst_rows]))
         print(ledger_rows.ONE_UNIT)
 
 
 def history(args: argparse.Namespace) -> None:
-    """Entries with what was left after each."""
-    with _opened(args) as ledger:
-        rows = [row for row, entry in ledger_rows.told(ledger) if _meant(args, entry.account)]
+    """Print the entries, with what was left after each."""
+    with _open_ledger(args) as ledger:
+        rows = [row for row, entry in ledger_rows.history_rows(ledger) if _matches(args, entry.account)]
         if args.plot:
-            _plot(args, ledger)
+            _save_plot(args, ledger)
     if args.analyst or args.data:
-        _known(args, rows)
+        _refuse_unknown_names(args, rows)
     if args.format == "json":
         print(json.dumps({"entries": rows}, indent=2, ensure_ascii=False))
     else:
-        print(ledger_rows.table(rows) if rows else "no entries")
+        print(ledger_rows.format_table(rows) if rows else "no entries")
 
 
 def pending(args: argparse.Namespace) -> None:
-    """What is reserved and not closed; what surely read no row goes back where that is asked."""
-    with _opened(args) as ledger:
-        found = [one for one in ledger.pending() if _meant(args, one.entry.account)]
-        freed = [one for one in found if args.give_back and _given_back(ledger, one)]
-    rows = [ledger_rows.pending_row(one, given_back=one in freed) for one in found]
+    """Print the open reservations; with --give-back, free those under which no row was read."""
+    with _open_ledger(args) as ledger:
+        reservations = [reservation for reservation in ledger.pending() if _matches(args, reservation.entry.account)]
+        freed = [
+            reservation for reservation in reservations if args.give_back and _try_to_give_back(ledger, reservation)
+        ]
+    rows = [ledger_rows.pending_row(reservation, is_given_back=reservation in freed) for reservation in reservations]
     if args.format == "json":
         print(json.dumps({"reservations": rows}, indent=2, ensure_ascii=False))
         return
-    print(ledger_rows.table(rows) if rows else "nothing is reserved")
-    unread = sum(not one.may_have_read for one in found) - len(freed)
+    print(ledger_rows.format_table(rows) if rows else "nothing is reserved")
+    unread_count = sum(not reservation.may_have_read for reservation in reservations) - len(freed)
     if freed:
         print(f"\ngave back {len(freed)}: no row had been read")
-    elif unread:
-        print(f"\n{unread} of them read no row: --give-back frees what they reserve")
+    elif unread_count:
+        print(f"\n{unread_count} of them read no row: --give-back frees what they reserve")
 
 
-def _given_back(ledger: Ledger, one: Pending) -> bool:
-    """Whether it could be: its question may have come to read, or may have ended, since it was looked at."""
-    if one.may_have_read:
+def _try_to_give_back(ledger: Ledger, pending_reservation: Pending) -> bool:
+    """Return whether a reservation was given back; its question may have started to read, or ended, meanwhile."""
+    if pending_reservation.may_have_read:
         return False
     try:
-        ledger.give_back(one)
+        ledger.give_back(pending_reservation)
     except LedgerError:
-        if one in ledger.pending():
+        if pending_reservation in ledger.pending():
             raise
         return False
     return True
 
 
 def verify(args: argparse.Namespace) -> None:
-    """Every problem on a line of its own, or how clean it is."""
+    """Print each problem on a line of its own, or the head of a clean ledger."""
     from dpselect.ledger import Ledger
 
     with Ledger(args.file) as ledger:
         problems = ledger.verify(head=args.head)
         if not problems:
             print(f"clean: {ledger.count} {'entry' if ledger.count == 1 else 'entries'}, head {ledger.head}")
-            former, later = ledger.continued_from, ledger.continued_in
+            former, successor = ledger.continued_from, ledger.continued_in
             if former is not None:
                 print(f"continued from {former}, head {former.head}")
-            if later is not None:
-                print(f"closed: continued in ledger {later.ledger}")
+            if successor is not None:
+                print(f"closed: continued in ledger {successor.ledger}")
             return
     for problem in problems:
         print(problem)
@@ -331,76 +336,76 @@ def verify(args: argparse.Namespace) -> None:
 
 
 def upgrade(args: argparse.Namespace) -> None:
-    """A new ledger in the place of an old one, which stays as a record."""
+    """Continue a ledger in a new one, and close the old one."""
     from dpselect.ledger import Ledger
 
     with Ledger.upgrade(args.file, args.new) as ledger:
         former, head = ledger.continued_from, ledger.head
-        held = sum(1 for _ in ledger.pending())
+        open_count = sum(1 for _ in ledger.pending())
     print(f"continued from {former}; head {head}")
     print("the old ledger is closed: it can still be read and verified; let all programs use the new one")
-    if held:
-        stays = "reservation was open, and stays" if held == 1 else "reservations were open, and stay"
-        print(f"{held} {stays} reserved: `dpselect ledger pending` shows which read no row")
+    if open_count:
+        verb_phrase = "reservation was open, and stays" if open_count == 1 else "reservations were open, and stay"
+        print(f"{open_count} {verb_phrase} reserved: `dpselect ledger pending` shows which read no row")
 
 
 def report(args: argparse.Namespace) -> None:
-    """One file that holds all an officer needs of the data of one name."""
-    from dpselect.audit.report import only_data, report
+    """Write the record of one data set, as a page or as JSON."""
+    from dpselect.audit.report import find_only_dataset, report
     from dpselect.release import files
 
     if not args.output.endswith((".html", ".json")):
         raise ParameterError("--output", "end in .html or .json", args.output)
-    with _opened(args) as ledger:
-        found = report(ledger, args.data or only_data(ledger))
+    with _open_ledger(args) as ledger:
+        record = report(ledger, args.data or find_only_dataset(ledger))
     if args.output.endswith(".json"):
-        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
     else:
-        from dpselect.command.report_page import page
+        from dpselect.command.report_page import render_page
 
-        text = page(found)
+        text = render_page(record)
     files.save(args.output, text, private=True)
 
 
 def export(args: argparse.Namespace) -> None:
-    """Lines of JSON, one for each entry, in the form that the digests are made of."""
-    with _opened(args) as ledger:
-        lines = (json.dumps(ledger_rows.exported(entry), ensure_ascii=False) for entry in ledger.entries())
+    """Write every entry as a line of JSON, in the form that the digests are made of."""
+    with _open_ledger(args) as ledger:
+        lines = (json.dumps(ledger_rows.export_entry(entry), ensure_ascii=False) for entry in ledger.entries())
         if args.output is None:
             for line in lines:
                 print(line)
             return
         try:
-            with open(args.output, "x", encoding="utf-8", opener=_for_its_owner) as file:
+            with open(args.output, "x", encoding="utf-8", opener=_open_private) as file:
                 file.writelines(line + "\n" for line in lines)
         except OSError as error:
             raise OutputError(f"{args.output} cannot be written: {error.strerror}") from None
 
 
-def _for_its_owner(path: str, flags: int) -> int:
-    """An export holds what the ledger holds, and is no more for others than the ledger is."""
+def _open_private(path: str, flags: int) -> int:
+    """Open a file for its owner only: an export is as private as the ledger."""
     return os.open(path, flags, 0o600)
 
 
-def _opened(args: argparse.Namespace) -> Ledger:
+def _open_ledger(args: argparse.Namespace) -> Ledger:
     from dpselect.ledger import Ledger
 
     return Ledger(args.file)
 
 
-def _meant(args: argparse.Namespace, account: Account) -> bool:
+def _matches(args: argparse.Namespace, account: Account) -> bool:
     return args.analyst in (None, account.analyst) and args.data in (None, account.dataset)
 
 
-def _known(args: argparse.Namespace, found: Sequence[object]) -> None:
-    """A name that was asked for and is not there is a mistake."""
-    if not found and (args.analyst or args.data):
-        named = [f"analyst {args.analyst!r}"] if args.analyst else []
-        named += [f"data set {args.data!r}"] if args.data else []
-        raise LedgerError(f"the ledger knows no {' with '.join(named)}", "dpselect ledger show lists all it knows")
+def _refuse_unknown_names(args: argparse.Namespace, matches: Sequence[object]) -> None:
+    """Raise LedgerError if an analyst or data was named and nothing in the ledger has that name."""
+    if not matches and (args.analyst or args.data):
+        unknown = [f"analyst {args.analyst!r}"] if args.analyst else []
+        unknown += [f"data set {args.data!r}"] if args.data else []
+        raise LedgerError(f"the ledger knows no {' with '.join(unknown)}", "dpselect ledger show lists all it knows")
 
 
-def _plot(args: argparse.Namespace, ledger: Ledger) -> None:
-    """The part of each budget that is used after every entry."""
+def _save_plot(args: argparse.Namespace, ledger: Ledger) -> None:
+    """Save a picture of the part of each budget that is used after every entry."""
     ledger.plot(analyst=args.analyst, data=args.data).save(args.plot)
     print(f"the picture is {args.plot}", file=sys.stderr)

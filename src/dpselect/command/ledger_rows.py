@@ -11,36 +11,38 @@ if TYPE_CHECKING:
     from dpselect.release.formatting import Json
 
 
-def promised(data: DataAccount) -> str:
-    """What is promised, in words."""
+def describe_promise(data: DataAccount) -> str:
+    """Describe what is promised about data."""
     from dpselect._ground.budget_parts import percent
     from dpselect._ground.parameters import rounded_up
 
     promise = data.promise
-    said = f"{data.dataset}: ({rounded_up(promise.epsilon)}, {rounded_up(promise.delta)}) is promised to {data.unit}"
-    said += f" of {data.timezone}" if data.period else ""
-    said += ", for all answers to all analysts together; "
-    said += "questions compose" if promise.renyi is not None else "epsilons add up"
+    sentence = (
+        f"{data.dataset}: ({rounded_up(promise.epsilon)}, {rounded_up(promise.delta)}) is promised to {data.unit}"
+    )
+    sentence += f" of {data.timezone}" if data.period else ""
+    sentence += ", for all answers to all analysts together; "
+    sentence += "questions compose" if promise.renyi is not None else "epsilons add up"
     if promise.order is not None and promise.renyi is None:
-        said += ", for how an account composes is fixed when it is made, and this total is too small for that"
-    return said + (f"; {percent(data.keep)} is kept back" if data.keep else "")
+        sentence += ", for how an account composes is fixed when it is made, and this total is too small for that"
+    return sentence + (f"; {percent(data.keep)} is kept back" if data.keep else "")
 
 
-def granted(balance: Balance, data: DataAccount) -> str:
-    """What a quota bounds, in words and in the unit of `ledger show`."""
+def describe_grant(balance: Balance, data: DataAccount) -> str:
+    """Describe what a quota allows, in the terms of `ledger show`."""
     from dpselect._ground.budget_parts import percent
 
-    account, each = balance.account, "" if data.period is None else f", in every {data.period}"
-    said = f"{account.analyst} on {account.dataset}: may use {balance.granted} of it{each}"
+    account, per_period = balance.account, "" if data.period is None else f", in every {data.period}"
+    sentence = f"{account.analyst} on {account.dataset}: may use {balance.granted} of it{per_period}"
     promise = data.promise
     if promise.renyi is None or not promise.epsilon:
-        return said
+        return sentence
     share = percent(balance.granted.epsilon / promise.epsilon)
-    return f"{said}: {share} of what is promised, adding up or composing, so epsilons of answers may add up to more"
+    return f"{sentence}: {share} of what is promised, adding up or composing, so epsilons of answers may add up to more"
 
 
-def data_rows(data: DataAccount, used: Mapping[str, Used]) -> list[dict[str, Json]]:
-    """How the data of one name stand, in each period in which something was asked."""
+def data_rows(data: DataAccount, used_by_period: Mapping[str, Used]) -> list[dict[str, Json]]:
+    """Return a row for each period of an account in which something was asked."""
     from dpselect.ledger.standing import Used
 
     promise, limits = data.promise, data.promise.limits
@@ -52,124 +54,126 @@ def data_rows(data: DataAccount, used: Mapping[str, Used]) -> list[dict[str, Jso
             "epsilon": float(promise.epsilon),
             "delta": float(promise.delta),
             "composes": promise.renyi is not None,
-            "used": float(limits.part(one.total.sums)),
-            "reserved": float(limits.part(one.total.sums) - limits.part(one.spent.sums)),
+            "used": float(limits.part(period_used.total.as_spent)),
+            "reserved": float(limits.part(period_used.total.as_spent) - limits.part(period_used.spent.as_spent)),
             "kept": float(data.keep),
         }
-        for period, one in (used or {"": Used()}).items()
+        for period, period_used in (used_by_period or {"": Used()}).items()
     ]
 
 
 def balance_row(balance: Balance, standing: Standing) -> dict[str, Json]:
-    """How an analyst stands: amounts as they add up, the part of the quota that is left, and parts of the promise."""
-    row: dict[str, Json] = {**_named(balance.account), "period": balance.period or standing.data.period}
+    """Return the row of an analyst: amounts, the share of the quota that is left, and shares of the promise."""
+    row: dict[str, Json] = {**_account_cells(balance.account), "period": balance.period or standing.data.period}
     for part in ("granted", "spent", "reserved"):
         charge: Charge = getattr(balance, part)
         row[f"{part}_epsilon"], row[f"{part}_delta"] = float(charge.epsilon), float(charge.delta)
     row["left"] = float(standing.left)
-    row |= dict(zip(OF_PROMISE, map(float, standing.of_promise), strict=True))
+    row |= dict(zip(PROMISE_SHARES, map(float, standing.promise_shares), strict=True))
     return {**row, "left_delta": float(standing.delta_left)}
 
 
-OF_PROMISE = ("quota", "used", "own_left", "common_left")
-SHARES = ("reserved", "kept", "left", *OF_PROMISE)
+PROMISE_SHARES = ("quota", "used", "own_left", "common_left")
+SHARES = ("reserved", "kept", "left", *PROMISE_SHARES)
 ONE_UNIT = """
 quota, used, own left and common left are parts of what is promised: own left is what the quota has left, common left
 what all analysts have left together, and a question must fit into both. Small questions compose, so the epsilons of
 answers may add up to more than the epsilon that was granted: a quota caps a share of the promise, not their sum."""
 
 
-def of_analyst(row: Mapping[str, Json]) -> dict[str, object]:
-    """A row for a person: what was granted, and all else in one unit."""
+def format_analyst_row(row: Mapping[str, Json]) -> dict[str, object]:
+    """Return a row for people: the granted amounts, and everything else as shares."""
     amounts = ("spent", "reserved", "left")
-    kept = {name: value for name, value in row.items() if name.partition("_")[0] not in amounts}
-    said: dict[str, object] = {name.replace("_", " "): value for name, value in in_words(kept).items()}
-    return said | {"delta left": row["left_delta"]}
+    shown_values = {name: value for name, value in row.items() if name.partition("_")[0] not in amounts}
+    cells: dict[str, object] = {name.replace("_", " "): value for name, value in format_row(shown_values).items()}
+    return cells | {"delta left": row["left_delta"]}
 
 
-def in_words(row: Mapping[str, Json]) -> dict[str, object]:
-    """A row for a person: shares in percent, amounts in pairs; nothing where there is nothing to say."""
+def format_row(row: Mapping[str, Json]) -> dict[str, object]:
+    """Return a row for people: shares in percent, amounts as (epsilon, delta), without empty periods."""
     from dpselect._ground.budget_parts import format_left, percent
 
-    said: dict[str, object] = {}
+    cells: dict[str, object] = {}
     for name, value in row.items():
         stem = name.removesuffix("_epsilon")
         if name.endswith("delta") or (name == "period" and value is None):
             continue
         if name in SHARES and isinstance(value, float):
-            said[name] = percent(value, up=True) if name in ("used", "reserved") else format_left(value)
+            cells[name] = percent(value, up=True) if name in ("used", "reserved") else format_left(value)
         elif name.endswith("epsilon"):
             delta = row["delta" if name == "epsilon" else f"{stem}_delta"]
-            said["promise" if name == "epsilon" else stem] = f"({_brief(value)}, {_brief(delta)})"
+            cells["promise" if name == "epsilon" else stem] = f"({_format_cell(value)}, {_format_cell(delta)})"
         elif isinstance(value, bool):
-            said[name] = "yes" if value else "no"
+            cells[name] = "yes" if value else "no"
         else:
-            said[name] = value
-    return said
+            cells[name] = value
+    return cells
 
 
-def told(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
-    """Every entry for a person, with the part of the budget that was left after it."""
+def history_rows(ledger: Ledger) -> Iterator[tuple[dict[str, Json], Entry]]:
+    """Yield each entry as a row for people, with the share of the budget that it left, and the entry itself."""
     from dpselect.audit.verification import Sums
-    from dpselect.ledger.chains import chain_from
-    from dpselect.ledger.entry import OF_THE_LEDGER
-    from dpselect.ledger.question import summary
+    from dpselect.ledger.chains import parse_chain
+    from dpselect.ledger.entry import LEDGER_KINDS
+    from dpselect.ledger.question import summarize
 
     sums = Sums()
-    asked: dict[int, str | None] = {}
+    questions: dict[int, str | None] = {}
     for entry in ledger.entries():
         for _ in sums.problems(entry):
-            pass  # verify tells of them
-        lefts = [one.left for period in entry.parts if (one := sums.standing(entry.account, period))]
-        asked[entry.number] = entry.question or asked.get(entry.refers_to or 0)
-        question = asked[entry.number]
+            pass  # `verify` reports them
+        shares_left = [standing.left for period in entry.parts if (standing := sums.standing(entry.account, period))]
+        questions[entry.number] = entry.question or questions.get(entry.refers_to or 0)
+        question = questions[entry.number]
         row: dict[str, Json] = {
             "number": entry.number,
             "when": entry.at[:19].replace("T", " "),
-            **_named(entry.account),
+            **_account_cells(entry.account),
             "what": str(entry.kind),
             "by": entry.by,
             "epsilon": float(entry.charge.epsilon),
             "delta": float(entry.charge.delta),
-            "left": float(min(lefts)) if lefts else None,
-            "question": str(chain_from(entry.terms)) if entry.kind in OF_THE_LEDGER else question and summary(question),
+            "left": float(min(shares_left)) if shares_left else None,
+            "question": str(parse_chain(entry.terms))
+            if entry.kind in LEDGER_KINDS
+            else question and summarize(question),
         }
         yield row, entry
 
 
-def _named(account: Account) -> dict[str, Json]:
+def _account_cells(account: Account) -> dict[str, Json]:
     return {"analyst": account.analyst or None, "dataset": account.dataset or None}
 
 
-def pending_row(one: Pending, *, given_back: bool) -> dict[str, Json]:
-    """A reservation that is not closed, and whether its question may have read rows."""
-    from dpselect.ledger.question import summary
+def pending_row(pending: Pending, *, is_given_back: bool) -> dict[str, Json]:
+    """Return the row of an open reservation, and whether its question may have read rows."""
+    from dpselect.ledger.question import summarize
 
-    entry = one.entry
-    state = "given back" if given_back else "may have been read" if one.may_have_read else "none was read"
+    entry = pending.entry
+    state = "given back" if is_given_back else "may have been read" if pending.may_have_read else "none was read"
     return {
         "number": entry.number,
         "when": entry.at[:19].replace("T", " "),
-        **_named(entry.account),
+        **_account_cells(entry.account),
         "rows": state,
         "epsilon": float(entry.charge.epsilon),
         "delta": float(entry.charge.delta),
-        "question": None if entry.question is None else summary(entry.question),
+        "question": None if entry.question is None else summarize(entry.question),
     }
 
 
-def exported(entry: Entry) -> dict[str, Json]:
-    """An entry, whole and exact."""
-    from dpselect.ledger.charge import decimal
+def export_entry(entry: Entry) -> dict[str, Json]:
+    """Return every field of an entry, with exact amounts."""
+    from dpselect.ledger.charge import format_decimal
 
     return {
         "number": entry.number,
         "kind": str(entry.kind),
         "dataset": entry.account.dataset,
         "analyst": entry.account.analyst,
-        "epsilon": decimal(entry.charge.epsilon),
-        "delta": decimal(entry.charge.delta),
-        "renyi": decimal(entry.charge.renyi),
+        "epsilon": format_decimal(entry.charge.epsilon),
+        "delta": format_decimal(entry.charge.delta),
+        "renyi": format_decimal(entry.charge.renyi),
         "question": entry.question,
         "refers_to": entry.refers_to,
         "release": entry.release,
@@ -180,17 +184,20 @@ def exported(entry: Entry) -> dict[str, Json]:
     }
 
 
-def table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows for a person; those of data without periods lack that column, which others may have."""
+def format_table(rows: Sequence[Mapping[str, object]]) -> str:
+    """Format rows as a table for people.
+
+    The columns are those of the longest row: rows of data without periods lack one that others have.
+    """
     from dpselect.release.table import TextTable
 
-    left = ("analyst", "dataset", "what", "rows", "question")
+    left_aligned = ("analyst", "dataset", "what", "rows", "question")
     names = max(rows, key=len)
-    return TextTable({name: [_brief(row.get(name)) for row in rows] for name in names}, left).text()
+    return TextTable({name: [_format_cell(row.get(name)) for row in rows] for name in names}, left_aligned).text()
 
 
-def _brief(value: object) -> object:
-    """Four digits are enough for a person."""
+def _format_cell(value: object) -> object:
+    """Return a value with four digits at most."""
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else value

@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import NoReturn, TextIO
 
-from dpselect.command.parser import parser
+from dpselect.command.parser import build_parser
 from dpselect.errors import (
     BudgetError,
     DataError,
@@ -40,16 +40,16 @@ STATUS: dict[type[DpselectError], int] = {
     GatewayError: 9,
     DpselectError: 2,  # of settings, whose room is imported only where they are read
 }
-GARBAGE = 100_000  # new objects between two looks for cycles: starting makes fewer, and none of them is garbage
+GC_THRESHOLD = 100_000  # new objects between two looks for cycles: starting makes fewer, and none of them is garbage
 
 
 def process() -> NoReturn:
-    """`main` as a process of its own, which ends at once.
+    """Run `main` as a process of its own, and end the process at once.
 
-    What it imported lives until then: to look for garbage among it, and to take it apart object by object, is a sixth
-    of the time of a small question. What others asked to be done at the end is done, and all output goes out.
+    Imported modules live until then: looking for garbage among them, and freeing them one by one, takes a sixth of the
+    time of a small question. Exit handlers run, and all output is flushed.
     """
-    gc.set_threshold(GARBAGE)
+    gc.set_threshold(GC_THRESHOLD)
     status = main()
     atexit._run_exitfuncs()
     try:
@@ -61,19 +61,19 @@ def process() -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; its exit status."""
+    """Run the command, and return its exit status."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # no matrices here: NumPy starts 0.1 s faster, and smaller
     try:
-        with _stopped_once(), _warned():
-            return _command(argv)
+        with _stop_once(), _show_own_warnings():
+            return _run_command(argv)
     except SystemExit as end:  # argparse has said what there was to say
         return end.code if isinstance(end.code, int) else 0
     except BrokenPipeError:
         _drop_standard_output()
         return STATUS[OutputError]  # the reader has gone, so nobody needs a message
-    except KeyboardInterrupt as stopped:
-        told = f": {stopped}" if str(stopped) else ""  # what became of a question that a gateway works on
-        return _fail(130, f"interrupted{told}")
+    except KeyboardInterrupt as interruption:
+        outcome = f": {interruption}" if str(interruption) else ""  # the state of a question that a gateway works on
+        return _fail(130, f"interrupted{outcome}")
     except DpselectError as error:
         if isinstance(error, OutputError):
             _drop_standard_output()
@@ -83,41 +83,45 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def status_of(kind: type[DpselectError]) -> int:
-    """The exit status for an error of this kind."""
-    return next(status for known, status in STATUS.items() if issubclass(kind, known))
+    """Return the exit status for a class of errors."""
+    return next(status for handled, status in STATUS.items() if issubclass(kind, handled))
 
 
 @contextlib.contextmanager
-def _stopped_once() -> Iterator[None]:
-    """The first Ctrl-C, SIGTERM or SIGHUP stops the work; more of them do not stop the tidying up after it.
+def _stop_once() -> Iterator[None]:
+    """Let the first Ctrl-C, SIGTERM or SIGHUP stop the work, and ignore later ones during the clean-up.
 
-    What the engine spilled to disk are rows, and must not be left behind.
+    Files that the engine spilled to disk hold rows, and must be removed.
     """
 
     def stop(number: int, _frame: object) -> None:
-        for one in before:
-            signal.signal(one, signal.SIG_IGN)
+        for received in replaced:
+            signal.signal(received, signal.SIG_IGN)
         raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
-    # Whoever handles or ignores a signal already, as nohup and background jobs do, goes on doing so.
-    plain = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    # A signal that is handled or ignored already, as by nohup or in background jobs, stays so.
+    default_handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
     if hasattr(signal, "SIGHUP"):
-        plain[signal.SIGHUP] = signal.SIG_DFL
-    ours = threading.current_thread() is threading.main_thread()
-    before = {one: now for one, now in plain.items() if ours and signal.getsignal(one) is now}
-    for one in before:
-        signal.signal(one, stop)
+        default_handlers[signal.SIGHUP] = signal.SIG_DFL
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    replaced = {
+        handled: handler
+        for handled, handler in default_handlers.items()
+        if is_main_thread and signal.getsignal(handled) is handler
+    }
+    for handled in replaced:
+        signal.signal(handled, stop)
     try:
         yield
     finally:
-        for one, now in before.items():
-            signal.signal(one, now)
+        for handled, handler in replaced.items():
+            signal.signal(handled, handler)
 
 
 @contextlib.contextmanager
-def _warned() -> Iterator[None]:
-    """Our own warnings are one line on standard error, without the line of code; others stay as they are."""
-    usual = warnings.showwarning
+def _show_own_warnings() -> Iterator[None]:
+    """Show dpselect's own warnings as one line on standard error; others stay as they are."""
+    show_other = warnings.showwarning
 
     def show(
         message: Warning | str,
@@ -130,22 +134,22 @@ def _warned() -> Iterator[None]:
         if issubclass(category, (WeakPromiseWarning, LedgerWarning)):
             print(f"dpselect: mind: {message}", file=sys.stderr)
         else:
-            usual(message, category, filename, lineno, file, line)
+            show_other(message, category, filename, lineno, file, line)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
 
 
-def _command(argv: Sequence[str] | None) -> int:
-    line = parser()
-    args = line.parse_args(argv)
+def _run_command(argv: Sequence[str] | None) -> int:
+    parser = build_parser()
+    args = parser.parse_args(argv)
     if args.version:
         from importlib.metadata import version
 
         print(f"dpselect {version('dpselect')}")
     elif args.command is None:
-        line.print_help(sys.stderr)
+        parser.print_help(sys.stderr)
         return 2
     else:
         args.run(args)
@@ -161,7 +165,7 @@ def _fail(status: int, message: str) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    """A mistake of ours. Its text may hold data (a value that did not convert), so only its class is shown."""
+    """Report an unexpected error by its class only, since its text may hold data."""
     if os.environ.get("DPSELECT_TRACEBACK") == "1":
         import traceback  # which takes longer to import than the rest of this file
 
@@ -171,7 +175,7 @@ def _unexpected(error: Exception) -> int:
 
 
 def _drop_standard_output() -> None:
-    """Nothing more goes out, so that Python does not complain about what is still buffered when it ends."""
+    """Discard what is still buffered for standard output, so that Python does not complain when it ends."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError, AttributeError):

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Group = argparse._ActionsContainer
 Fields = Mapping[str, Field[Any]]
 
-SHORT = {"k": "-k", "output": "-o"}
-# What stands for a value of each shape in the help; of those of the second several may be given.
-ONE = {
+SHORT_FLAGS = {"k": "-k", "output": "-o"}
+# Placeholders of values in the help, by shape: of one value, and of several.
+METAVARS = {
     "WHOLE": "N",
     "NUMBER": "X",
     "EPSILON": "E",
@@ -38,7 +38,7 @@ ONE = {
     "LEVELS": "N|M-N",
     "POPULAR": "FILE",
 }
-SEVERAL = {
+LIST_METAVARS = {
     "COLUMNS": "COLUMN,...",
     "PERIODS": "PERIOD,...",
     "NUMBERS": "X,...",
@@ -47,198 +47,211 @@ SEVERAL = {
     "ITEMS": "A,B,...",
     "DOMAIN": "A,B,...",
 }
-LINE = "be values between commas, as one line of CSV has them"  # what an option of several values takes
-OTHERWISE = {"from": "FILE:COLUMN", "range": "START..STOP", "size": "N"}  # a domain may be said by, too
+CSV_LINE = "be values between commas, as one line of CSV has them"  # what an option of several values must be
+DOMAIN_METAVARS = {"from": "FILE:COLUMN", "range": "START..STOP", "size": "N"}  # other ways to name a domain
 
 
-# ---- what is added ----------------------------------------------------------------------------------------
+# ---- options to add ----------------------------------------------------------------------------------------
 
 
-def add(group: Group, fields: Fields) -> None:
-    """An option for each parameter."""
-    for name, one in fields.items():
-        _add(group, name, one)
+def add_options(group: Group, fields: Fields) -> None:
+    """Add an option for each parameter."""
+    for name, field in fields.items():
+        _add_field(group, name, field)
 
 
-def some(fields: Fields, names: Iterable[str]) -> Fields:
-    """The parameters of these names."""
+def select_fields(fields: Fields, names: Iterable[str]) -> Fields:
+    """Return the fields with these names."""
     return {name: fields[name] for name in names}
 
 
-def option(group: Group, *names: str, help: str, rare: bool = False, **settings: Any) -> Any:
-    """An option that is no parameter of a question or its data. What is rare stands in the longer help only."""
+def add_option(group: Group, *names: str, help: str, rare: bool = False, **settings: Any) -> Any:
+    """Add an option that is no parameter of a question or its data; a `rare` one is shown by --help-all only."""
     action = group.add_argument(*names, help=help.replace("%", "%%"), **settings)
     action.rare = rare  # type: ignore[attr-defined]
     return action
 
 
-def several(group: Group, *names: str, shown: str, help: str, **settings: Any) -> Any:
-    """An option of several values."""
-    return option(group, *names, help=help, action="extend", type=between_commas, metavar=shown, **settings)
+def add_list_option(group: Group, *names: str, placeholder: str, help: str, **settings: Any) -> Any:
+    """Add an option that takes several values."""
+    return add_option(group, *names, help=help, action="extend", type=split_names, metavar=placeholder, **settings)
 
 
-def _add(group: Group, name: str, one: Field[Any]) -> None:
-    kind, shape, rare = one.metadata["kind"], one.metadata["kind"].shape, one.metadata["rare"]
+def _add_field(group: Group, name: str, field: Field[Any]) -> None:
+    kind, shape, rare = field.metadata["kind"], field.metadata["kind"].shape, field.metadata["rare"]
     flag = f"--{name.replace('_', '-')}"
-    names = [*([SHORT[name]] if name in SHORT else []), flag]
-    said = _help(one)
+    names = [*([SHORT_FLAGS[name]] if name in SHORT_FLAGS else []), flag]
+    help_text = _format_help(field)
     if shape == "FLAG":
-        turned = {True: (f"--no-{flag[2:]}", "store_false"), False: (flag, "store_true")}[one.default is True]
-        option(group, turned[0], dest=name, action=turned[1], help=said, rare=rare)
+        switch = {True: (f"--no-{flag[2:]}", "store_false"), False: (flag, "store_true")}[field.default is True]
+        add_option(group, switch[0], dest=name, action=switch[1], help=help_text, rare=rare)
     elif shape == "MEASURES":
-        option(group, flag, dest=name, action="append", metavar="WHAT", help=said, rare=rare)
+        add_option(group, flag, dest=name, action="append", metavar="WHAT", help=help_text, rare=rare)
     elif shape in ("DOMAIN", "ITEMS"):
-        either = group.add_mutually_exclusive_group()
-        ways = ["from", "range", "size"] if shape == "DOMAIN" else ["from"]
-        option(
-            either,
+        exclusive_group = group.add_mutually_exclusive_group()
+        sources = ["from", "range", "size"] if shape == "DOMAIN" else ["from"]
+        add_option(
+            exclusive_group,
             flag,
             dest=name,
             action="append",
-            metavar=SEVERAL[shape],
-            help=f"{said}; or {_listed(flag, ways)}",
+            metavar=LIST_METAVARS[shape],
+            help=f"{help_text}; or {_format_flags(flag, sources)}",
             rare=rare,
         )
-        for way in ways:
-            size = {"type": int} if way == "size" else {}
-            option(either, f"{flag}-{way}", metavar=OTHERWISE[way], help=WAYS[way], rare=True, **size)
-    elif shape in SEVERAL:
-        several(group, *names, dest=name, shown=SEVERAL[shape], help=said, rare=rare)
+        for source in sources:
+            type_argument = {"type": int} if source == "size" else {}
+            add_option(
+                exclusive_group,
+                f"{flag}-{source}",
+                metavar=DOMAIN_METAVARS[source],
+                help=DOMAIN_HELP[source],
+                rare=True,
+                **type_argument,
+            )
+    elif shape in LIST_METAVARS:
+        add_list_option(group, *names, dest=name, placeholder=LIST_METAVARS[shape], help=help_text, rare=rare)
     else:
-        action = option(group, *names, dest=name, metavar=ONE[shape], help=said, rare=rare, type=_type(shape))
+        action = add_option(
+            group, *names, dest=name, metavar=METAVARS[shape], help=help_text, rare=rare, type=_parser_of(shape)
+        )
         action.words = kind.words if isinstance(kind, OneOf) else ()
 
 
-WAYS = {
+DOMAIN_HELP = {
     "from": "or the items of a column of a public file",
     "range": "or whole numbers, both ends included",
     "size": "or only how many there are",
 }
 
 
-def _listed(flag: str, ways: Sequence[str]) -> str:
-    return ", ".join([f"{flag}-{ways[0]}", *(f"-{way}" for way in ways[1:])])
+def _format_flags(flag: str, sources: Sequence[str]) -> str:
+    return ", ".join([f"{flag}-{sources[0]}", *(f"-{source}" for source in sources[1:])])
 
 
-def _type(shape: str) -> Callable[[str], Any]:
+def _parser_of(shape: str) -> Callable[[str], Any]:
     return int if shape == "WHOLE" else str
 
 
-def _help(one: Field[Any]) -> str:
-    kind, said = one.metadata["kind"], plain(one.metadata["help"])
-    usual = "" if one.default in (None, MISSING, True, False) else f" (default {one.default})"
-    return f"{said}: {', '.join(kind.words)}{usual}" if isinstance(kind, OneOf) else f"{said}{usual}"
+def _format_help(field: Field[Any]) -> str:
+    kind, help_text = field.metadata["kind"], plain(field.metadata["help"])
+    default = "" if field.default in (None, MISSING, True, False) else f" (default {field.default})"
+    return f"{help_text}: {', '.join(kind.words)}{default}" if isinstance(kind, OneOf) else f"{help_text}{default}"
 
 
-# ---- what is read -----------------------------------------------------------------------------------------
+# ---- values to read ---------------------------------------------------------------------------------------
 
 
-def read(args: argparse.Namespace, fields: Fields, columns: Mapping[str, Sequence[str] | None]) -> dict[str, Any]:
-    """The values of these parameters, by name. `columns` says of lists of items which columns they are of."""
-    found: dict[str, Any] = {}
-    for name, one in fields.items():
-        shape, value = one.metadata["kind"].shape, getattr(args, name, None)
+def read_values(
+    args: argparse.Namespace, fields: Fields, columns: Mapping[str, Sequence[str] | None]
+) -> dict[str, Any]:
+    """Return the values of the fields by name. `columns` has the columns of the items of each list of items."""
+    values: dict[str, Any] = {}
+    for name, field in fields.items():
+        shape, value = field.metadata["kind"].shape, getattr(args, name, None)
         if shape in ("DOMAIN", "ITEMS"):
-            value = items(args, name, several=len(columns.get(name) or ()) > 1)
+            value = read_domain(args, name, has_tuples=len(columns.get(name) or ()) > 1)
         elif shape == "POPULAR" and value is not None:
-            value = lines(value, several=len(columns.get(name) or ()) > 1)
+            value = read_lines(value, has_tuples=len(columns.get(name) or ()) > 1)
         elif shape == "LEVELS" and value is not None:
-            value = levels(name, value)
-        found[name] = value
-    return found
+            value = parse_levels(name, value)
+        values[name] = value
+    return values
 
 
-def items(args: argparse.Namespace, name: str, *, several: bool) -> Domain | None:
-    """What the options about a list of items say, which exclude each other."""
+def read_domain(args: argparse.Namespace, name: str, *, has_tuples: bool) -> Domain | None:
+    """Return the domain that one of four exclusive options names, or None if none is given."""
     from dpselect._ground import domain
 
     flag = f"--{name.replace('_', '-')}"
-    texts, place, ends, size = (getattr(args, f"{name}{way}", None) for way in ("", "_from", "_range", "_size"))
-    if texts is not None:
-        parts = [tuples(flag, text) if several else texts_of(flag, text) for text in texts]
+    item_texts, column_text, range_text, size = (
+        getattr(args, f"{name}{suffix}", None) for suffix in ("", "_from", "_range", "_size")
+    )
+    if item_texts is not None:
+        parts = [parse_tuples(flag, text) if has_tuples else parse_texts(flag, text) for text in item_texts]
         return domain.Listed(tuple(item for part in parts for item in part))
-    if place is not None:
-        source, colon, column = place.rpartition(":")
+    if column_text is not None:
+        source, colon, column = column_text.rpartition(":")
         if not (source and colon and column):
-            raise ParameterError(f"{flag}-from", "be FILE:COLUMN", place)
+            raise ParameterError(f"{flag}-from", "be FILE:COLUMN", column_text)
         return domain.Column(source, column)
-    if ends is not None:
-        return domain.Span(*_ends(f"{flag}-range", ends))
+    if range_text is not None:
+        return domain.Span(*_parse_range(f"{flag}-range", range_text))
     return None if size is None else domain.Size(size)
 
 
-def between_commas(text: str) -> list[str]:
-    """Names between commas, as a line of CSV has them."""
-    found = _line(text)
-    if not found:
-        raise argparse.ArgumentTypeError(f"must {LINE}, got {came(text)}")
-    return found
+def split_names(text: str) -> list[str]:
+    """Split values between commas as a line of CSV, for argparse."""
+    values = _split_line(text)
+    if not values:
+        raise argparse.ArgumentTypeError(f"must {CSV_LINE}, got {came(text)}")
+    return values
 
 
-def texts_of(flag: str, text: str) -> list[str]:
-    """Items of one column, in the same way."""
-    found = _line(text)
-    if not found:
+def parse_texts(flag: str, text: str) -> list[str]:
+    """Split the items of one column as a line of CSV."""
+    values = _split_line(text)
+    if not values:
         hint = f"{flag}-from FILE:COLUMN reads the items of a public file"
-        raise ParameterError(flag, LINE, came(text), hint)
-    return found
+        raise ParameterError(flag, CSV_LINE, came(text), hint)
+    return values
 
 
-def _line(text: str) -> list[str]:
-    """The values between commas, where there are any; a space after a comma belongs to one within quotes only."""
+def _split_line(text: str) -> list[str]:
+    """Split a line of CSV; spaces after a comma are part of a value only within quotes. A wrong line is []."""
     try:
         return next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error:
         return []
 
 
-def tuples(flag: str, text: str) -> tuple[tuple[object, ...], ...]:
-    """Items of several columns, as lists in JSON."""
-    found = _json_list(text)
-    if not found or not all(isinstance(item, list) for item in found):
+def parse_tuples(flag: str, text: str) -> tuple[tuple[object, ...], ...]:
+    """Parse items of several columns, a list of lists in JSON."""
+    parsed = _parse_json_list(text)
+    if not parsed or not all(isinstance(item, list) for item in parsed):
         must = "be a list of lists in JSON where items have several columns"
         raise ParameterError(flag, must, text, '[["DE", "tea"], ["SE", "milk"]]')
-    return tuple(tuple(item) for item in found if isinstance(item, list))
+    return tuple(tuple(item) for item in parsed if isinstance(item, list))
 
 
-def lines(path: str, *, several: bool) -> list[Any]:
-    """The items of a public file, one a line: what stands before a tab, so that a list of frequencies will do."""
+def read_lines(path: str, *, has_tuples: bool) -> list[Any]:
+    """Read items from a public file, one a line, each up to a tab, so that a list of frequencies will do."""
     try:
         with open(path, encoding="utf-8") as file:
-            found = [line.rstrip("\n").partition("\t")[0] for line in file]
+            items = [line.rstrip("\n").partition("\t")[0] for line in file]
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read", getattr(error, "strerror", None) or "it must be UTF-8 text") from None
-    return [_tuple(line) for line in found] if several else found
+    return [_parse_tuple(line) for line in items] if has_tuples else items
 
 
-def _tuple(line: str) -> tuple[object, ...]:
-    found = _json_list(line)
-    if found is None:
+def _parse_tuple(line: str) -> tuple[object, ...]:
+    parsed = _parse_json_list(line)
+    if parsed is None:
         raise ParameterError("--popular", "have a list in JSON in each line where items have several columns", line)
-    return tuple(found)
+    return tuple(parsed)
 
 
-def levels(name: str, text: str) -> int | tuple[int, int]:
-    """2 is 2, and 1-3 is one to three."""
-    found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
-    first, last = (0, 0) if found is None else (int(found[1]), int(found[2] or found[1]))
+def parse_levels(name: str, text: str) -> int | tuple[int, int]:
+    """Parse a length, or a range of lengths: "2" is 2, and "1-3" is (1, 3)."""
+    match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
+    first, last = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]))
     if not 1 <= first <= last:
         must = "be a whole number of at least 1, or two of them, the smaller first"
         raise ParameterError(f"--{name}", must, text, "for example 2 or 1-3")
     return first if first == last else (first, last)
 
 
-def _json_list(text: str) -> list[object] | None:
+def _parse_json_list(text: str) -> list[object] | None:
     import json
 
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, list) else None
+    return parsed if isinstance(parsed, list) else None
 
 
-def _ends(flag: str, text: str) -> tuple[int, int]:
+def _parse_range(flag: str, text: str) -> tuple[int, int]:
     start, _, stop = text.partition("..")
     try:
         return int(start), int(stop) + 1  # a Span is half open, as a range of Python's
@@ -246,11 +259,11 @@ def _ends(flag: str, text: str) -> tuple[int, int]:
         raise ParameterError(flag, "be START..STOP, two whole numbers", text, "for example 1..5") from None
 
 
-def named(args: argparse.Namespace, name: str) -> str:
-    """The option of this name, as it is typed."""
+def option_name(args: argparse.Namespace, name: str) -> str:
+    """Return an option as it is typed."""
     return f"--{'no-' if args.usual(name) is True else ''}{name.replace('_', '-')}"
 
 
-def given(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
-    """Those of these options that say something: they are not as they are where nobody names them."""
+def explicit_options(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """Return the names of these options that have another value than their default."""
     return [name for name in names if getattr(args, name, None) not in (None, args.usual(name))]

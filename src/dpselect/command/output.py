@@ -21,47 +21,48 @@ from dpselect.release import formatting
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet"}
-SETS_BY_EXTENSION = {**BY_EXTENSION, ".txt": "lines"}
+FORMAT_BY_EXTENSION = {".txt": "table", ".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet"}
+SET_FORMAT_BY_EXTENSION = {**FORMAT_BY_EXTENSION, ".txt": "lines"}
 
 
 # ---- what is written --------------------------------------------------------------------------------------
 
 
-def format_of(chosen: str | None, path: Path | None, by: Mapping[str, str] = BY_EXTENSION) -> str:
-    """The format that was chosen, else what the file's extension says, else a table."""
+def choose_format(
+    requested: str | None, path: Path | None, formats_by_extension: Mapping[str, str] = FORMAT_BY_EXTENSION
+) -> str:
+    """Return the chosen format, else that of the file's extension, else "table"."""
     if path is None:
-        if chosen == "parquet":
+        if requested == "parquet":
             raise ParameterError(
                 "--format", "be table, csv, json or markdown on standard output", "parquet", "give -o FILE"
             )
-        return chosen or "table"
+        return requested or "table"
     from dpselect.release.files import is_device
 
-    by_extension = by.get(path.suffix.lower())
-    if chosen is None and by_extension is None and not is_device(path):
-        known = ", ".join(by)
-        raise ParameterError("-o", f"end in one of {known}", path.name, "or say which with --format")
-    if chosen is not None and by_extension is not None and chosen.removeprefix("plain-") != by_extension:
-        raise ParameterError("--format", f"fit the extension of -o, {path.suffix}", chosen)
-    return chosen or by_extension or "table"
+    by_extension = formats_by_extension.get(path.suffix.lower())
+    if requested is None and by_extension is None and not is_device(path):
+        extensions = ", ".join(formats_by_extension)
+        raise ParameterError("-o", f"end in one of {extensions}", path.name, "or say which with --format")
+    if requested is not None and by_extension is not None and requested.removeprefix("plain-") != by_extension:
+        raise ParameterError("--format", f"fit the extension of -o, {path.suffix}", requested)
+    return requested or by_extension or "table"
 
 
-def rendered(release: Release, form: str, *, explain: bool = False) -> bytes:
-    """The release as the bytes of a file: a table with all of its rows, since it cannot be made again for free."""
-    if form == "parquet":
-        from dpselect.release import files
+def render(release: Release, file_format: str, *, explain: bool = False) -> bytes:
+    """Return the release as the bytes of a file.
 
-        return files.parquet_bytes(release.to_columns())
-    if form == "lines":
-        text = "".join(
-            formatting.text(label) + "\n" for label in release.labels
-        )  # a line break in an item is an escape
+    A table has all of its rows, since the release cannot be made again for free.
+    """
+    if file_format == "parquet":
+        return release._parquet()
+    if file_format == "lines":
+        text = "".join(formatting.text(label) + "\n" for label in release.labels)  # line breaks in items are escaped
     else:
         plain_csv = partial(release.to_csv, escape=False)
-        forms: dict[str, Callable[[], str]] = {"csv": release.to_csv, "plain-csv": plain_csv, "json": release.to_json}
-        forms["markdown"] = release.to_markdown
-        text = forms[form]() if form in forms else release.explain() if explain else release.text
+        writers: dict[str, Callable[[], str]] = {"csv": release.to_csv, "plain-csv": plain_csv, "json": release.to_json}
+        writers["markdown"] = release.to_markdown
+        text = writers[file_format]() if file_format in writers else release.explain() if explain else release.text
         text = text if text.endswith("\n") else text + "\n"
     return text.encode("utf-8", "backslashreplace")
 
@@ -70,48 +71,48 @@ def rendered(release: Release, form: str, *, explain: bool = False) -> bytes:
 
 
 class Destination(Protocol):
-    """A place that was checked; it takes the bytes once."""
+    """A checked place for the output, which is written once."""
 
     def write(self, content: bytes) -> None:
-        """All of the bytes, or an OSError."""
+        """Write all of the bytes, or raise OSError."""
         ...
 
     def give_up(self) -> None:
-        """Leave no trace where nothing was written."""
+        """Remove what was prepared, if nothing was written."""
         ...
 
 
-def destination(path: Path | None, inputs: Sequence[str]) -> Destination:
-    """The place for -o, or standard output, fit to be written as far as that can be known before."""
+def check_destination(path: Path | None, inputs: Sequence[str]) -> Destination:
+    """Return the destination for -o, or standard output, after checking that it can be written."""
     if path is None:
         return StandardOutput()
     from dpselect.release.files import NewFile, is_device
 
     if is_device(path):
         return Device(path)
-    real = Path(os.path.realpath(path))
-    if real.is_dir():
+    real_path = Path(os.path.realpath(path))
+    if real_path.is_dir():
         raise OutputError(f"-o must name a file, {path} is a folder")
-    if not real.parent.is_dir():
+    if not real_path.parent.is_dir():
         raise OutputError(f"the folder of -o does not exist: {path.parent}")
     for source in inputs:
         with contextlib.suppress(OSError):
-            if real.samefile(source):
+            if real_path.samefile(source):
                 raise ParameterError("-o", "name a file other than the data", str(path))
-    if real.exists() and not os.access(real, os.W_OK):
+    if real_path.exists() and not os.access(real_path, os.W_OK):
         raise OutputError(f"{path} is there and must not be written to")
-    return NewFile(path, real)
+    return NewFile(path, real_path)
 
 
 class StandardOutput:
-    """Standard output, in bytes so that nothing depends on the terminal's encoding but a table for people."""
+    """Standard output. It takes bytes, so that only a terminal's own encoding changes them."""
 
     def __init__(self) -> None:
         if sys.stdout is None:
             raise OutputError("standard output is closed, and -o was not given")
 
     def write(self, content: bytes) -> None:
-        """All of it, at once."""
+        """Write all of the bytes, and flush."""
         stream = sys.stdout
         encoding = stream.encoding or "utf-8"
         # A terminal of another encoding gets escapes for what it cannot show; files and pipes get UTF-8.
@@ -126,11 +127,11 @@ class StandardOutput:
         stream.flush()
 
     def give_up(self) -> None:
-        """Nothing was begun."""
+        """Do nothing."""
 
 
 class Device:
-    """A special file, written directly."""
+    """A special file, which is written directly."""
 
     def __init__(self, path: Path) -> None:
         if path.exists() and not os.access(path, os.W_OK):
@@ -138,46 +139,51 @@ class Device:
         self.path = path
 
     def write(self, content: bytes) -> None:
-        """Straight into the file."""
+        """Write the bytes to the file."""
         with self.path.open("wb") as file:
             file.write(content)
 
     def give_up(self) -> None:
-        """Nothing was begun."""
+        """Do nothing."""
 
 
 # ---- when it cannot be written ----------------------------------------------------------------------------
 
 
-def deliver(release: Release, form: str, place: Destination, *, explain: bool = False) -> None:
-    """Write the release, with all that is to be said where `explain` asks for it.
+def write_release(release: Release, file_format: str, destination: Destination, *, explain: bool = False) -> None:
+    """Write the release to its destination; `explain` adds the whole statement.
 
-    If that fails, print it as JSON wherever it can still be read, and say so.
+    If writing fails, the release is printed as JSON to another stream, and the error says to which.
     """
     try:
-        place.write(rendered(release, form, explain=explain))
+        destination.write(render(release, file_format, explain=explain))
     except BaseException as error:
-        place.give_up()
-        gone = isinstance(error, BrokenPipeError) and isinstance(place, StandardOutput)
-        if gone or not isinstance(error, Exception):
-            raise  # nobody reads on, or somebody pressed Ctrl-C
+        destination.give_up()
+        reader_is_gone = isinstance(error, BrokenPipeError) and isinstance(destination, StandardOutput)
+        if reader_is_gone or not isinstance(error, Exception):
+            raise  # the reader has gone, or somebody pressed Ctrl-C
         # Whatever else went wrong, disk or renderer: the budget is spent, and the answer must come out.
         reason = getattr(error, "strerror", None) or type(error).__name__
-        rescue = rendered(release, "json")
-        if not isinstance(place, StandardOutput) and _to(sys.stdout, rescue):
+        rescue = render(release, "json")
+        if not isinstance(destination, StandardOutput) and _try_to_write(sys.stdout, rescue):
             raise OutputError(
                 f"the output could not be written: {reason}\nhint: the result is on standard output, as JSON"
             ) from None
-        _to(sys.stderr, rescue)
+        _try_to_write(sys.stderr, rescue)
         raise OutputError(f"the output could not be written: {reason}\nhint: the result is above, as JSON") from None
-    short = form == "markdown" and explain
-    if short or form in ("lines", "csv", "plain-csv", "parquet"):  # which have no room for the statement
-        told = release.notes if explain else release.summary
-        _to(sys.stderr, ("\n".join(told) + "\n").encode("utf-8", "backslashreplace"))
+    is_short_markdown = file_format == "markdown" and explain
+    if is_short_markdown or file_format in (
+        "lines",
+        "csv",
+        "plain-csv",
+        "parquet",
+    ):  # formats without room for the statement
+        statement_lines = release.notes if explain else release.summary
+        _try_to_write(sys.stderr, ("\n".join(statement_lines) + "\n").encode("utf-8", "backslashreplace"))
 
 
-def _to(stream: TextIO, content: bytes) -> bool:
-    """True when the bytes went out."""
+def _try_to_write(stream: TextIO, content: bytes) -> bool:
+    """Write the bytes, and return whether that worked."""
     try:
         stream.flush()
         stream.buffer.write(content)

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from dpselect.command import shared
 from dpselect.command.examples import PRICE
-from dpselect.command.options import add, given, option, read, several, some
-from dpselect.command.parser import COMMANDS, subcommand
+from dpselect.command.options import (
+    add_list_option,
+    add_option,
+    add_options,
+    explicit_options,
+    read_values,
+    select_fields,
+)
+from dpselect.command.parser import COMMANDS, add_subcommand
 from dpselect.errors import DataError, OutputError, ParameterError, came
 from dpselect.forecast.population import Population
 from dpselect.queries.facts import Facts
@@ -23,18 +30,18 @@ from dpselect.questions.questions import Question, TopK, Union
 if TYPE_CHECKING:
     from dpselect.forecast import Forecast
 
-SHAPE = "a release as JSON whose items have a count each, or a CSV file with a column count of whole numbers"
+COUNTS_SHAPE = "a release as JSON whose items have a count each, or a CSV file with a column count of whole numbers"
 
-# Of each question its parameters, those of its users, and what may stand in place of epsilon.
-USERS = ("users", "items", "items_per_user", "skew")
-ASKED: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...], str]] = {
+# By question: its type, its parameters, those of its users, and the accuracy that may replace epsilon.
+USER_FIELDS = ("users", "items", "items_per_user", "skew")
+PLANNED_QUESTIONS: dict[str, tuple[type[Question], tuple[str, ...], tuple[str, ...], str]] = {
     "top": (
         TopK,
         ("k", "counts", "domain", "k_bar", "max_groups_per_user"),
-        (*USERS, "groups", "groups_per_user"),
+        (*USER_FIELDS, "groups", "groups_per_user"),
         "within",
     ),
-    "union": (Union, (), USERS, "threshold"),
+    "union": (Union, (), USER_FIELDS, "threshold"),
 }
 
 EXAMPLES = f"""
@@ -59,58 +66,65 @@ interrupted, 1 anything else.
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """Its two questions, and what each understands."""
+    """Add the questions and their arguments."""
     questions = command.add_subparsers(dest="question", metavar="QUESTION", title="questions", required=True)
-    for name, (kind, of_question, of_users, near) in ASKED.items():
-        question = subcommand(questions, name, COMMANDS[name])
-        add(question.add_argument_group("the question"), some(kind.flat_fields(), of_question))
-        add(question.add_argument_group("imagined users"), some(Population.flat_fields(), of_users))
-        like = "counts of an earlier release instead: its JSON, or a CSV file with a column count"
-        option(question, "--like", metavar="FILE", help=like)
-        add(question, some(Facts.flat_fields(), ("max_items_per_user",)))
-        price = question.add_argument_group("the price")
-        several(price, "--epsilon", shown="E,...", help="the budgets (default 0.1,0.3,1,3)")
-        add(price, some(Payment.flat_fields(), (near, "delta")))
-        several(price, "--methods", shown="NAME,...", help="compare only these mechanisms (default: all that apply)")
-        known = "table, csv, json; else what -o says, or a table"
-        option(question, "--format", choices=("table", "csv", "json"), metavar="NAME", help=known)
-        option(question, "-o", "--output", metavar="FILE", help="write here instead of to standard output")
-        option(question, "--plot", metavar="PICTURE", help="draw it too, into this .svg")
-        shared.quiet(question)
+    for name, (question_type, question_fields, user_fields, accuracy) in PLANNED_QUESTIONS.items():
+        question = add_subcommand(questions, name, COMMANDS[name])
+        add_options(
+            question.add_argument_group("the question"), select_fields(question_type.flat_fields(), question_fields)
+        )
+        add_options(question.add_argument_group("imagined users"), select_fields(Population.flat_fields(), user_fields))
+        like_help = "counts of an earlier release instead: its JSON, or a CSV file with a column count"
+        add_option(question, "--like", metavar="FILE", help=like_help)
+        add_options(question, select_fields(Facts.flat_fields(), ("max_items_per_user",)))
+        price_group = question.add_argument_group("the price")
+        add_list_option(price_group, "--epsilon", placeholder="E,...", help="the budgets (default 0.1,0.3,1,3)")
+        add_options(price_group, select_fields(Payment.flat_fields(), (accuracy, "delta")))
+        add_list_option(
+            price_group,
+            "--methods",
+            placeholder="NAME,...",
+            help="compare only these mechanisms (default: all that apply)",
+        )
+        format_help = "table, csv, json; else what -o says, or a table"
+        add_option(question, "--format", choices=("table", "csv", "json"), metavar="NAME", help=format_help)
+        add_option(question, "-o", "--output", metavar="FILE", help="write here instead of to standard output")
+        add_option(question, "--plot", metavar="PICTURE", help="draw it too, into this .svg")
+        shared.add_quiet(question)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Find the place for the answer, make the forecast, write it, draw it."""
-    from dpselect.command.output import destination, format_of
+    """Check the destination, make the forecast, write it, and draw it."""
+    from dpselect.command.output import check_destination, choose_format
     from dpselect.command.progress import Progress
 
     path = None if args.output is None else Path(args.output)
-    form = format_of(args.format, path)
-    if form == "parquet":
+    file_format = choose_format(args.format, path)
+    if file_format == "parquet":
         raise ParameterError("-o", "end in .txt, .csv or .json", args.output)
-    place = destination(path, () if args.like is None else (args.like,))
+    output = check_destination(path, () if args.like is None else (args.like,))
     try:
         with Progress("running mechanisms on simulated users", quiet=args.quiet) as progress:
-            found = forecast(args, progress)
-        place.write(rendered(found, form))
+            forecasted = forecast(args, progress)
+        output.write(render(forecasted, file_format))
     except OSError as error:
-        place.give_up()
+        output.give_up()
         if isinstance(error, BrokenPipeError):
             raise
         raise OutputError(f"the output could not be written: {error.strerror}") from None
     except BaseException:
-        place.give_up()
+        output.give_up()
         raise
     if args.plot is not None:
-        found.plot().save(args.plot)
+        forecasted.plot().save(args.plot)
         if not args.quiet:
             print(f"the picture is {args.plot}", file=sys.stderr)
 
 
 def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
-    """The forecast of a question, of imagined users or of counts that were released before."""
-    return _question(args).forecast(
-        _like(args),
+    """Return the forecast of a question, on imagined users or on counts of an earlier release."""
+    return _parse_question(args).forecast(
+        _parse_population(args),
         epsilon=args.epsilon,
         delta=args.delta,
         within=getattr(args, "within", None),
@@ -121,36 +135,41 @@ def forecast(args: argparse.Namespace, progress: Any) -> Forecast:
     )
 
 
-def _like(args: argparse.Namespace) -> Population | list[int]:
-    """The users: imagined, or those of counts that were released."""
-    said = {name: getattr(args, name, None) for name in Population.flat_names()}
-    if said["groups"] is not None:
-        said["groups"] = [int(one) if one.isascii() and one.isdigit() else one for one in said["groups"]]
+def _parse_population(args: argparse.Namespace) -> Population | list[int]:
+    """Return the imagined users, or the counts of an earlier release."""
+    parameters = {name: getattr(args, name, None) for name in Population.flat_names()}
+    if parameters["groups"] is not None:
+        parameters["groups"] = [
+            int(size) if size.isascii() and size.isdigit() else size for size in parameters["groups"]
+        ]
     if args.like is None:
-        return Population.from_flat(said)
-    for name in given(args, said):
-        raise ParameterError(name, "be left out if like is given", came(said[name]))
-    return released_counts(Path(args.like))
+        return Population.from_flat(parameters)
+    for name in explicit_options(args, parameters):
+        raise ParameterError(name, "be left out if like is given", came(parameters[name]))
+    return read_released_counts(Path(args.like))
 
 
-def _question(args: argparse.Namespace) -> Question:
-    """The question; of a population of groups, by a column that stands for any."""
-    kind, of_question, _, _ = ASKED[args.question]
-    said = read(args, some(kind.flat_fields(), of_question), {})
-    if given(args, ("groups", "max_groups_per_user")):
-        said["by"] = "group"
-    return kind.from_flat(said)
+def _parse_question(args: argparse.Namespace) -> Question:
+    """Return the question.
+
+    If its users are in groups, it is by a column of a made-up name, since the forecast reads no data.
+    """
+    question_type, question_fields, _, _ = PLANNED_QUESTIONS[args.question]
+    parameters = read_values(args, select_fields(question_type.flat_fields(), question_fields), {})
+    if explicit_options(args, ("groups", "max_groups_per_user")):
+        parameters["by"] = "group"
+    return question_type.from_flat(parameters)
 
 
-def rendered(found: Forecast, form: str) -> bytes:
-    """The forecast as the bytes of a file."""
-    text = found.to_json() if form == "json" else csv_text(found) if form == "csv" else str(found)
+def render(planned: Forecast, file_format: str) -> bytes:
+    """Return the forecast as the bytes of a file."""
+    text = planned.to_json() if file_format == "json" else format_csv(planned) if file_format == "csv" else str(planned)
     return (text if text.endswith("\n") else text + "\n").encode()
 
 
-def csv_text(found: Forecast) -> str:
-    """A line for each method and epsilon; what a method does not have is an empty field."""
-    columns = found.to_columns()
+def format_csv(planned: Forecast) -> str:
+    """Format a row of CSV for each method and epsilon, with empty fields for values that a method lacks."""
+    columns = planned.to_columns()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -158,25 +177,25 @@ def csv_text(found: Forecast) -> str:
     return text.getvalue()
 
 
-def released_counts(path: Path) -> list[int]:
-    """The counts in a release of `dpselect top --counts`, or in any CSV with a column count or counted_users."""
+def read_released_counts(path: Path) -> list[int]:
+    """Read the counts of a release in JSON, or a CSV column named count or counted_users."""
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise DataError(f"{path} cannot be read: {why}") from None
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise DataError(f"{path} cannot be read: {reason}") from None
     try:
         if text.lstrip().startswith("{"):
-            return [_whole(item["count"]) for item in json.loads(text)["items"]]
+            return [_parse_count(item["count"]) for item in json.loads(text)["items"]]
         rows = csv.DictReader(io.StringIO(text))
         name = "count" if "count" in (rows.fieldnames or ()) else "counted_users"
-        return [_whole(row[name]) for row in rows]
+        return [_parse_count(row[name]) for row in rows]
     except (ValueError, KeyError, TypeError, csv.Error):
-        raise DataError(f"{path} holds no released counts", f"it must be {SHAPE}") from None
+        raise DataError(f"{path} holds no released counts", f"it must be {COUNTS_SHAPE}") from None
 
 
-def _whole(count: Any) -> int:
-    """A count of either form; a number with a fraction, or none, is not one."""
+def _parse_count(count: Any) -> int:
+    """Return a count of either format; raise an error for anything but a whole number."""
     if isinstance(count, bool) or not isinstance(count, int | str):
         raise TypeError
     return int(count)

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from dpselect.command import asking, shared
-from dpselect.command.options import add, option, several
+from dpselect.command.options import add_list_option, add_option, add_options
 
 EXAMPLES = """
 examples:
@@ -27,9 +27,9 @@ interrupted, 1 anything else.
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
-    shared.files(command)
-    option(
+    """Add the arguments of the command."""
+    shared.add_files(command)
+    add_option(
         command,
         "-o",
         "--output",
@@ -37,29 +37,29 @@ def options(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the file, new or to be replaced; its name ends in .prepared",
     )
-    added = "add the rows to those in the file, by its own rules"
-    option(command, "--add", action="store_true", help=added)
-    shared.users_and_items(command)
-    shared.types(command)
-    kept = "other columns that questions may use: in --where, --by, or as items"
-    several(command, "--keep", shown="COLUMN,...", help=kept)
-    several(command, "--weight", shown="COLUMN,...", help="columns of numbers, for sums and means")
-    add(command, {**shared.TIMES, **shared.OF_SOURCES})
-    rows = "keep at most N rows of a user, or of a user in a period"
-    option(command, "--max-rows-per-user", type=int, metavar="N", help=rows)
-    option(command, "--memory", metavar="SIZE", help="most memory to use, such as 4GiB")
-    shared.quiet(command)
+    add_help = "add the rows to those in the file, by its own rules"
+    add_option(command, "--add", action="store_true", help=add_help)
+    shared.add_users_and_items(command)
+    shared.add_types(command)
+    keep_help = "other columns that questions may use: in --where, --by, or as items"
+    add_list_option(command, "--keep", placeholder="COLUMN,...", help=keep_help)
+    add_list_option(command, "--weight", placeholder="COLUMN,...", help="columns of numbers, for sums and means")
+    add_options(command, {**shared.TIME_FIELDS, **shared.SOURCE_FIELDS})
+    rows_help = "keep at most N rows of a user, or of a user in a period"
+    add_option(command, "--max-rows-per-user", type=int, metavar="N", help=rows_help)
+    add_option(command, "--memory", metavar="SIZE", help="most memory to use, such as 4GiB")
+    shared.add_quiet(command)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Prepare, and say what was made."""
+    """Prepare the source, and print what was made."""
     from dpselect.command.progress import Progress
     from dpselect.flat import prepare
 
     columns = ("user", "item", "time", "period", "timezone", "table", "newlines_in_values", "add", "memory")
-    given = {name: getattr(args, name) for name in (*columns, "max_rows_per_user")}
-    given |= shared.types_of(args)
-    given |= {"keep": args.keep or (), "weights": args.weight or ()}
+    arguments = {name: getattr(args, name) for name in (*columns, "max_rows_per_user")}
+    arguments |= shared.parse_types(args)
+    arguments |= {"keep": args.keep or (), "weights": args.weight or ()}
     with Progress("preparing", quiet=args.quiet, estimate=True) as progress:
-        found = prepare(asking.source_of(args), args.output, progress=progress, **given)
-    sys.stdout.write(f"{found}\n")
+        summary = prepare(asking.find_source(args), args.output, progress=progress, **arguments)
+    sys.stdout.write(f"{summary}\n")

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TextIO
 
-PATIENCE = 1.0  # seconds without a word
-PAUSE = 0.1  # seconds between two looks of the line
-BAR = 24
-LEAST = 0.1  # of the work, before anything is said of the rest
+PATIENCE = 1.0  # seconds before the first line
+PAUSE = 0.1  # seconds between two versions of the line
+BAR_WIDTH = 24
+MIN_DONE_FOR_ESTIMATE = 0.1  # the part of the work before which there is no estimate
 
 
 class Progress:
-    """Called with the part that is done (0 to 1, None where unknown); as a context it cleans up after itself.
+    """Progress line that is called with the part that is done: 0 to 1, None where unknown.
 
     A terminal sees one live line, which is wiped at the end; a log gets one plain line; `quiet` gets nothing.
     `estimate` also says when it may be done, where all of it takes long.
@@ -23,34 +23,38 @@ class Progress:
 
     def __init__(
         self,
-        doing: str,
+        activity: str,
         *,
         quiet: bool,
         estimate: bool = False,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.doing = doing
+        self.activity = activity
         self.estimate = estimate
         self.stream: TextIO = sys.stderr if stream is None else stream
         self.quiet: bool = quiet or self.stream is None
         self.live: bool = not self.quiet and self.stream.isatty()
         self.clock = clock
         self.start: float = clock()
-        self.last: float = self.start
-        self.shown: bool = False
+        self.last_shown: float = self.start
+        self.has_shown: bool = False
 
     def __call__(self, done: float | None) -> None:
-        """Show how far it is, if it is time to."""
+        """Show how much is done, at most once every PAUSE seconds."""
         now = self.clock()
-        if self.quiet or now - self.start < PATIENCE or (self.shown and (not self.live or now - self.last < PAUSE)):
+        if (
+            self.quiet
+            or now - self.start < PATIENCE
+            or (self.has_shown and (not self.live or now - self.last_shown < PAUSE))
+        ):
             return
-        self.shown, self.last = True, now
+        self.has_shown, self.last_shown = True, now
         if self.live:
-            left = about_left(done, now - self.start) if self.estimate else ""
-            self._write(f"\r\x1b[K{self.doing} {bar(done)}{now - self.start:.0f} s{left}")
+            time_left = format_time_left(done, now - self.start) if self.estimate else ""
+            self._write(f"\r\x1b[K{self.activity} {format_bar(done)}{now - self.start:.0f} s{time_left}")
         else:
-            self._write(f"dpselect: {self.doing}, this takes a moment\n")
+            self._write(f"dpselect: {self.activity}, this takes a moment\n")
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +62,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.shown and self.live:
+        if self.has_shown and self.live:
             self._write("\r\x1b[K")
 
     def _write(self, text: str) -> None:
@@ -70,16 +74,16 @@ class Progress:
             self.quiet = True
 
 
-def about_left(done: float | None, seconds: float) -> str:
-    """How long the rest may take, once a part is done that tells it."""
-    if done is None or not LEAST <= done <= 1:
+def format_time_left(done: float | None, seconds: float) -> str:
+    """Format an estimate of the time that is left, or "" while too little is done for one."""
+    if done is None or not MIN_DONE_FOR_ESTIMATE <= done <= 1:
         return ""
     return f", about {seconds * (1 - done) / done:.0f} s left"
 
 
-def bar(done: float | None) -> str:
-    """How far, as a bar and a number; nothing where that is not known."""
+def format_bar(done: float | None) -> str:
+    """Format the part that is done as a bar and a percentage, or "" if it is unknown."""
     if done is None:
         return ""
     part = min(max(done, 0.0), 1.0)
-    return f"[{'=' * round(part * BAR):<{BAR}}] {part:4.0%} "
+    return f"[{'=' * round(part * BAR_WIDTH):<{BAR_WIDTH}}] {part:4.0%} "

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.budget_parts import format_left, percent
-from dpselect.audit.spending import SpentSoFar, picture
+from dpselect.audit.spending import SpentSoFar, draw_picture
 from dpselect.release.formatting import text
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ th, td { text-align: left; padding: 0.25rem 0.6rem 0.25rem 0; border-bottom: 1px
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; } .bad { font-weight: bold; } code { font-size: 0.85em; overflow-wrap: anywhere; }
 """
-MOST_LINES = 8  # in the picture; the table has all periods
+MAX_LINES = 8  # in the picture; the table lists all periods
 SIDE_CHANNELS = (
     "The run time and memory of a question depend slightly on the data, so people who must not see the data "
     "should not be able to time questions. Failures after the first row are charged. Refusals and balances depend on "
@@ -30,22 +30,24 @@ SIDE_CHANNELS = (
 )
 
 
-def page(found: Mapping[str, Any]) -> str:
-    """The HTML of what `dpselect.audit.report.report` found."""
+def render_page(record: Mapping[str, Any]) -> str:
+    """Return the HTML page of a record by `dpselect.audit.report.report`."""
     body = [
-        f"<h1>The privacy record of {escape(found['dataset'])}</h1>",
-        _summary(found),
-        _picture(found["used"]),
+        f"<h1>The privacy record of {escape(record['dataset'])}</h1>",
+        _render_summary(record),
+        _render_picture(record["used"]),
         "<h2>Unit of privacy</h2>",
-        f"<p>The promise is to {escape(found['unit'])}: whether its rows are in the data or not.</p>",
-        _periods_said(found),
+        f"<p>The promise is to {escape(record['unit'])}: whether its rows are in the data or not.</p>",
+        _render_periods(record),
         "<h2>Epsilon and delta</h2>",
-        _promise(found),
-        _table("Promises and grants", found["changes"], ("when", "what", "epsilon", "delta")),
-        _table("Used", found["periods"], ("period", "used", "reserved", "epsilon", "renyi", "delta")),
-        _table("Analysts", found["analysts"], ("analyst", "period", "granted_epsilon", "granted_delta", "left")),
+        _render_promise(record),
+        _render_table("Promises and grants", record["changes"], ("when", "what", "epsilon", "delta")),
+        _render_table("Used", record["periods"], ("period", "used", "reserved", "epsilon", "renyi", "delta")),
+        _render_table(
+            "Analysts", record["analysts"], ("analyst", "period", "granted_epsilon", "granted_delta", "left")
+        ),
         "<h2>Questions</h2>",
-        _questions(found["questions"]),
+        _render_questions(record["questions"]),
         "<h2>Trust</h2>",
         "<p>The model is central: whoever runs dpselect reads all rows, and so may the owner of the data and of this "
         "ledger. Analysts who do not run dpselect see only answers; "
@@ -57,11 +59,11 @@ def page(found: Mapping[str, Any]) -> str:
         "<p>The record shows what was released. It does not show how the data were collected, how long they are "
         "kept, or whether other data are about the same people: promises under other names add to this one.</p>",
         "<h2>Cadence</h2>",
-        f"<p>{_cadence(found)}</p>",
+        f"<p>{_describe_cadence(record)}</p>",
         "<h2>Verification</h2>",
-        _verified(found["verification"]),
+        _render_verification(record["verification"]),
     ]
-    title = escape(f"The privacy record of {found['dataset']}")
+    title = escape(f"The privacy record of {record['dataset']}")
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}<style>{STYLE}</style></head><body>\n'
@@ -70,65 +72,72 @@ def page(found: Mapping[str, Any]) -> str:
     )
 
 
-def _summary(found: Mapping[str, Any]) -> str:
-    most = max((row["used"] for row in found["periods"]), default=0.0)
-    asked = found["questions"]
-    answered = sum(one["state"] == "answered" for one in asked)
-    dead = sum(one["state"].startswith("open") for one in asked)
-    where = " in the most used period" if found["period"] else ""
-    said = f"{percent(most, up=True)} of the promise is used{where}. {answered:,} of {len(asked):,} questions were "
-    said += f"answered, {_many(sum(one['repeats'] for one in asked), 'answer was', 'answers were')} repeated for "
-    said += f"free, and {_many(dead, 'reservation is', 'reservations are')} open."
-    problems = found["verification"]["problems"]
-    said += " The record is clean." if not problems else f" The record is NOT clean: {len(problems)} problems, below."
-    return f"<p>{said}</p>"
+def _render_summary(record: Mapping[str, Any]) -> str:
+    largest_use = max((row["used"] for row in record["periods"]), default=0.0)
+    questions = record["questions"]
+    answered = sum(question["state"] == "answered" for question in questions)
+    open_questions = sum(question["state"].startswith("open") for question in questions)
+    in_period = " in the most used period" if record["period"] else ""
+    repeats = sum(question["repeats"] for question in questions)
+    sentence = f"{percent(largest_use, up=True)} of the promise is used{in_period}. "
+    sentence += f"{answered:,} of {len(questions):,} questions were "
+    sentence += f"answered, {_format_count(repeats, 'answer was', 'answers were')} repeated for "
+    sentence += f"free, and {_format_count(open_questions, 'reservation is', 'reservations are')} open."
+    problems = record["verification"]["problems"]
+    sentence += (
+        " The record is clean." if not problems else f" The record is NOT clean: {len(problems)} problems, below."
+    )
+    return f"<p>{sentence}</p>"
 
 
-def _many(number: int, one: str, more: str) -> str:
-    return f"{number:,} {one if number == 1 else more}"
+def _format_count(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
-def _promise(found: Mapping[str, Any]) -> str:
-    pair = f"({found['epsilon']:g}, {found['delta']:g})"
-    said = f"All answers to all analysts together are {pair}-differentially private"
-    said += f", in each {found['period']} separately" if found["period"] else ""
-    said += ". "
-    if found["order"] is None:
-        said += "Prices add up."
+def _render_promise(record: Mapping[str, Any]) -> str:
+    amounts = f"({record['epsilon']:g}, {record['delta']:g})"
+    sentence = f"All answers to all analysts together are {amounts}-differentially private"
+    sentence += f", in each {record['period']} separately" if record["period"] else ""
+    sentence += ". "
+    if record["order"] is None:
+        sentence += "Prices add up."
     else:
-        said += (
-            f"Each question is charged in epsilon and in Rényi divergence of order {found['order']}; while either "
-            f"total fits, and failures stay below {found['delta'] - found['apart']:g}, the promise holds "
-            f"({found['apart']:g} of delta is reserved for that)."
+        sentence += (
+            f"Each question is charged in epsilon and in Rényi divergence of order {record['order']}; while either "
+            f"total fits, and failures stay below {record['delta'] - record['apart']:g}, the promise holds "
+            f"({record['apart']:g} of delta is reserved for that)."
         )
-    said += f" {percent(found['kept'])} is kept back from analysts." if found["kept"] else ""
-    return f"<p>{said}</p>"
+    sentence += f" {percent(record['kept'])} is kept back from analysts." if record["kept"] else ""
+    return f"<p>{sentence}</p>"
 
 
-def _periods_said(found: Mapping[str, Any]) -> str:
-    if not found["period"]:
+def _render_periods(record: Mapping[str, Any]) -> str:
+    if not record["period"]:
         return ""
-    period = found["period"]
+    period = record["period"]
     return (
-        f"<p>Days are those of {escape(found['timezone'])}. A person who is in the data in several {period}s has one "
+        f"<p>Days are those of {escape(record['timezone'])}. A person who is in the data in several {period}s has one "
         f"such promise for each; they add up if no question was about two {period}s at once, and are weaker "
         "otherwise.</p>"
     )
 
 
-def _cadence(found: Mapping[str, Any]) -> str:
-    if not found["period"]:
+def _describe_cadence(record: Mapping[str, Any]) -> str:
+    if not record["period"]:
         return "Nothing renews by itself, and answers stay charged. The owner can raise the total."
     return (
-        f"A {found['period']} of new rows has a promise of its own. The promise of a past {found['period']} is "
+        f"A {record['period']} of new rows has a promise of its own. The promise of a past {record['period']} is "
         "never renewed, and the date of a question does not matter: questions name their periods."
     )
 
 
-def _questions(asked: Sequence[Mapping[str, Any]]) -> str:
-    if not asked:
+def _render_questions(questions: Sequence[Mapping[str, Any]]) -> str:
+    if not questions:
         return "<p>No questions yet.</p>"
-    rows = [dict(one) | {"question": one["question"] or "", "periods": ", ".join(one["periods"])} for one in asked]
+    rows = [
+        dict(question) | {"question": question["question"] or "", "periods": ", ".join(question["periods"])}
+        for question in questions
+    ]
     columns = (
         "number",
         "when",
@@ -142,36 +151,41 @@ def _questions(asked: Sequence[Mapping[str, Any]]) -> str:
         "share",
         "repeats",
     )
-    return _table("", rows, columns)
+    return _render_table("", rows, columns)
 
 
-def _verified(found: Mapping[str, Any]) -> str:
-    said = f"{found['entries']:,} entries, head <code>{escape(found['head'])}</code>."
-    if not found["problems"]:
-        return f"<p>Every entry, sum and digest was checked and is correct. {said}</p>"
-    problems = "".join(f"<li>{escape(one)}</li>" for one in found["problems"])
-    return f'<p class="bad">The ledger is not clean.</p><ul>{problems}</ul><p>{said}</p>'
+def _render_verification(verification: Mapping[str, Any]) -> str:
+    extent = f"{verification['entries']:,} entries, head <code>{escape(verification['head'])}</code>."
+    if not verification["problems"]:
+        return f"<p>Every entry, sum and digest was checked and is correct. {extent}</p>"
+    problems = "".join(f"<li>{escape(problem)}</li>" for problem in verification["problems"])
+    return f'<p class="bad">The ledger is not clean.</p><ul>{problems}</ul><p>{extent}</p>'
 
 
-def _table(title: str, rows: Sequence[Mapping[str, Json]], columns: Sequence[str]) -> str:
-    """A table, without columns in which nothing stands."""
-    kept = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
-    if not rows or not kept:
+def _render_table(title: str, rows: Sequence[Mapping[str, Json]], columns: Sequence[str]) -> str:
+    """Return a table without its empty columns."""
+    shown_columns = [name for name in columns if any(row[name] not in (None, "") for row in rows)]
+    if not rows or not shown_columns:
         return ""
-    head = "".join(f"<th{_side(name)}>{escape(name.replace('_', ' '))}</th>" for name in kept)
-    lines = "".join("<tr>" + "".join(f"<td{_side(n)}>{_cell(n, row[n])}</td>" for n in kept) + "</tr>" for row in rows)
-    above = f"<h3>{escape(title)}</h3>" if title else ""
-    return f'{above}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+    head = "".join(f"<th{_number_class(name)}>{escape(name.replace('_', ' '))}</th>" for name in shown_columns)
+    lines = "".join(
+        "<tr>"
+        + "".join(f"<td{_number_class(column)}>{_format_cell(column, row[column])}</td>" for column in shown_columns)
+        + "</tr>"
+        for row in rows
+    )
+    heading = f"<h3>{escape(title)}</h3>" if title else ""
+    return f'{heading}<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
 NUMBERS = ("number", "epsilon", "delta", "renyi", "used", "reserved", "share", "left", "repeats")
 
 
-def _side(name: str) -> str:
+def _number_class(name: str) -> str:
     return ' class="number"' if name.rpartition("_")[2] in NUMBERS else ""
 
 
-def _cell(name: str, value: Json) -> str:
+def _format_cell(name: str, value: Json) -> str:
     if value is None:
         return ""
     if name in ("used", "reserved", "share", "left") and isinstance(value, float):
@@ -181,12 +195,12 @@ def _cell(name: str, value: Json) -> str:
     return escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
-def _picture(used: Sequence[Mapping[str, Any]]) -> str:
-    """How much of the promise was used after each entry, a line for each of the last periods."""
+def _render_picture(used: Sequence[Mapping[str, Any]]) -> str:
+    """Return the picture of what was used after each entry, a line for each of the last periods."""
     if len(used) < 2:
         return ""
     lines: dict[str, list[SpentSoFar]] = {}
-    for one in used:
-        spent = SpentSoFar(one["number"], one["when"][:10], one["used"])
-        lines.setdefault(text(one["period"]), []).append(spent)
-    return picture({name: lines[name] for name in sorted(lines)[-MOST_LINES:]}).html()
+    for point in used:
+        spent = SpentSoFar(point["number"], point["when"][:10], point["used"])
+        lines.setdefault(text(point["period"]), []).append(spent)
+    return draw_picture({name: lines[name] for name in sorted(lines)[-MAX_LINES:]}).html()

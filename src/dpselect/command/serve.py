@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpselect.command import asking, shared
-from dpselect.command.gateway import check_parts
+from dpselect.command.gateway import check_installed
 from dpselect.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -31,37 +31,37 @@ be used.
 
 
 def options(command: argparse.ArgumentParser) -> None:
-    """What it understands."""
+    """Add the arguments of the command."""
     command.add_argument("file", nargs="?", metavar="FILE", help="the settings, gateway.toml for example")
     command.add_argument("--demo", action="store_true", help="make everything, and serve it")
     command.add_argument("--folder", metavar="DIR", help="where the demo is made (default dpselect-demo)")
     command.add_argument("--host", metavar="NAME", help="the address to listen at, in place of that of the settings")
     command.add_argument("--port", type=int, metavar="N", help=f"the port, in place of that of the settings ({PORT})")
     command.add_argument("--users", type=int, metavar="N", help="how many users the demo invents")
-    shared.quiet(command)
+    shared.add_quiet(command)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Read the settings, listen, and serve until somebody stops it."""
+    """Read the settings and serve until interrupted."""
     if args.demo == (args.file is not None):
         raise ParameterError("FILE", "be given, or --demo in its place", "both" if args.demo else "nothing")
     for name in ("folder", "users"):
         if getattr(args, name) is not None and not args.demo:
             raise ParameterError(f"--{name}", "be given with --demo only", getattr(args, name))
     _check_port(args.port)
-    check_parts("serve", "starlette", "uvicorn", "jinja2", "pydantic")
+    check_installed("serve", "starlette", "uvicorn", "jinja2", "pydantic")
     tokens: dict[str, str] = {}
     path = Path(args.file or "")
     if args.demo:
         from dpselect.gateway import demo
 
         folder = Path(args.folder or "dpselect-demo")
-        asking.tell(args, f"dpselect: making a demonstration in {folder}")
+        asking.print_note(args, f"dpselect: making a demonstration in {folder}")
         tokens = demo.make(folder, demo.USERS if args.users is None else args.users)
         path = folder / demo.SETTINGS
     from dpselect.gateway.settings.reading import read
 
-    _serve(args, _with(read(path), args), tokens, path)
+    _serve(args, _with_address(read(path), args), tokens, path)
 
 
 def _check_port(port: int | None) -> None:
@@ -69,8 +69,8 @@ def _check_port(port: int | None) -> None:
         raise ParameterError("--port", "be from 1 to 65535, or 0 for any that is free", port)
 
 
-def _with(settings: Settings, args: argparse.Namespace) -> Settings:
-    """The settings with the address that the command names."""
+def _with_address(settings: Settings, args: argparse.Namespace) -> Settings:
+    """Return the settings with the host and port that the command names."""
     server = settings.server
     port = server.port if args.port is None else args.port
     server = server.model_copy(update={"host": args.host or server.host, "port": port})
@@ -82,15 +82,15 @@ def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str],
     from dpselect.gateway.serving import listen, serve
     from dpselect.gateway.web.app import application
 
-    listening = listen(settings.server)
-    port = listening.getsockname()[1]  # which the system chose where it was 0
+    socket = listen(settings.server)
+    port = socket.getsockname()[1]  # chosen by the system if it was 0
     server = settings.server.model_copy(update={"port": port})
     settings = settings.model_copy(update={"server": server})
     gateway = Gateway(settings, file=path)
     host = f"[{server.host}]" if ":" in server.host else server.host
     url = server.url or f"http://{host}:{server.port}"
 
-    def started() -> None:
+    def announce() -> None:
         if args.quiet:
             print(json.dumps({"url": url, "tokens": tokens}), flush=True)
             return
@@ -101,7 +101,7 @@ def _serve(args: argparse.Namespace, settings: Settings, tokens: dict[str, str],
             if person is not None:
                 print(f"  sign in as {name}: {url}/sign-in?code={people.code(person)}", file=sys.stderr, flush=True)
         if tokens:
-            said = f"  tokens for programs are in {Path(settings.server.folder).parent / 'tokens.json'}"
-            print(said, file=sys.stderr, flush=True)
+            note = f"  tokens for programs are in {Path(settings.server.folder).parent / 'tokens.json'}"
+            print(note, file=sys.stderr, flush=True)
 
-    serve(application(settings, gateway), listening, started)
+    serve(application(settings, gateway), socket, announce)

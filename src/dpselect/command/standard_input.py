@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 
 @cache
-def kept(name: str) -> str:
-    """The file that holds it. It is read to its end by the first who asks, and lives as long as the process."""
+def save_standard_input(name: str) -> str:
+    """Return the path of a file that holds standard input.
+
+    The first call reads it to its end; the file lives as long as the process.
+    """
     if sys.stdin is None or sys.stdin.isatty():
         raise SourceError("FILE", "have a pipe or a file before -", "a terminal", "cat plays.csv | dpselect top -")
     path = Path(_folder().path) / f"standard-input.{name.rpartition(':')[0] or 'csv'}"

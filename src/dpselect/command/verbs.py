@@ -17,100 +17,106 @@ from dpselect.questions.questions import QUESTIONS, Question, Scores
 if TYPE_CHECKING:
     from dpselect.release.release import Release
 
-OF_TEXTS = ("ngrams", "tokenizer", "lower", "shares")
+TEXT_FIELDS = ("ngrams", "tokenizer", "lower", "shares")
 
 
 @dataclass(frozen=True)
 class Verb:
-    """One of them: the verb that it is in Python, and what of the data and of the price it takes."""
+    """A command that asks: its Python verb, and the parameters of data and price that it takes."""
 
     verb: str
     facts: tuple[str, ...] = ()
     price: tuple[str, ...] = ("epsilon", "share", "delta")
-    doing: str = "counting distinct users"
-    items: bool = True  # is it about items?
+    activity: str = "counting distinct users"
+    has_items: bool = True
 
     @property
     def question(self) -> type[Question]:
-        """Whose fields are options."""
+        """The question whose fields are options."""
         return QUESTIONS[self.verb]
 
     @property
     def fields(self) -> options.Fields:
         """The parameters of the question and of its price."""
-        return {**self.question.flat_fields(), **options.some(Payment.flat_fields(), self.price)}
+        return {**self.question.flat_fields(), **options.select_fields(Payment.flat_fields(), self.price)}
 
 
-BOUND = "max_items_per_user"
-NEAR = ("epsilon", "share", "within", "delta")
+BOUND_FIELD = "max_items_per_user"
+PRICE_FIELDS = ("epsilon", "share", "within", "delta")
 VERBS = {
-    "top": Verb("top_k", (BOUND, "exclude"), NEAR),
+    "top": Verb("top_k", (BOUND_FIELD, "exclude"), PRICE_FIELDS),
     "choose": Verb("choose"),
-    "histogram": Verb("histogram", (BOUND,)),
-    "quantile": Verb("quantile", (), NEAR),
+    "histogram": Verb("histogram", (BOUND_FIELD,)),
+    "quantile": Verb("quantile", (), PRICE_FIELDS),
     "union": Verb(
         "union",
-        (BOUND, "exclude", *OF_TEXTS),
+        (BOUND_FIELD, "exclude", *TEXT_FIELDS),
         ("epsilon", "share", "threshold", "delta"),
         "finding what enough users share",
     ),
-    "users": Verb("users", (), NEAR, items=False),
+    "users": Verb("users", (), PRICE_FIELDS, has_items=False),
 }
-SCORES = ("sensitivity", "monotonic", "neighbors")  # of candidates, which `choose` takes in place of events
+SCORE_OPTIONS = ("sensitivity", "monotonic", "neighbors")  # of candidates, which `choose` takes in place of events
 
 
-def add(name: str, command: argparse.ArgumentParser) -> None:
-    """The options of one of them."""
-    one = VERBS[name]
-    item = " --item COLUMN" if one.items else ""
-    command.usage = f"{command.prog} FILE... --user COLUMN{item} --epsilon E [options]"
+def add_options(name: str, command: argparse.ArgumentParser) -> None:
+    """Add the options of a command that asks."""
+    verb = VERBS[name]
+    item_usage = " --item COLUMN" if verb.has_items else ""
+    command.usage = f"{command.prog} FILE... --user COLUMN{item_usage} --epsilon E [options]"
     data = command.add_argument_group("the data")
-    scored = "candidates with scores, or events of users" if name == "choose" else shared.SOURCE
-    shared.files(data, scored)
-    shared.rows(
+    source_help = "candidates with scores, or events of users" if name == "choose" else shared.SOURCE_HELP
+    shared.add_files(data, source_help)
+    shared.add_rows(
         data,
-        options.some(Facts.flat_fields(), one.facts),
-        text=name == "union",
-        item=one.items,
-        split=one.items and name != "quantile",
+        options.select_fields(Facts.flat_fields(), verb.facts),
+        has_text=name == "union",
+        has_item=verb.has_items,
+        has_split=verb.has_items and name != "quantile",
     )
-    asked = command.add_argument_group("the question")
-    options.add(asked, one.question.flat_fields())
-    for action in asked._group_actions:
+    question_group = command.add_argument_group("the question")
+    options.add_options(question_group, verb.question.flat_fields())
+    for action in question_group._group_actions:
         if action.dest == "method":
-            names = method_names(one.verb)
+            names = method_names(verb.verb)
             action.words, action.help = names, f"{action.help}: {', '.join(names)}"  # type: ignore[attr-defined]
-    options.add(command.add_argument_group("the price"), options.some(Payment.flat_fields(), one.price))
+    options.add_options(
+        command.add_argument_group("the price"), options.select_fields(Payment.flat_fields(), verb.price)
+    )
     if name == "choose":
         scores = command.add_argument_group("or a choice among candidates, each with a score")
-        options.option(scores, "--label", metavar="COLUMN", help="the candidates; each must occur once")
-        options.option(scores, "--score", metavar="COLUMN", help="their scores, computed from private data")
-        options.add(scores, options.some(Scores.flat_fields(), SCORES))
-    shared.budget(command)
-    shared.gateway(command)
-    shared.result(command, lines=name == "union")
+        options.add_option(scores, "--label", metavar="COLUMN", help="the candidates; each must occur once")
+        options.add_option(scores, "--score", metavar="COLUMN", help="their scores, computed from private data")
+        options.add_options(scores, options.select_fields(Scores.flat_fields(), SCORE_OPTIONS))
+    shared.add_budget(command)
+    shared.add_gateway(command)
+    shared.add_result(command, allows_lines=name == "union")
 
 
-def examples(name: str) -> str:
-    """What the help shows."""
+def format_examples(name: str) -> str:
+    """Return the examples and terms that end the help."""
     from dpselect.command.examples import EXAMPLES, TERMS
 
     return f"{EXAMPLES[name]}{TERMS}"
 
 
 def run(args: argparse.Namespace) -> None:
-    """Ask, and write the answer; a set may be lines, and loses nothing by that."""
-    one = VERBS[args.command]
-    if args.command == "choose" and by_score(args):
-        asking.answer(args, lambda _: of_scores(args))
+    """Ask the question and write the answer."""
+    verb = VERBS[args.command]
+    if args.command == "choose" and asks_by_score(args):
+        asking.write_answer(args, lambda _: choose_by_score(args))
         return
-    asking.put(
-        args, one.verb, options.read(args, one.fields, columns_of(args)), one.doing, of_a_set=args.command == "union"
+    asking.ask_question(
+        args,
+        verb.verb,
+        options.read_values(args, verb.fields, item_columns(args)),
+        verb.activity,
+        is_set=args.command == "union",
     )
 
 
-def columns_of(args: argparse.Namespace) -> Mapping[str, list[str] | None]:
-    """Of which columns the items of a list are."""
+def item_columns(args: argparse.Namespace) -> Mapping[str, list[str] | None]:
+    """Return, by list of items, the columns that its items belong to."""
     item = getattr(args, "item", None)
     return {"groups": getattr(args, "by", None), **dict.fromkeys(("domain", "exclude", "popular"), item)}
 
@@ -118,35 +124,42 @@ def columns_of(args: argparse.Namespace) -> Mapping[str, list[str] | None]:
 # ---- candidates with scores -------------------------------------------------------------------------------
 
 
-def by_score(args: argparse.Namespace) -> bool:
-    """Which of its two questions `choose` was asked; half of each is a mistake."""
-    scores = options.given(args, ("label", "score", *SCORES))
+def asks_by_score(args: argparse.Namespace) -> bool:
+    """Return whether `choose` was asked for candidates with scores.
+
+    Raises: ParameterError for a mixture of its two questions.
+    """
+    scores = options.explicit_options(args, ("label", "score", *SCORE_OPTIONS))
     if not scores:
         return False
-    events = [*asking.ROWS, *VERBS["choose"].question.flat_names(), "delta"]
-    other = options.given(args, [name for name in events if name not in ("table", "method")])
+    events = [*asking.ROW_OPTIONS, *VERBS["choose"].question.flat_names(), "delta"]
+    conflicting = options.explicit_options(args, [name for name in events if name not in ("table", "method")])
     if args.gateway is not None:
-        other = ["gateway"]
-    if other:
-        why = "candidates with scores are asked for here, and have no users, items or domain"
-        raise ParameterError(f"--{scores[0]}", f"be left out with {options.named(args, other[0])}", "a value", why)
+        conflicting = ["gateway"]
+    if conflicting:
+        hint = "candidates with scores are asked for here, and have no users, items or domain"
+        raise ParameterError(
+            f"--{scores[0]}", f"be left out with {options.option_name(args, conflicting[0])}", "a value", hint
+        )
     for name in ("label", "score"):
         if name not in scores:
             raise ParameterError(f"--{name}", "be given too", "nothing")
     return True
 
 
-def of_scores(args: argparse.Namespace) -> Release:
-    """The answer to a question about scores."""
+def choose_by_score(args: argparse.Namespace) -> Release:
+    """Choose among candidates by their scores."""
     from dpselect.engines.duckdb.candidates import read_candidates
     from dpselect.queries.choose import choose
 
-    said: dict[str, Any] = {name: getattr(args, name) for name in options.given(args, (*SCORES, "method"))}
+    arguments: dict[str, Any] = {
+        name: getattr(args, name) for name in options.explicit_options(args, (*SCORE_OPTIONS, "method"))
+    }
     return choose(
-        read_candidates(asking.source_of(args), args.label, args.score, table=args.table),
+        read_candidates(asking.find_source(args), args.label, args.score, table=args.table),
         epsilon=args.epsilon,
         share=args.share,
         fresh=args.fresh,
-        **said,
-        **asking.payment(args),
+        **arguments,
+        **asking.budget_arguments(args),
     )

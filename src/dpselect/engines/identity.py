@@ -19,13 +19,10 @@ from typing import Any
 
 from dpselect._ground.temporary import PREFIX
 from dpselect.draws import fresh_key
-from dpselect.engines.postgres import address
-from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.files import Files, find
-from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, is_remote, state
+from dpselect.engines.sources.tables import BESIDE, STORES, is_lake, state
 from dpselect.engines.sources.tables import place as place_of_table
-from dpselect.engines.sources.wrapped import native
-from dpselect.engines.spark.source import display_name, is_spark
 from dpselect.errors import DataError, ParameterError
 
 Json = Any
@@ -34,35 +31,45 @@ _known: dict[int, tuple[weakref.ref[object], str]] = {}  # by id, which may be a
 
 def shown(source: object) -> str:
     """A source without its rows."""
-    if is_postgres(source):
-        return repr(address.public_address(source))
-    if is_spark(source):
-        return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fsdecode(source)
-        return repr(place_of_table(path) if "://" in path else path)
-    if isinstance(source, (list, tuple)):
-        return f"<{len(source)} files>"
+    match Address.parse(source).kind:
+        case SourceKind.POSTGRES:
+            from dpselect.engines.postgres import address
+
+            return repr(address.public_address(str(source)))
+        case SourceKind.SPARK:
+            from dpselect.engines.spark.source import display_name
+
+            return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
+        case SourceKind.REMOTE | SourceKind.PATHS:
+            if isinstance(source, (list, tuple)):
+                return f"<{len(source)} files>"
+            path = os.fsdecode(source)  # type: ignore[arg-type] # it is a path
+            return repr(place_of_table(path) if "://" in path else path)
     return f"<{type(source).__module__.partition('.')[0]} {type(source).__name__}>"
 
 
-def source_of(source: object, *, named: bool = False) -> tuple[Json, bool]:
+def source_of(address: Address, *, named: bool = False) -> tuple[Json, bool]:
     """A source as the text says it, and whether that pins down its rows. Most frames and connections are only named.
 
     Where somebody `named` the rows, a table in memory has no name of its own, which would be another in each process.
     """
-    if is_postgres(source):
-        return address.identity(source), False
-    if is_spark(source):
-        return display_name(source), False
-    if "ibis" in sys.modules:
-        from dpselect.engines.sources.wrapped import called, is_ibis
+    source = address.source
+    match address.kind:
+        case SourceKind.POSTGRES:
+            from dpselect.engines.postgres.address import identity
 
-        if is_ibis(native(source)):
-            return called(native(source)), False
-    if is_remote(source):
-        return _address(str(source)), False
-    found = _fingerprint(source)
+            return identity(source), False
+        case SourceKind.SPARK:
+            from dpselect.engines.spark.source import display_name
+
+            return display_name(source), False
+        case SourceKind.IBIS:
+            from dpselect.engines.sources.wrapped import called
+
+            return called(source), False
+        case SourceKind.REMOTE:
+            return _remote(source), False
+    found = _fingerprint(source) if address.kind is SourceKind.PATHS else None
     if found is not None:
         return found, True
     if not named and "pyarrow" in sys.modules and (name := name_of(source)) is not None:
@@ -99,7 +106,7 @@ def _fingerprint(source: object) -> Json:
         return None
 
 
-def _address(address: str) -> str:
+def _remote(address: str) -> str:
     """The place, and a digest of all where more is said than is shown: of a store these are options, and no secrets.
 
     Elsewhere it may be a secret, or say which file it is: such an address is never known again.
@@ -138,7 +145,7 @@ def name_of(source: object) -> str | None:
     """The name of a table or a batch of PyArrow's, which have no method that changes them; None for everything else."""
     import pyarrow as pa
 
-    table = native(source)
+    table = Address.parse(source).source
     if type(table) not in (pa.Table, pa.RecordBatch):
         return None
     found = _known.get(id(table))

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from dpselect._ground.keys import printable
+from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
 from dpselect.engines.duckdb.inspect_columns import Columns, IntendedUse
@@ -19,15 +20,12 @@ from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.engines.port import Engine
-from dpselect.engines.postgres.address import is_postgres
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import Files, find
 from dpselect.engines.sources.scans.declarations import Types
 from dpselect.engines.sources.scans.folders import folders_above
 from dpselect.engines.sources.scans.parquet import LACKS
 from dpselect.engines.sources.tables import is_lake
-from dpselect.engines.sources.wrapped import at_home
-from dpselect.engines.spark.source import is_spark
 from dpselect.errors import DataError, DpselectError, ParameterError
 
 __all__ = ["Inspection", "IntendedUse", "inspect", "missing_as_declared"]
@@ -62,46 +60,45 @@ def inspect(
 
     `options` are those that the command to paste has beside the types.
     """
-    source, table = at_home(source, table)
-    if is_postgres(source) or is_spark(source):
+    address = Address.parse(source, table, csv=csv).at_home()
+    if address.is_elsewhere:
         hint = "query it in its own SQL"
         raise ParameterError("source", "be files, a frame, or a table of DuckDB", "a database", hint)
-    files = _files(source)
+    files = _files(address)
     if open_engine is None and (files is None or files.kind == "duckdb"):
         raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
     wanted = IntendedUse() if wanted is None else wanted
     found = [] if files is None else [*_of_files(files, csv)]
     with closing(Workspace()) as workspace:
-        parts = [*open_parts(workspace, source, files, table, csv=csv)]
+        parts = [*open_parts(workspace, address, files)]
         columns = Columns(workspace, parts, wanted)
         found += columns.findings()
         found += _of_folders_above(files, columns.names)
         _refuse_unknown(wanted, columns.names)
         try:
-            found += _of_keys(workspace, open_scan(workspace, source, table, csv=csv), wanted)
+            found += _of_keys(workspace, open_scan(workspace, address), wanted)
         except DpselectError as error:
             return Inspection((*found, f"FAILS: every question is refused: {format_error(error)}"))
     fails, of_rows = (False, []) if open_engine is None else _of_rows(open_engine, wanted.types, columns.proposed)
     given = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
-    source = source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
+    source = address.source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
     types = {name: one for name, one in columns.proposed.items() if name.isprintable() or name in wanted.types}
-    command = [] if fails else _to_paste(source, table, types, given)
+    command = [] if fails else _to_paste(source, address.table, types, given)
     return Inspection((*found, *of_rows, *command))
 
 
-def missing_as_declared(
-    source: object, types: Types, *, table: str | None = None, csv: CsvForm = USUAL_CSV
-) -> list[str]:
+def missing_as_declared(source: object, types: Types, *, table: str | None = None) -> list[str]:
     """How many values of each declared column are missing, one sentence each; not private."""
-    source, table = at_home(source, table)
+    address = Address.parse(source, table).at_home()
     with closing(Workspace()) as workspace:
-        parts = [*open_parts(workspace, source, _files(source), table, csv=csv)]
+        parts = [*open_parts(workspace, address, _files(address))]
         return [*Columns(workspace, parts, IntendedUse(types=types)).declared()]
 
 
-def _files(source: object) -> Files | None:
+def _files(address: Address) -> Files | None:
     """The files of a source; none where it is something else."""
-    is_path = isinstance(source, (str, os.PathLike, list, tuple)) and "://" not in str(source)
+    source = address.source
+    is_path = address.kind is SourceKind.PATHS and "://" not in str(source)
     return find(source) if is_path and not is_lake(source) else None
 
 

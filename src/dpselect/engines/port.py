@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from dpselect._ground.domain import Column, Domain, Known, Listed
     from dpselect.aggregates.count_groups import CountGroups
     from dpselect.aggregates.groups import FoundGroups, GroupedCounts, GroupedValues
-    from dpselect.aggregates.measures import Measured
+    from dpselect.aggregates.measures import Measure, Measured
+    from dpselect.aggregates.totals import Totals
     from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import Int64, Sets
     from dpselect.aggregates.value_counts import UsersAt
@@ -30,6 +32,15 @@ class PerUser(StrEnum):
     MIN = "min"
     MAX = "max"
     MEAN = "mean"  # of the places of all rows, rounded to a place
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What an engine is opened to count: users of each item, unless it says more."""
+
+    by: tuple[str, ...] = ()  # the columns of groups, in each of which it counts
+    totals: Totals | None = None  # the weights that are added up in place of users
+    measures: tuple[Measure, ...] = ()  # of items that came back
 
 
 class Engine(Protocol):

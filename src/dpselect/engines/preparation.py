@@ -14,6 +14,7 @@ from typing import Any
 from dpselect._ground.keys import key_of, names
 from dpselect._ground.parameters import Progress, called, flag
 from dpselect.draws import fresh_key
+from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.database import counted_column
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
@@ -26,10 +27,9 @@ from dpselect.engines.prepared.preparing import Preparing, stored_type
 from dpselect.engines.prepared.rules import Rules, format_columns
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import ENDING, find, prepared_path
+from dpselect.engines.sources.scans.columns import AskedColumns
 from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.tables import is_lake
-from dpselect.engines.sources.wrapped import native
-from dpselect.engines.spark.source import is_spark
 from dpselect.engines.sql.totals import refuse_non_numbers
 from dpselect.errors import DataError, ParameterError, came
 
@@ -83,11 +83,11 @@ def prepare(
     """
     flag("add", add)
     called("progress", progress)
-    path, source = path_of(to), native(source)
+    path, address = path_of(to), Address.parse(source, table, csv=csv)
     if add and prepared_path(path) is None:
         raise ParameterError("to", "be a file of prepared data, to add to it", came(path), "leave out add= to make it")
     most = None if memory is None else size_of("memory", memory)
-    if is_spark(source):
+    if address.kind is SourceKind.SPARK:
         hint = "save the rows as Parquet files and prepare these"
         raise ParameterError("source", "be files, a frame or a table in DuckDB", "one of Spark", hint)
     if add:
@@ -98,8 +98,8 @@ def prepare(
             workspace.fetch(f"SET memory_limit = '{most} B'")
         workspace.fetch("SET preserve_insertion_order = false")
         if add:
-            _refuse_missing(open_scan(workspace, source, table, csv=csv), read_state(path).rules)
-        scan = open_scan(workspace, source, table, csv=csv, types=types)
+            _refuse_missing(open_scan(workspace, address), read_state(path).rules)
+        scan = open_scan(workspace, address.with_types(types or {}))
         if scan.state is not None:
             hint = "use the source that they were prepared from"
             raise ParameterError("source", "be a source of rows", "prepared data", hint)
@@ -112,7 +112,7 @@ def prepare(
                 name=fresh_key().hex(),
                 made=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
                 version=version("dpselect"),
-                sources=_sources(source, table, before),
+                sources=_sources(address, before),
                 rules=replace(rules, types={name: _kept(one) for name, one in rules.types.items()}),
             )
             work = Preparing(workspace, rules, add)
@@ -201,7 +201,7 @@ def _columns_of(rules: Rules) -> list[tuple[str, str]]:
 def _refuse_missing(scan: Scan, rules: Rules) -> None:
     """Refuse a source without a column of the rules."""
     named = [*_columns_of(rules), *([] if rules.time is None else [("time", rules.time)])]
-    scan.refuse(None, named, (), None)
+    scan.refuse(AskedColumns(None, named))
     for parameter, name in named:
         if scan.names and name not in scan.names:
             raise missing_column(parameter, name, scan)
@@ -261,17 +261,17 @@ def _refuse_other_types(rules: Rules, before: Rules) -> None:
             raise ParameterError("source", must, f"a column of type {now}", "cast it in the source")
 
 
-def _sources(source: object, table: str | None, before: State | None) -> tuple[Any, ...]:
+def _sources(address: Address, before: State | None) -> tuple[Any, ...]:
     """What rows were read from, by the contents of files. A table in memory is not known again."""
-    found, pinned = source_of(source, named=True)
-    digests = [(path, _digest(path, table)) for path in _files(source)] if pinned else []
+    found, pinned = source_of(address, named=True)
+    digests = [(path, _digest(path, address.table)) for path in _files(address.source)] if pinned else []
     known = {digest for one in ([] if before is None else before.sources) for digest in one["digests"]}
     for path, digest in digests:
         if digest in known:
             got = f"{os.path.basename(path)}, whose contents were added before or are listed twice"
             raise ParameterError("source", "be files that are not in these data yet", got)
         known.add(digest)
-    one = {"source": found, "table": table, "digests": [digest for _, digest in digests]}
+    one = {"source": found, "table": address.table, "digests": [digest for _, digest in digests]}
     return (*([] if before is None else before.sources), one)
 
 

@@ -46,6 +46,11 @@ class RowFilter:
         columns = {name: column_value(name, quote(real), types[real], spelling) for name, real in meant.items()}
         return Writer(columns, spelling).condition(self.tree)
 
+    @property
+    def meaning(self) -> str:
+        """The text by which two filters mean the same of data whose columns have one spelling each, whatever types."""
+        return canonical(self.tree, {name: (name, "") for name in self.columns})
+
     def canonical(self, types: Mapping[str, SqlType]) -> str:
         """The text by which a budget knows the filter: its tree, and what the columns are called and declared as."""
         meant = _meant(self.tree, tuple(types), None)

@@ -22,8 +22,8 @@ from dpselect.questions.questions import TopK
 from dpselect.release.accuracy import BETA
 
 RUNS = 5  # each is an answer of many groups
-COMPARED = (1, 2, 5)
-GROUP = ("country",)  # what groups are called in the question: any name will do
+COMPARED_BOUNDS = (1, 2, 5)
+GROUP_COLUMNS = ("country",)  # what groups are called in the question: any name will do
 HOW_TO_READ = (
     f"The mechanism was run {RUNS} times, planned and priced as for real data; ± is the standard deviation from one "
     "answer to the next.",
@@ -32,7 +32,7 @@ HOW_TO_READ = (
     "count, fall short of those of the best items of every group.",
     "Threshold: how many counted users bottom is above the item at rank k_bar + 1 of a group.",
 )
-WIDTH = "Width: with 95 % confidence a noisy count is within this of the true number of users who count."
+WIDTH_SENTENCE = "Width: with 95 % confidence a noisy count is within this of the true number of users who count."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class ByGroupForecast:
 
     def plan(self, groups: int, epsilon: Fraction, method: str) -> TopKPlan:
         """As a Dataset would ask it."""
-        by, how = By(GROUP, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
+        by, how = By(GROUP_COLUMNS, max_groups_per_user=groups), Method(method, k_bar=self.k_bar)
         return TopKPlan(
             question=TopK(self.k, counts=self.counts, by=by, method=how),
             payment=Payment(epsilon=epsilon, delta=self.delta),
@@ -96,12 +96,14 @@ def by_group_rows(
             if terms.plan(groups, epsilon, "auto").method == DISCOVER:
                 what = f"epsilon {float(epsilon):g} and {groups} group{'s' * (groups > 1)} of a user"
                 said.append(f'At {what} "auto" takes {DISCOVER}, which is better there; there is no forecast of it.')
-            yield tried(plan, groups, shares, there, terms.kept(groups), draws)
+            yield run_mechanism(plan, groups, shares, there, terms.kept(groups), draws)
 
 
-def tried(plan: TopByGroup, groups: int, shares: Floats, there: Floats, kept: float, draws: Draws) -> ForecastRow:
+def run_mechanism(
+    plan: TopByGroup, groups: int, shares: Floats, there: Floats, kept: float, draws: Draws
+) -> ForecastRow:
     """Mean and spread of some answers."""
-    counts, true, sizes = imagined(shares, there, kept, plan.k_bar + 1)
+    counts, true, sizes = imagine_groups(shares, there, kept, plan.k_bar + 1)
     found = GroupedCounts(sizes=sizes, counts=counts, groups=_place, items=_place, users=np.asarray)
     best = int(np.rint(there[:, None] * shares[None, : plan.selector.k]).sum())
     items: list[int] = []
@@ -128,7 +130,7 @@ def tried(plan: TopByGroup, groups: int, shares: Floats, there: Floats, kept: fl
     )
 
 
-def imagined(shares: Floats, there: Floats, kept: float, most: int) -> tuple[Int64, Int64, Int64]:
+def imagine_groups(shares: Floats, there: Floats, kept: float, most: int) -> tuple[Int64, Int64, Int64]:
     """Of each group the users of its first `most` items who count, all that it has of these items, and how many.
 
     An item is had by the same part of the users of every group.

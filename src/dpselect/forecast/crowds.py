@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Share = Callable[[int], Fraction]
 
 STRATA = 32  # parts of the users, each with one activity
-MOST_EVENTS = 400_000  # uses of items up to which users are made one by one
+MAX_EVENTS = 400_000  # uses of items up to which users are made one by one
 
 
 class Crowd(Protocol):
@@ -31,16 +31,16 @@ class Crowd(Protocol):
         ...
 
     @property
-    def typical(self) -> int:
+    def typical_items(self) -> int:
         """How many items a user has, about."""
         ...
 
     @property
-    def alike(self) -> bool:
+    def has_equal_users(self) -> bool:
         """Does every user have the typical number of items?"""
         ...
 
-    def given(self, most: int | None, share: Share) -> Floats:
+    def expected_weights(self, most: int | None, share: Share) -> Floats:
         """The mean weight of each item, if users keep at most `most` random items and give share(t) to each of t."""
         ...
 
@@ -48,17 +48,17 @@ class Crowd(Protocol):
         """The users one by one in a random order, None where they are too many or nobody knows them."""
         ...
 
-    def sentence(self) -> str:
+    def describe(self) -> str:
         """What was imagined."""
         ...
 
 
 def expected_counts(crowd: Crowd, most: int | None) -> Floats:
     """How many users keep each item: all give 1."""
-    return crowd.given(most, lambda _: Fraction(1))
+    return crowd.expected_weights(most, lambda _: Fraction(1))
 
 
-def contribution(items: int, most: int | None, share: Share) -> float:
+def mean_contribution(items: int, most: int | None, share: Share) -> float:
     """What one of the items of a user is given on average: it is kept by chance."""
     kept = items if most is None else min(items, most)
     return kept / items * float(share(kept))
@@ -102,16 +102,16 @@ class Zipf:
         return float((odds / (1 + odds)).sum())
 
     @property
-    def typical(self) -> int:
+    def typical_items(self) -> int:
         """The mean, as a whole number."""
         return max(1, round(self.items_per_user))
 
     @property
-    def alike(self) -> bool:
+    def has_equal_users(self) -> bool:
         """They differ."""
         return False
 
-    def given(self, most: int | None, share: Share) -> Floats:
+    def expected_weights(self, most: int | None, share: Share) -> Floats:
         """Strata by activity; in each, users who have an item differ in how many others they have."""
         total = np.zeros(self.items)
         for part in range(STRATA):
@@ -119,13 +119,13 @@ class Zipf:
             has = -np.expm1(-activity * self.attraction)
             twice = float(has @ has)
             others = float(has.sum()) - twice / float(has.sum())
-            sizes = spread(others, float(has.sum()) - twice)
-            total += has * (self.users / STRATA * sum(p * contribution(1 + n, most, share) for n, p in sizes))
+            sizes = moved_poisson(others, float(has.sum()) - twice)
+            total += has * (self.users / STRATA * sum(p * mean_contribution(1 + n, most, share) for n, p in sizes))
         return total
 
     def sets(self, draws: Draws) -> UserSets | None:
         """As many uses of each item as expected, dealt to the users by chance; an item that comes twice counts once."""
-        if self.activity * self.users > MOST_EVENTS:
+        if self.activity * self.users > MAX_EVENTS:
             return None
         uses = self._uses()[draws.order(self.users)]
         events = int(uses.sum())
@@ -143,7 +143,7 @@ class Zipf:
         left = 1 - (np.arange(self.users) + 0.5) / self.users
         return (np.log(left) / math.log(more)).astype(np.int64)
 
-    def sentence(self) -> str:
+    def describe(self) -> str:
         """The numbers that were given."""
         return (
             f"The forecast assumes {self.users:,} users with {self.items_per_user:g} of {self.items:,} items on "
@@ -151,7 +151,7 @@ class Zipf:
         )
 
 
-def spread(mean: float, variance: float) -> list[tuple[int, float]]:
+def moved_poisson(mean: float, variance: float) -> list[tuple[int, float]]:
     """Whole numbers and their chances: a Poisson law of this variance, moved to this mean; of many a few."""
     moved = round(mean - variance)
     deviation = math.sqrt(variance)
@@ -172,26 +172,26 @@ class Released:
     items_per_user: int
 
     @property
-    def typical(self) -> int:
+    def typical_items(self) -> int:
         """What was given."""
         return self.items_per_user
 
     @property
-    def alike(self) -> bool:
+    def has_equal_users(self) -> bool:
         """Nobody knows better."""
         return True
 
-    def given(self, most: int | None, share: Share) -> Floats:
+    def expected_weights(self, most: int | None, share: Share) -> Floats:
         """All users alike; who has more than they may keep drops the others at random."""
         users = np.zeros(self.items)
-        users[: len(self.counts)] = self.counts * contribution(self.items_per_user, most, share)
+        users[: len(self.counts)] = self.counts * mean_contribution(self.items_per_user, most, share)
         return users
 
     def sets(self, draws: Draws) -> None:  # noqa: ARG002 - the same question as its neighbour
         """Counts do not tell who shares what."""
         return
 
-    def sentence(self) -> str:
+    def describe(self) -> str:
         """What was taken from the release, and what it leaves open."""
         return (
             f"The {len(self.counts):,} counts are from an earlier release. The forecast assumes "
@@ -200,11 +200,11 @@ class Released:
         )
 
 
-FEW = 64  # different weights up to which the law is asked at each
-CLOSE = 1e-5  # of the items, or a hundredth of one: lines between two weights where the law is asked are nearer
+MAX_EXACT_WEIGHTS = 64  # different weights up to which the law is asked at each
+ERROR_SHARE = 1e-5  # of the items, or a hundredth of one: lines between two weights where the law is asked are nearer
 
 
-def chances(law: MonotoneProbability, weights: npt.ArrayLike, unit: int = 1) -> Floats:
+def release_probabilities(law: MonotoneProbability, weights: npt.ArrayLike, unit: int = 1) -> Floats:
     """The release probability at each weight / unit; 0 where nobody has the item.
 
     The law rises, so between two weights of nearly the same probability a straight line is near enough.
@@ -222,13 +222,13 @@ def chances(law: MonotoneProbability, weights: npt.ArrayLike, unit: int = 1) -> 
 
     ask(first)
     ask(len(values) - 1)
-    close = max(0.01, CLOSE * len(which))
+    close = max(0.01, ERROR_SHARE * len(which))
     cells = [(first, len(values) - 1)]
     while cells:
         low, high = cells.pop()
         if high - low < 2:
             continue
-        if len(values) > FEW and (found[high] - found[low]) * (before[high] - before[low + 1]) <= close:
+        if len(values) > MAX_EXACT_WEIGHTS and (found[high] - found[low]) * (before[high] - before[low + 1]) <= close:
             inner = slice(low + 1, high)
             found[inner] = np.interp(values[inner], values[[low, high]], found[[low, high]])
             continue

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dpselect.release.picture import Picture
 
-FREE = "A forecast: no data was read and no budget was spent."
+FREE_SENTENCE = "A forecast: no data was read and no budget was spent."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class Forecast(Tabular):
             "spent": {"epsilon": 0, "delta": 0},
             "assumed": {name: formatting.plain(value) for name, value in self.assumed.items()},
             "rows": [row.to_dict() for row in self.rows],
-            "notes": [FREE, *self.sentences],
+            "notes": [FREE_SENTENCE, *self.sentences],
         }
 
     def to_json(self) -> str:
@@ -108,12 +108,12 @@ class Forecast(Tabular):
         Args:
             ax: Three Matplotlib axes to draw on too.
         """
-        from dpselect.forecast.picture import Point, picture
+        from dpselect.forecast.picture import Point, draw_picture
 
         lines: dict[str, list[Point]] = {}
         for row in self.rows:
             lines.setdefault(row.line, []).append(Point(row.epsilon, row.items, row.error, row.smallest_count))
-        return picture(lines, FREE).on(ax)
+        return draw_picture(lines, FREE_SENTENCE).on(ax)
 
     # ---- for people ---------------------------------------------------------------------------------------
 
@@ -133,7 +133,9 @@ class Forecast(Tabular):
         ends = [(max(0.0, r.items - r.items_spread), r.items + r.items_spread) for r in self.rows]
         marks = [Mark(bar=r.items, low=low, high=high) for r, (low, high) in zip(self.rows, ends, strict=True)]
         bars = Bars("items", marks)
-        return Leaflet(TextTable(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", said=FREE)
+        return Leaflet(
+            TextTable(self._shown(), ("method",), bars=bars), (), self.sentences, how_title="", said=FREE_SENTENCE
+        )
 
     def _shown(self) -> dict[str, list[object]]:
         """Columns for a person; those without any value are left out."""

@@ -17,9 +17,9 @@ from dpselect.draws import Draws, secure
 from dpselect.errors import ParameterError, came
 from dpselect.forecast import by_group, top_k, union
 from dpselect.forecast.by_group import ByGroupForecast
-from dpselect.forecast.crowds import MOST_EVENTS, Crowd, Floats, Released, Zipf
+from dpselect.forecast.crowds import MAX_EVENTS, Crowd, Floats, Released, Zipf
 from dpselect.forecast.forecast import Forecast
-from dpselect.forecast.population import MOST_ITEMS, Population
+from dpselect.forecast.population import MAX_ITEMS, Population
 from dpselect.forecast.top_k import TopKForecast
 from dpselect.forecast.union import UnionForecast
 from dpselect.queries.top.groups import METHOD
@@ -29,8 +29,8 @@ from dpselect.release import formatting
 from dpselect.release.release import Release
 
 EPSILONS = ("0.1", "0.3", "1", "3")
-LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 10_000), Fraction(100)
-LIKE = "be a Population, a Release with counts, or whole numbers of users that were released before"
+MIN_EPSILON, MAX_EPSILON = Fraction(1, 10_000), Fraction(100)
+MUST_BE_LIKE = "be a Population, a Release with counts, or whole numbers of users that were released before"
 ACCURACIES = {"top_k": "within", "union": "threshold"}  # what stands in place of epsilon
 
 Epsilons = Sequence[Fraction | None]
@@ -107,14 +107,14 @@ class Trial:
 
 
 def _top(terms: TopKForecast, crowd: Crowd, trial: Trial) -> Forecast:
-    chosen = trial.chosen(top_k.applying(known=terms.known))
+    chosen = trial.chosen(top_k.applicable_methods(known=terms.known))
     said: list[str] = []
     rows = tuple(top_k.top_k_rows(terms, crowd, chosen, trial.epsilons, trial.draws, trial.tell, said))
     if not rows:
         raise ParameterError("within", f"be larger for {', '.join(chosen)}", terms.within)
     sentences = [
         *said,
-        crowd.sentence(),
+        crowd.describe(),
         f"Each mechanism was run {top_k.RUNS} times, planned and priced as for real data; ± is the standard "
         "deviation from one answer to the next.",
         "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: by how much the "
@@ -135,7 +135,7 @@ def _top_by_group(terms: ByGroupForecast, crowd: Zipf, trial: Trial) -> Forecast
     epsilons = [one for one in trial.epsilons if one]
     rows = tuple(by_group.by_group_rows(terms, crowd, epsilons, trial.draws, trial.tell, said))
     sentences = [*said, *terms.sentences(crowd), *by_group.HOW_TO_READ]
-    sentences += [by_group.WIDTH] if terms.counts else []
+    sentences += [by_group.WIDTH_SENTENCE] if terms.counts else []
     assumed = _assumed(terms.assumed, crowd)
     del assumed["users"]
     return Forecast(question="top_k", rows=rows, assumed=assumed, sentences=tuple(sentences))
@@ -144,7 +144,7 @@ def _top_by_group(terms: ByGroupForecast, crowd: Zipf, trial: Trial) -> Forecast
 def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
     most = terms.max_items_per_user
     sets = crowd.sets(trial.draws)
-    chosen = trial.chosen(union.applying(most, users=sets is not None), _why(most, sets is not None))
+    chosen = trial.chosen(union.applicable_methods(most, users=sets is not None), _why(most, sets is not None))
     world = union.Averages(crowd) if sets is None else union.Sample(sets, trial.draws)
     refused: dict[str, list[Fraction]] = {}
     said: list[str] = []
@@ -157,18 +157,20 @@ def _union(terms: UnionForecast, crowd: Crowd, trial: Trial) -> Forecast:
         near = f"{terms.threshold:,} users have it and no other item"
         said.insert(0, f"Epsilon: the cost of finding an item, with 95 % confidence, if {near}.")
     by = "for one draw of invented users" if sets else "at the expected weights"
-    if any(name in union.POLICIES for name in chosen):
+    if any(name in union.POLICY_METHODS for name in chosen):
         by += f" (policies: in {union.ORDERS} orders of users and items)"
     sentences = [
         *said,
-        crowd.sentence(),
+        crowd.describe(),
         *_bound(most),
         f"Items are sums of exact release probabilities {by}; ± is the standard deviation from one answer to the next.",
         "Smallest count: how many users an item needs to be returned with probability 1/2. Lost: the share of all "
         "(user, item) pairs whose item is missing. Threshold: the weight that is released with probability one half.",
     ]
-    if any(row.method in union.ROUNDS for row in rows):
-        sentences.append(f"Mechanisms with rounds ({', '.join(union.ROUNDS)}) were run {union.RUNS} times instead.")
+    if any(row.method in union.ROUND_METHODS for row in rows):
+        sentences.append(
+            f"Mechanisms with rounds ({', '.join(union.ROUND_METHODS)}) were run {union.RUNS} times instead."
+        )
     if terms.counts:
         sentences.append("Width: counts are within this many users, with 95 % confidence.")
     left_out = [name for name in names("union") if name not in chosen] if trial.any_method else []
@@ -224,7 +226,7 @@ def _epsilons(epsilon: Any) -> list[Fraction]:
         raise ParameterError("epsilon", "be a positive number or several", "none")
     found = sorted({parameters.positive("epsilon", one) for one in given})
     for one in found:
-        if not LEAST_EPSILON <= one <= LARGEST_EPSILON:
+        if not MIN_EPSILON <= one <= MAX_EPSILON:
             raise ParameterError("epsilon", "be between 0.0001 and 100 for a forecast", formatting.short(one))
     return found
 
@@ -260,8 +262,8 @@ def _crowd(like: object, domain: Domain | None, most: int | None) -> Crowd:
 def _size(domain: Domain) -> int:
     """How many items a domain has."""
     size = most_items(domain)
-    if size is None or size > MOST_ITEMS:
-        must = f"be a list, a range or a number, of {MOST_ITEMS:,} items at most"
+    if size is None or size > MAX_ITEMS:
+        must = f"be a list, a range or a number, of {MAX_ITEMS:,} items at most"
         raise ParameterError("domain", must, "a Column" if size is None else f"{size:,}")
     return size
 
@@ -285,7 +287,7 @@ def _in_groups(like: object, within: int | None) -> Population:
 def _groups(people: Population, most: int | None) -> dict[str, Any]:
     """The groups, in how many of them users are, and in how many they count: several numbers where none is said."""
     groups: Any = people.groups
-    compared = tuple(one for one in by_group.COMPARED if one <= len(groups)) if most is None else (most,)
+    compared = tuple(one for one in by_group.COMPARED_BOUNDS if one <= len(groups)) if most is None else (most,)
     return {"groups": groups, "groups_per_user": people.groups_per_user, "max_groups_per_user": compared}
 
 
@@ -294,18 +296,18 @@ def _released(like: object) -> Floats:
     if not isinstance(like, Release):
         return _counts(like)
     if not like.counted:
-        raise ParameterError("like", LIKE, "a Release without", "ask for them with counts=True")
+        raise ParameterError("like", MUST_BE_LIKE, "a Release without", "ask for them with counts=True")
     return _counts([item.count for item in like])
 
 
-@parameters.unquoted("like", LIKE)
+@parameters.unquoted("like", MUST_BE_LIKE)
 def _counts(like: Any) -> Floats:
     """The largest first; noise may have taken some below 0, which says none."""
     if isinstance(like, (str, bytes, dict)) or not isinstance(like, Iterable):
-        raise ParameterError("like", LIKE, came(like))
-    whole = [parameters.whole("like", one, least=-(2**53)) for one in parameters.several("like", like, LIKE)]
+        raise ParameterError("like", MUST_BE_LIKE, came(like))
+    whole = [parameters.whole("like", one, least=-(2**53)) for one in parameters.several("like", like, MUST_BE_LIKE)]
     if not any(one > 0 for one in whole):
-        raise ParameterError("like", LIKE, "none above 0")
+        raise ParameterError("like", MUST_BE_LIKE, "none above 0")
     if max(whole) > 2**53:
         raise ParameterError("like", "be at most 2^53", "a larger one")
     return -np.sort(-np.maximum(np.array(whole, dtype=np.float64), 0))
@@ -324,7 +326,7 @@ def _why(most: int | None, users: bool) -> str:
     if not users:
         reasons.append(
             "policies and rounds depend on who shares which items, so they need simulated users, with at most about "
-            f"{MOST_EVENTS:,} uses of items in all"
+            f"{MAX_EVENTS:,} uses of items in all"
         )
     return "; ".join(reasons)
 

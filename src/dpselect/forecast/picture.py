@@ -10,7 +10,7 @@ from dpselect.release.formatting import price
 from dpselect.release.panels import Axis, Chart, Line
 from dpselect.release.picture import Picture
 
-ITEMS, SMALLEST, LOST = "items returned", "smallest likely count (users)", "lost (%)"
+ITEMS, SMALLEST, LOST_SHARE = "items returned", "smallest likely count (users)", "lost (%)"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Point:
     smallest: int | None
 
 
-def picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
+def draw_picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
     """Three charts with a line for each method, and the ends of the lines in words."""
     epsilons = {float(one.epsilon): price(one.epsilon) for of_line in lines.values() for one in of_line}
     ends = Axis.of("epsilon", epsilons, log=True)
@@ -39,11 +39,11 @@ def picture(lines: Mapping[str, Sequence[Point]], caption: str) -> Picture:
     panels = [
         chart(ITEMS, lambda one: one.items, 0),
         chart(SMALLEST, lambda one: one.smallest or None, log=True),
-        chart(LOST, lambda one: 100 * one.error, 0, 100),
+        chart(LOST_SHARE, lambda one: 100 * one.error, 0, 100),
     ]
     told = " ".join(f"{line}: {_told(of_line)}." for line, of_line in lines.items())
     title = "What each method may be expected to answer, by epsilon"
-    return Picture(title, panels, [caption], f"{title}: {ITEMS}, {SMALLEST}, {LOST}. {told}")
+    return Picture(title, panels, [caption], f"{title}: {ITEMS}, {SMALLEST}, {LOST_SHARE}. {told}")
 
 
 def _told(points: Sequence[Point]) -> str:

@@ -14,26 +14,28 @@ from dpselect.questions.kinds import COLUMNS, NUMBER, whole
 from dpselect.questions.value import Value, frozen, param
 
 USERS, ITEMS, ITEMS_PER_USER = 10_000, 2_000, 10
-MOST_USERS, MOST_ITEMS, MOST_GROUPS = 10**12, 10**7, 1000
-STEEPEST = 10
-OF_GROUPS = "be numbers of users of groups, one for each"
+MAX_USERS, MAX_ITEMS, MAX_GROUPS = 10**12, 10**7, 1000
+MAX_SKEW = 10
+MUST_BE_GROUP_SIZES = "be numbers of users of groups, one for each"
 
 
 def _skew(name: str, value: Any) -> Fraction:
-    must = f"be a number from 0 to {STEEPEST}"
+    must = f"be a number from 0 to {MAX_SKEW}"
     found = parameters.rational(name, value, must)
-    if not 0 <= found <= STEEPEST:
+    if not 0 <= found <= MAX_SKEW:
         raise ParameterError(name, must, came(value))
     return found
 
 
-@parameters.unquoted("groups", OF_GROUPS)
+@parameters.unquoted("groups", MUST_BE_GROUP_SIZES)
 def _sizes(value: Any) -> tuple[int, ...]:
     if isinstance(value, (str, bytes, dict)):
-        raise ParameterError("groups", OF_GROUPS, came(value))
-    sizes = [parameters.whole("groups", one, least=1) for one in parameters.several("groups", value, OF_GROUPS)]
-    if not 1 <= len(sizes) <= MOST_GROUPS:
-        raise ParameterError("groups", f"{OF_GROUPS}, and at most {MOST_GROUPS:,}", f"{len(sizes):,}")
+        raise ParameterError("groups", MUST_BE_GROUP_SIZES, came(value))
+    sizes = [
+        parameters.whole("groups", one, least=1) for one in parameters.several("groups", value, MUST_BE_GROUP_SIZES)
+    ]
+    if not 1 <= len(sizes) <= MAX_GROUPS:
+        raise ParameterError("groups", f"{MUST_BE_GROUP_SIZES}, and at most {MAX_GROUPS:,}", f"{len(sizes):,}")
     return tuple(sizes)
 
 
@@ -55,9 +57,9 @@ class Population(Value):
 
     said_as: ClassVar[str] = "a population"
 
-    users: int = param(whole(1, MOST_USERS), default=USERS, help="how many there are")
+    users: int = param(whole(1, MAX_USERS), default=USERS, help="how many there are")
     _: KW_ONLY
-    items: int = param(whole(1, MOST_ITEMS), default=ITEMS, help="how many items there are")
+    items: int = param(whole(1, MAX_ITEMS), default=ITEMS, help="how many items there are")
     items_per_user: Number | None = param(
         NUMBER, default=None, help="how many of them a user has on average; default: 10, or half of fewer than 20 items"
     )

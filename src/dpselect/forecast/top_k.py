@@ -51,7 +51,7 @@ class TopKForecast:
         )
 
 
-def applying(*, known: bool) -> list[str]:
+def applicable_methods(*, known: bool) -> list[str]:
     """The methods that apply."""
     return [name for name in methods.names("top_k", domain=known) if name != DISCOVER]
 
@@ -70,7 +70,7 @@ def top_k_rows(
     counts = -np.sort(-counts)
     if not terms.known and not counts.any():
         raise ParameterError("users", "be enough for some item to have one", "too few", "raise users or items_per_user")
-    histogram = grouped(counts)
+    histogram = group_counts(counts)
     total = len(chosen) * len(epsilons)
     for place, method in enumerate(chosen):
         for step, epsilon in enumerate(epsilons):
@@ -84,10 +84,10 @@ def top_k_rows(
                 continue
             said += [] if plan.asked is None else [f"By {method}: {plan.asked.price_sentence}."]
             candidates = crowd.items if terms.known else None
-            yield tried(method, plan.selection, counts, candidates, histogram, draws)
+            yield run_method(method, plan.selection, counts, candidates, histogram, draws)
 
 
-def tried(
+def run_method(
     method: str, plan: Selection, counts: Int64, candidates: int | None, histogram: CountGroups, draws: Draws
 ) -> ForecastRow:
     """Mean and spread of some answers."""
@@ -108,27 +108,27 @@ def tried(
         smallest_count=smallest_likely(counts, seen),
         error=float(np.mean(lost)),
         error_spread=float(np.std(lost, ddof=1)),
-        threshold=threshold(plan, counts),
+        threshold=find_threshold(plan, counts),
         within=plan.shortfall(candidates),
     )
 
 
-def threshold(plan: Selection, counts: Int64) -> float | None:
+def find_threshold(plan: Selection, counts: Int64) -> float | None:
     """Where bottom stands, if there is one."""
     s = plan.selector
     if isinstance(s, LimitedDomain):
-        return after(counts, s.terms.k_bar) + s.height
+        return count_at_rank(counts, s.terms.k_bar) + s.height
     if isinstance(s, LimitedDomainSparse):
-        return float(after(counts, s.terms.k_bar) + s.terms.height)
+        return float(count_at_rank(counts, s.terms.k_bar) + s.terms.height)
     return None
 
 
-def after(counts: Int64, k_bar: int) -> int:
+def count_at_rank(counts: Int64, k_bar: int) -> int:
     """The count of rank k_bar + 1, 0 where there is none."""
     return int(counts[k_bar]) if len(counts) > k_bar else 0
 
 
-def grouped(counts: Int64) -> CountGroups:
+def group_counts(counts: Int64) -> CountGroups:
     """Equal counts in one group; an item is known by its rank."""
     values, sizes = np.unique(-counts, return_counts=True)
     starts = np.concatenate([[0], np.cumsum(sizes)])

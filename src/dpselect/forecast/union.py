@@ -17,7 +17,7 @@ from dpselect._ground.methods import NeedsBound, WeightRule
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.draws import Draws
 from dpselect.errors import ParameterError
-from dpselect.forecast.crowds import Crowd, Floats, chances, expected_counts, smallest_likely
+from dpselect.forecast.crowds import Crowd, Floats, expected_counts, release_probabilities, smallest_likely
 from dpselect.forecast.forecast import ForecastRow
 from dpselect.mechanisms import CountLaplace, SetUnion, TruncatedGeometric
 from dpselect.mechanisms.set_union.renyi_shaped import has_curve
@@ -33,12 +33,12 @@ RUNS = 5  # of mechanisms with rounds, whose chances have no formula
 ORDERS = 3  # of users and items, for policies, whose weights depend on them
 
 
-def by_weights(kind: WeightRule) -> tuple[str, ...]:
+def methods_by_rule(kind: WeightRule) -> tuple[str, ...]:
     """The methods whose users give in this way."""
     return tuple(one.name for one in methods.methods("union") if one.weights is kind)
 
 
-SUMS, POLICIES, ROUNDS = (by_weights(kind) for kind in WeightRule)
+SUM_METHODS, POLICY_METHODS, ROUND_METHODS = (methods_by_rule(kind) for kind in WeightRule)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +82,13 @@ class UnionForecast:
         return UnionPlan(question=Union(method=method, counts=self.counts), payment=payment, facts=Facts(**facts))
 
 
-def applying(most: int | None, *, users: bool) -> list[str]:
+def applicable_methods(most: int | None, *, users: bool) -> list[str]:
     """The methods that can do with this bound on the items of a user, and without knowing users one by one."""
-    known = methods.names("union") if users else SUMS
+    known = methods.names("union") if users else SUM_METHODS
     return [name for name in known if most is not None or not needs_bound(name)]
 
 
-def quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
+def is_quick(method: str, epsilon: Fraction, terms: UnionForecast) -> bool:
     """Is the mechanism made in a second or two?"""
     most = terms.max_items_per_user
     share = COUNTS_OF_BUDGET if terms.counts else Fraction(0)
@@ -136,7 +136,7 @@ class Averages:
     def weights(self, method: str, mechanism: SetUnion, most: int | None) -> Floats:
         """The expected weights."""
         if method not in self.found:
-            weights = self.crowd.given(most, mechanism.share)
+            weights = self.crowd.expected_weights(most, mechanism.share)
             # These laws know whole numbers only, and would round an average down.
             self.found[method] = (
                 np.rint(weights) if isinstance(mechanism, CountLaplace | TruncatedGeometric) else weights
@@ -170,40 +170,42 @@ def union_rows(
                 said.append(f"{method} is left out: threshold must {error.must}.")
                 continue
             with contextlib.suppress(ParameterError):
-                mechanism = terms.make(method, epsilon) if quick(method, epsilon, terms) else None
+                mechanism = terms.make(method, epsilon) if is_quick(method, epsilon, terms) else None
             if mechanism is None:
                 refused.setdefault(method, []).append(epsilon)
                 continue
             if isinstance(world, Averages):
-                row = by_formula(method, epsilon, mechanism, world)
+                row = forecast_by_formula(method, epsilon, mechanism, world)
             else:
-                row = (by_runs if method in ROUNDS else by_users)(method, epsilon, mechanism, world)
+                row = (forecast_by_runs if method in ROUND_METHODS else forecast_by_users)(
+                    method, epsilon, mechanism, world
+                )
             yield replace(row, width=terms.width(method, epsilon)) if terms.counts else row
 
 
-def by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, world: Averages) -> ForecastRow:
+def forecast_by_formula(method: str, epsilon: Fraction, mechanism: SetUnion, world: Averages) -> ForecastRow:
     """Expected weights, and the chances at them."""
     most: int | None = mechanism.max_items_per_user
-    likely = chances(mechanism.law, world.weights(method, mechanism, most))
-    if world.crowd.alike:
-        needed: int | None = users_needed(mechanism, most, world.crowd.typical)
+    likely = release_probabilities(mechanism.law, world.weights(method, mechanism, most))
+    if world.crowd.has_equal_users:
+        needed: int | None = users_needed(mechanism, most, world.crowd.typical_items)
     else:
         needed = smallest_likely(world.users, likely)
-    return summed(method, epsilon, [likely], world.users, needed, mechanism.threshold)
+    return summarize(method, epsilon, [likely], world.users, needed, mechanism.threshold)
 
 
-def by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> ForecastRow:
+def forecast_by_users(method: str, epsilon: Fraction, mechanism: SetUnion, sample: Sample) -> ForecastRow:
     """The weights that the invented users give, and the chances at them; for policies in some orders."""
     most: int | None = mechanism.max_items_per_user
     likely = []
-    for time in range(ORDERS if method in POLICIES else 1):
+    for time in range(ORDERS if method in POLICY_METHODS else 1):
         weights, unit = mechanism.weigh(sample.ordered(most, time))
-        likely.append(chances(mechanism.law, weights, unit))
+        likely.append(release_probabilities(mechanism.law, weights, unit))
     needed = smallest_likely(sample.users, np.mean(likely, axis=0))
-    return summed(method, epsilon, likely, sample.users, needed, mechanism.threshold)
+    return summarize(method, epsilon, likely, sample.users, needed, mechanism.threshold)
 
 
-def summed(
+def summarize(
     method: str, epsilon: Fraction, likely: Sequence[Floats], users: Floats, smallest: int | None, threshold: Fraction
 ) -> ForecastRow:
     """In each order items come back independently of each other, each with its chance."""
@@ -229,7 +231,7 @@ def mean_and_spread(likely: Sequence[Floats], values: Floats) -> tuple[float, fl
     return float(np.mean(means)), math.sqrt(coins + orders)
 
 
-def by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
+def forecast_by_runs(method: str, epsilon: Fraction, mechanism: Any, sample: Sample) -> ForecastRow:
     """Mean and spread of some answers."""
     users = sample.users
     found: list[int] = []

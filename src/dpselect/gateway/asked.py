@@ -14,7 +14,6 @@ from dpselect._ground.domain import Span
 from dpselect._ground.keys import columns_of, said
 from dpselect._ground.parameters import near, near_parameter
 from dpselect.engines import row_filter
-from dpselect.engines.filters.canonical import canonical
 from dpselect.errors import ParameterError, came
 from dpselect.gateway import filters
 from dpselect.gateway.recent import PLANNED, Recent
@@ -29,9 +28,8 @@ from dpselect.questions.questions import QUESTIONS, Question
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
+    from dpselect import Budget, Dataset
     from dpselect._ground.periods import Periods
-    from dpselect.dataset import Dataset
-    from dpselect.ledger.budget import Budget
 
 BESIDE = ("data", "item", "where", "during", "share", "fresh")
 """What a body holds beside the parameters of its plan."""
@@ -83,8 +81,7 @@ class AskedQuestion:
         rows += [data.types] if data.types else []
         body = self.body
         if self.where is not None:  # what it means, however it is written; its columns have one spelling each
-            parsed = row_filter.parse(self.where)
-            body["where"] = canonical(parsed.tree, {name: (name, "") for name in parsed.columns})
+            body["where"] = row_filter.parse(self.where).meaning
         text = json.dumps([body, rows], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -128,7 +125,7 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     if not isinstance(body, Mapping):
         raise ParameterError("body", "be an object", came(body))
     given = {name: value for name, value in body.items() if value is not None}  # null was left out
-    settings = _data(given.pop("data", None), data)
+    settings = open_data(given.pop("data", None), data)
     where, fresh = given.pop("where", None), parameters.flag("fresh", given.pop("fresh", False))
     when, share = given.pop("during", None), given.pop("share", None)
     verb = parameters.one_of("verb", given.get("verb"), QUESTIONS)
@@ -159,7 +156,8 @@ def asked(body: object, data: Mapping[str, DataSettings], paying: Callable[[Data
     return AskedQuestion(settings, plan, item, where, during, fresh)
 
 
-def _data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
+def open_data(name: object, data: Mapping[str, DataSettings]) -> DataSettings:
+    """Return the data of this name, or the only ones; ParameterError where they are not open."""
     if name is None and len(data) == 1:
         return next(iter(data.values()))
     if not isinstance(name, str) or name not in data:
@@ -276,8 +274,7 @@ def _known(question: Question, payment: Payment, facts: Facts) -> Plan:
     found = _PLANS.get(text)
     if found is None:
         found = kind(question.verb)(question=question, payment=payment, facts=facts)
-        for name in {text, json.dumps(found.to_dict(), sort_keys=True)}:  # as it came, and as a worker reads it again
-            _PLANS.put(name, found, 2 * len(name))  # its name is as long
+        _PLANS.put(text, found, 2 * len(text))  # its name is as long
     return found
 
 

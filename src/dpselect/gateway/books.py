@@ -10,32 +10,25 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 
 from dpselect._ground.periods import Periods
-from dpselect.accounting.limits import Sharing
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway import declared
 from dpselect.gateway.log import Log
 from dpselect.gateway.problems import Refused
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
-from dpselect.ledger import Account, Ledger
-from dpselect.ledger.budget import LedgerBudget
-from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import Entry, EntryKind, Outcome
-from dpselect.ledger.receipts import cost_after
-from dpselect.ledger.standing import Standing, Used
+from dpselect.ledger import (
+    Account,
+    Entry,
+    EntryKind,
+    Ledger,
+    LedgerBudget,
+    Outcome,
+    PromiseBudget,
+    Standing,
+    cost_and_rest,
+)
 
 PAUSE = 0.2  # seconds between two batches of repeated answers
 NO_QUOTA = "You have no budget for these data."
-
-
-class _OfTheWhole(LedgerBudget):
-    """What is promised of the data, for an owner who wants to know what a question costs."""
-
-    @property
-    def sharing(self) -> Sharing:
-        """Of what all analysts together may use."""
-        with self.ledger() as ledger:
-            data = ledger.data_account(self.account.dataset)
-        return Sharing(data.promise.order, [data.open_to_analysts])
 
 
 class Books:
@@ -146,7 +139,7 @@ class Books:
         """The budget of a person, as far as prices are asked of it. An analyst without a quota has none."""
         ledger = self.ledger
         if person.role is not Role.ANALYST:
-            return _OfTheWhole(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
+            return PromiseBudget(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
         self.check_quota(data, person)
         return LedgerBudget(ledger, data=data.name, analyst=person.name, snapshot=data.snapshot)
 
@@ -162,12 +155,7 @@ class Books:
         if person.role is Role.ANALYST:
             self.check_quota(data, person)
             return ledger.standings(account, during).values()
-        of_data = ledger.data_account(data.name)
-        whole = Charge.up(of_data.promise.epsilon, of_data.promise.delta)
-        used = next(found for one, found in ledger.data_accounts() if one.dataset == data.name)
-        names = [""] if during is None else list(during.names)
-        found = [used.get(name, Used()) for name in names]
-        return [Standing(account, of_data, whole, one, one) for one in found]
+        return ledger.promise_standings(account, during)
 
     # ---- answers that were given again -----------------------------------------------------------------------
 
@@ -184,7 +172,7 @@ class Books:
                 told, self._repeated = self._repeated, []
             try:
                 if told:
-                    self.ledger.told([(who, self._question_of(settle), settle) for who, settle in told])
+                    self.ledger.record_repeats([(who, self._question_of(settle), settle) for who, settle in told])
             except LedgerError as error:
                 self._log.failed("repeated answers are not in the record", error, answers=len(told))
 
@@ -200,7 +188,7 @@ class Books:
         """Return what became of a reservation, by its number here or in a ledger that this one continues."""
         for number in self._numbers(hold):
             outcome = self.ledger.outcome(number)
-            if outcome is not None and its(outcome.held.entry):
+            if outcome is not None and its(outcome.reservation.entry):
                 return outcome
         return None
 
@@ -211,7 +199,7 @@ class Books:
     def _former(self) -> Iterator[tuple[int, str, Entry]]:
         """Nothing is read where the ledger continues no other."""
         if self.ledger.continued_from is not None:
-            yield from self.ledger.former()
+            yield from self.ledger.former_entries()
 
     def former_answers(self) -> dict[tuple[int, str], tuple[int, str]]:
         """Return number and digest of each answer, by those that it had in a ledger that this one continues."""
@@ -227,5 +215,7 @@ class Books:
         """Return what an entry took of a quota, and what is left of it; None if the ledger does not say."""
         with contextlib.suppress(LedgerError):
             if entry.parts:
-                return cost_after((self.ledger.standing(entry.account, at), paid) for at, paid in entry.parts.items())
+                return cost_and_rest(
+                    (self.ledger.standing(entry.account, at), paid) for at, paid in entry.parts.items()
+                )
         return None

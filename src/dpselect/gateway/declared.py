@@ -13,8 +13,7 @@ from dpselect._ground.keys import text_of
 from dpselect.errors import LedgerError, ParameterError
 from dpselect.gateway.settings.reading import Mistake
 from dpselect.gateway.settings.values import DataSettings, Person, Role, Settings
-from dpselect.ledger import Account, DataAccount, Ledger
-from dpselect.ledger.charge import Charge, amount_granted
+from dpselect.ledger import Account, Charge, DataAccount, Ledger, parse_grant
 
 APPLY = "`dpselect gateway apply` makes the ledger as the settings say"
 SETTINGS = "the settings"  # who grants what they declare
@@ -52,7 +51,7 @@ def differences(settings: Settings, ledger: Ledger) -> list[Difference]:
 
 
 def _of_data(data: DataSettings, account: DataAccount) -> Iterator[Difference]:
-    declared, kept = amount_granted(data.promise.epsilon, data.promise.delta), account.promise
+    declared, kept = parse_grant(data.promise.epsilon, data.promise.delta), account.promise
     if (declared.epsilon, declared.delta) != (kept.epsilon, kept.delta):
         yield Difference(data, "promise", str(declared), str(Charge(kept.epsilon, kept.delta)))
     if data.keep != account.keep:
@@ -90,7 +89,7 @@ def _accounts(settings: Settings) -> Iterator[tuple[Person, Account]]:
 
 
 def _quota(person: Person) -> Charge | None:
-    return None if person.quota is None else amount_granted(person.quota.epsilon, person.quota.delta)
+    return None if person.quota is None else parse_grant(person.quota.epsilon, person.quota.delta)
 
 
 def apply(settings: Settings, ledger: Ledger) -> tuple[list[str], list[Mistake]]:

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
+from dpselect import Forecast, Plan, Population
 from dpselect._ground.budget_parts import cost_between, describe_cost, rounded_part
-from dpselect._ground.domain import most_items
 from dpselect._ground.parameters import shown
 from dpselect.errors import ParameterError
-from dpselect.forecast import Population
-from dpselect.forecast.forecast import Forecast
+from dpselect.forecast.plan_forecast import forecast_plan
 from dpselect.gateway.asked import AskedQuestion
-from dpselect.ledger.charge import Ceiling, Charge
-from dpselect.ledger.standing import Standing
-from dpselect.queries.plan import Plan
+from dpselect.ledger import Standing
 from dpselect.queries.planted import fewest
-from dpselect.queries.top.plan import TopKPlan
-from dpselect.queries.union.terms import UnionTerms, chosen_method
-from dpselect.questions.parts import Method
 from dpselect.questions.payment import Payment
-from dpselect.questions.questions import Question, TopK, Union
-from dpselect.release.accuracy import Accuracy
 from dpselect.release.formatting import Json
 
 NO_FORECAST = "There is no forecast for this kind of question, but it costs at most its price."
@@ -35,11 +26,16 @@ BESIDE = (Fraction(1, 2), Fraction(1), Fraction(2))
 _ONE_AT_A_TIME = threading.Lock()  # a forecast takes a processor for up to a second
 
 
-def price(asked: AskedQuestion, standings: Collection[Standing], accuracy: Accuracy, *, free: bool) -> dict[str, Json]:
-    """What a question costs of the quota of whoever asks, and what is left after it; `accuracy` is that of its rows."""
+def price(
+    asked: AskedQuestion, standings: Collection[Standing], sentences: Sequence[str], *, free: bool
+) -> dict[str, Json]:
+    """What a question costs of the quota of whoever asks, and what is left after it.
+
+    `sentences` say how good the answer is about the rows that are there.
+    """
     plan = asked.plan
     left, after = min(one.left for one in standings), min(_left_after(plan, one) for one in standings)
-    fits = all(one.admits(_ceiling(plan, one)) for one in standings)
+    fits = all(one.admits(one.ceiling_at(plan.price_at)) for one in standings)
     more = min(one.left_for(plan.price_at(one.order)) for one in standings)
     sentence = "costs nothing: its answer is stored" if free else describe_cost(left, after, fits=fits)
     return {
@@ -52,23 +48,19 @@ def price(asked: AskedQuestion, standings: Collection[Standing], accuracy: Accur
         "fits": fits or free,
         "free": free,
         "sentence": sentence,
-        "accuracy": [*accuracy.sentences],
+        "accuracy": [*sentences],
         "planted": fewest(plan, periods=1 if asked.periods is None else len(asked.periods.all)),
     }
 
 
 def part_of_whole(plan: Plan, standings: Collection[Standing]) -> Fraction:
     """Return the part of a whole budget that a question costs at most by itself, as a share of it is meant."""
-    return max(one.part(_ceiling(plan, one)) for one in standings)
-
-
-def _ceiling(plan: Plan, standing: Standing) -> Charge:
-    return standing.ceiling(Ceiling.of(plan.price_at(standing.order)))
+    return max(one.part(one.ceiling_at(plan.price_at)) for one in standings)
 
 
 def _left_after(plan: Plan, standing: Standing) -> Fraction:
     """Return what is left if the answer costs its ceiling, or what is lacking, as a number below 0."""
-    return standing.left_with(_ceiling(plan, standing))
+    return standing.left_with(standing.ceiling_at(plan.price_at))
 
 
 def forecast(asked: AskedQuestion, standings: Collection[Standing]) -> dict[str, Json]:
@@ -139,33 +131,6 @@ def _rounded(number: Fraction) -> Fraction:
 def _planned(asked: AskedQuestion, plans: list[Plan]) -> Forecast | None:
     """The forecast of the method that would answer; none where there is no simulation of it."""
     plan, sizes = asked.plan, asked.settings.sizes
-    if plan.by or plan.totals or plan.measuring or plan.others:
-        return None
-    question: Question
-    if isinstance(plan, TopKPlan):
-        items = None if plan.domain is None else most_items(plan.domain)  # their names are not kept
-        method = Method(plan.method, k_bar=plan.how.k_bar)
-        question = TopK(plan.question.k, domain=items, counts=plan.counted, method=method)
-    elif isinstance(plan, UnionTerms) and plan.most is not None:
-        question = Union(method=chosen_method(plan, plan.most), counts=plan.counts)
-    else:
-        return None
+    like = Population(sizes.users, items=sizes.items, items_per_user=sizes.items_per_user, skew=sizes.skew)
     with _ONE_AT_A_TIME:
-        return _simulated(
-            question,
-            Population(sizes.users, items=sizes.items, items_per_user=sizes.items_per_user, skew=sizes.skew),
-            tuple(one.ceiling.epsilon for one in plans),
-            plan.ceiling.delta,
-            plan.most,
-        )
-
-
-@lru_cache(maxsize=1000)
-def _simulated(
-    question: Question, like: Population, epsilons: tuple[Fraction, ...], delta: Fraction, most: int | None
-) -> Forecast | None:
-    """The same question has the same forecast."""
-    try:
-        return question.forecast(like, epsilon=epsilons, delta=delta, max_items_per_user=most)
-    except ParameterError:
-        return None
+        return forecast_plan(plan, like, tuple(one.ceiling.epsilon for one in plans))

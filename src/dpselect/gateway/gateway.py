@@ -17,10 +17,11 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from dpselect import Release
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.gateway import declared, forecasts, limits, work
-from dpselect.gateway.asked import AskedQuestion, asked
+from dpselect.gateway.asked import AskedQuestion, asked, open_data
 from dpselect.gateway.books import Books
 from dpselect.gateway.jobs import FINAL, Job, JobState, cost, moment
 from dpselect.gateway.log import Log, Metrics
@@ -31,12 +32,9 @@ from dpselect.gateway.runner import NOTHING, Runner
 from dpselect.gateway.settings.values import LATEST, DataSettings, Person, Role, Settings
 from dpselect.gateway.sources import Sources, unpinned
 from dpselect.gateway.store import PUT_BACK, Jobs, only_one
-from dpselect.ledger import Account
-from dpselect.ledger.charge import Ceiling
-from dpselect.ledger.entry import Entry
+from dpselect.ledger import Account, Entry
 from dpselect.release.archive import restored
 from dpselect.release.formatting import Json
-from dpselect.release.release import Release
 
 SWITCH = 0.0005  # seconds after which a thread lets others run: one that computes must not hold up who asks little
 PATIENCE = 20.0  # seconds that running questions are given when the gateway stops
@@ -92,6 +90,7 @@ class Gateway:
             self._changed,
             server.workers,
         )
+        self._waiting = Recent[AskedQuestion](PLANNED)  # planned here, by the ids of their jobs
         self._known: Recent[tuple[AskedQuestion, Job]]
         self._answers: Recent[Answer]
         self._forget_known()
@@ -151,11 +150,19 @@ class Gateway:
         return asked(body, self.open_to(person), lambda data: self.books.paying(data, person))
 
     def _question_of(self, job: Job) -> AskedQuestion:
-        """The question of a job. What the settings no longer allow is refused, also if it was taken before."""
+        """Return the question of a job: as it was planned when it was taken, else planned from the body that was kept.
+
+        Whoever asked may have lost the right to it since, and is refused then. All else of the settings stays as it is
+        while the gateway runs.
+        """
         person = self.people.named(job.analyst)
         if person is None:
             raise ParameterError("analyst", "be somebody who may still sign in", came(job.analyst))
-        return self.question(person, {**job.body, "fresh": job.fresh})
+        planned = self._waiting.get(job.id)
+        if planned is None:  # taken by another process, or long ago
+            return self.question(person, {**job.body, "fresh": job.fresh})
+        open_data(job.data, self.open_to(person))
+        return planned
 
     def forecast(self, person: Person, body: object) -> dict[str, Json]:
         """What to expect, and the price."""
@@ -173,7 +180,7 @@ class Gateway:
         share = forecasts.part_of_whole(question.plan, standings)
         source = self.sources.of(question.settings)
         plan = question.dataset(source.place, prepared=source.prepared).with_rows(question.plan)
-        return limits.priced(person, forecasts.price(question, standings, plan.accuracy, free=free), share)
+        return limits.priced(person, forecasts.price(question, standings, plan.accuracy.sentences, free=free), share)
 
     def _key(self, question: AskedQuestion) -> str:
         """By what two askings are the same."""
@@ -245,6 +252,8 @@ class Gateway:
             if sent is None:
                 raise
             return sent
+        if job.state not in FINAL:
+            self._waiting.put(job.id, question, len(json.dumps(job.body)))
         self.runner.wake()
         return job
 
@@ -283,7 +292,7 @@ class Gateway:
             raise Refused("unavailable", CLOSED)
         share = Fraction()
         for period, one in self.books.ledger.standings(account, question.periods).items():
-            ceiling = one.ceiling(Ceiling.of(question.plan.price_at(one.order)))
+            ceiling = one.ceiling_at(question.plan.price_at)
             if not one.admits(ceiling):
                 raise one.refusal(ceiling, period)
             share = max(share, one.part(ceiling))

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from dpselect import Release
 from dpselect._ground.budget_parts import format_cost
 from dpselect.errors import LedgerError
 from dpselect.gateway import turn as turns
@@ -24,10 +25,8 @@ from dpselect.gateway.settings.values import LATEST
 from dpselect.gateway.sources import Sources
 from dpselect.gateway.store import Jobs
 from dpselect.gateway.turn import TimedBudget, Turn
-from dpselect.ledger import Account
-from dpselect.ledger.entry import Entry, EntryKind, hash_of
+from dpselect.ledger import Account, Entry, EntryKind, hash_question
 from dpselect.release.formatting import Json
-from dpselect.release.release import Release
 
 LOOK = 0.25  # seconds between two looks for questions of other processes
 RECOVER = 4.0  # seconds between two looks for servers that died
@@ -242,7 +241,7 @@ class Runner:
 
         def its(entry: Entry) -> bool:
             account = Account(dataset=job.data, analyst=job.analyst)
-            return entry.account == account and hash_of(entry.question or "") == job.question
+            return entry.account == account and hash_question(entry.question or "") == job.question
 
         ledger = self._books.ledger
         outcome = None if job.hold is None else self._books.outcome(job.hold, its)
@@ -253,10 +252,10 @@ class Runner:
             return None
         if outcome.settle is not None:
             return outcome.settle
-        if outcome.held.may_have_read:
-            return outcome.held.entry
+        if outcome.reservation.may_have_read:
+            return outcome.reservation.entry
         if not outcome.given_back:
-            ledger.give_back(outcome.held)
+            ledger.give_back(outcome.reservation)
         return None
 
     def _put(self, job: Job, changes: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpselect.draws.entropy import fresh_key
+from dpselect.engines.address import Address
 from dpselect.engines.identity import source_of
 from dpselect.gateway.settings.kinds import plain
 from dpselect.gateway.settings.values import DataSettings
@@ -44,14 +45,13 @@ class Sources:
         return found
 
     def _found(self, data: DataSettings) -> Source:
-        from dpselect.engines.sources.files import prepared_path
-
         place: Any = plain(data.source)
-        named, pinned = source_of(place)
+        address = Address.parse(place)
+        named, pinned = source_of(address)
         state = json.dumps(named) if pinned else None
         if data.snapshot is not None:
             state = json.dumps([named, data.snapshot])
-        return Source(place, prepared_path(place) is not None, state)
+        return Source(place, address.prepared is not None, state)
 
 
 def unpinned() -> str:

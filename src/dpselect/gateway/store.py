@@ -22,10 +22,7 @@ from dpselect.draws.entropy import fresh_key
 from dpselect.errors import LedgerError, OutputError
 from dpselect.gateway.jobs import COLUMNS, MICRO, NAMES, NEXT, Job, JobState, cells, cost, job_of, row_of
 from dpselect.gateway.problems import PUT_BACK_DETAIL, problem
-from dpselect.ledger.entry import Entry
-from dpselect.ledger.port import Cell, Store, StoreDialect
-from dpselect.ledger.postgres_store import open_postgres
-from dpselect.ledger.sqlite_store import create_sqlite, open_sqlite
+from dpselect.ledger import Cell, Entry, Store, StoreDialect, create_store, open_store
 
 if sys.platform != "win32":
     import fcntl
@@ -400,7 +397,7 @@ def only_one(folder: Path) -> int | None:
 
 
 def _of_file(path: Path) -> Store:
-    store = open_sqlite(path) if path.exists() and path.stat().st_size else _new_file(path)
+    store = open_store(path) if path.exists() and path.stat().st_size else _new_file(path)
     _make(store)
     return store
 
@@ -408,13 +405,13 @@ def _of_file(path: Path) -> Store:
 def _new_file(path: Path) -> Store:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)  # an empty one, of a process that died while it made it
-    store = create_sqlite(path)
+    store = create_store(path)
     store.run("PRAGMA journal_mode=WAL")
     return store
 
 
 def _of_postgres(address: str) -> Store:
-    store = open_postgres(address)
+    store = open_store(address)
     try:
         with store_lock(store):
             store.run(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")

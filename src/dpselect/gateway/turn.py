@@ -13,14 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dpselect import Release
 from dpselect.errors import LedgerError
 from dpselect.gateway.problems import TooLateError
-from dpselect.ledger import Ledger
-from dpselect.ledger.budget import LedgerBudget
-from dpselect.ledger.entry import Entry, Reservation, hash_of
-from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.receipts import Priced
-from dpselect.release.release import Release
+from dpselect.ledger import Entry, Fingerprint, Ledger, LedgerBudget, Priced, Reservation, hash_question
 
 SETTLING = 0.25  # of a tick, in which an answer is settled
 LONGEST = 0.5  # seconds of it
@@ -111,11 +107,11 @@ class TimedBudget(LedgerBudget):
         self._question, self._hold = "", 0
 
     def pay(
-        self, asked: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool, **more: Any
+        self, plan: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool, **more: Any
     ) -> Release:
         """The same; what was read is settled at a fixed time, whether it is an answer or an error."""
         self._question = question.text
-        self._note(question=hash_of(question.text), durable=False)
+        self._note(question=hash_question(question.text), durable=False)
 
         def held(reservation: Reservation) -> None:
             self._hold = reservation.number
@@ -128,14 +124,14 @@ class TimedBudget(LedgerBudget):
             finally:
                 self._turn.wait_to_settle()
 
-        return super().pay(asked, question, timed, fresh=fresh, held=held, approved_by=self._approved_by, **more)
+        return super().pay(plan, question, timed, fresh=fresh, on_hold=held, approved_by=self._approved_by, **more)
 
     @property
     def settle(self) -> Entry:
         """The entry that holds the answer: of this question, or of the same one before."""
         with self.ledger() as ledger:
             outcome = ledger.outcome(self._hold) if self._hold else None
-            found = ledger.stored(self._dataset, self._question) if outcome is None else outcome.settle
+            found = ledger.find_settlement(self._dataset, self._question) if outcome is None else outcome.settle
         if found is None:
             raise LedgerError("the ledger does not hold the answer that it was given")
         return found

@@ -142,7 +142,7 @@ def budget(gateway: Gateway, person: Person) -> list[Found]:
         if one.account.dataset not in open_ or not mine:
             continue
         standing = ledger.standing(one.account, one.period)
-        used = standing.data.open_to_analysts.part(standing.all.total.sums)
+        used = standing.data.open_to_analysts.part(standing.all.total.as_spent)
         rows.append(
             {
                 "data": one.account.dataset,

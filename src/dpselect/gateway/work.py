@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
+from dpselect import Plan
 from dpselect._ground.domain import Listed, Span
 from dpselect._ground.keys import names
 from dpselect.engines import row_filter
+from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.filters.cost import BYTES, RowCost
-from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.spark.source import is_spark
 from dpselect.gateway.settings.values import BYTES_OF_A_ROW, DataSettings, Key
-from dpselect.queries.plan import Plan
 
 THREADS = 2
 """Threads that read and price questions, each of which takes from the workers' interpreter as much as a worker does."""
@@ -86,8 +85,7 @@ def window(most: Bound, tick: float, workers: int) -> float:
 
 
 def _engine(data: DataSettings) -> EngineWork:
-    source = data.source if isinstance(data.source, str) else ""
-    return POSTGRES if is_postgres(source) else SPARK if is_spark(source) else FILES
+    return {SourceKind.POSTGRES: POSTGRES, SourceKind.SPARK: SPARK}.get(Address.parse(data.source).kind, FILES)
 
 
 def _passes(plan: Plan, item: Key) -> int:

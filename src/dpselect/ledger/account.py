@@ -1,11 +1,11 @@
-"""Whose budget it is, how it stands, and the unit that its promise is about.
+"""Accounts: whose budget it is, its balance, and the unit that its promise protects.
 
-Names of analysts and data sets that look alike by what cannot be seen are one name, or none.
+Names that differ only in invisible characters are one name, or refused.
 
-A promise about whole users does not pay for questions about some of their rows, nor the other way round. Where several
-columns say together who a user is, a promise is about one combination of them. Answers about different units do not
-add up to a promise about either. Columns of other names may hold the same people, so one column is as good as another
-unless an account names it.
+A promise to whole users does not pay for questions about some of their rows, nor the other way round. If several
+columns identify a user, a promise protects one combination of their values. Answers about different units do not
+add up to a promise about either. Columns of other names may hold the same people, so any one column is accepted
+unless an account names its own.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from dpselect._ground.parameters import names_checked
 from dpselect.errors import ParameterError, came
 from dpselect.ledger.charge import Charge
 
-EVERYBODY = ""  # in the place of an analyst
-ALWAYS = ""  # in the place of a period: data that have none
-NO_DATA = ""  # in the place of a data set, with nobody in that of an analyst: the ledger itself
-LONGEST = 200  # characters: two names fit into one index row of every store
-_MUST = f"be a text of 1 to {LONGEST} visible characters, with single spaces between words"
+EVERYBODY = ""  # as an analyst: all of them together
+ALWAYS = ""  # as a period: data have none
+NO_DATA = ""  # as a data set: an entry is about the ledger itself
+MAX_NAME_LENGTH = 200  # characters: two names fit into one index row of every store
+_MUST = f"be a text of 1 to {MAX_NAME_LENGTH} visible characters, with single spaces between words"
 # Controls, marks of direction and joining, halves of pairs, private and unassigned ones, separators, other spaces.
-_UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
-# What Unicode ignores by default or draws as a blank although it counts as a letter, a mark or a symbol.
+_INVISIBLE_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
+# Letters, marks and symbols that Unicode ignores by default or draws as a blank.
 _BLANK = frozenset(
     chr(point)
     for first, last in (
@@ -37,34 +37,34 @@ _BLANK = frozenset(
     )
     for point in range(first, last + 1)
 )  # fmt: skip
-USER = "one user"
-HINT = "a budget protects one unit: make another budget, or an account whose user is that list of columns"
+ONE_USER = "one user"
+UNIT_HINT = "a budget protects one unit: make another budget, or an account whose user is that list of columns"
 
 
 def clean_name(parameter: str, name: object) -> str:
-    """The name, composed (NFC); ParameterError where something in it cannot be seen."""
-    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST:
+    """Return the name in NFC; ParameterError if a part of it is invisible."""
+    if not isinstance(name, str) or not 1 <= len(name) <= MAX_NAME_LENGTH:
         raise ParameterError(parameter, _MUST, came(name))
     composed = unicodedata.normalize("NFC", name)
     if is_clean(composed):
         return composed
-    unseen = next((one for one in composed if _is_unseen(one)), None)
+    invisible = next((character for character in composed if _is_invisible(character)), None)
     hint = "remove spaces at its ends, and all but one between words"
-    if unseen is not None:
-        hint = f"leave out U+{ord(unseen):04X}, which is invisible or another kind of space"
-    raise ParameterError(parameter, _MUST, ascii(name)[:LONGEST], hint)
+    if invisible is not None:
+        hint = f"leave out U+{ord(invisible):04X}, which is invisible or another kind of space"
+    raise ParameterError(parameter, _MUST, ascii(name)[:MAX_NAME_LENGTH], hint)
 
 
 @lru_cache(maxsize=1024)
 def is_clean(name: str) -> bool:
-    """May it be given?"""
-    single = "  " not in name and name == name.strip(" ")
-    composed = unicodedata.is_normalized("NFC", name)
-    return 1 <= len(name) <= LONGEST and single and composed and not any(map(_is_unseen, name))
+    """Return whether a name is allowed as it is."""
+    has_single_spaces = "  " not in name and name == name.strip(" ")
+    is_composed = unicodedata.is_normalized("NFC", name)
+    return 1 <= len(name) <= MAX_NAME_LENGTH and has_single_spaces and is_composed and not any(map(_is_invisible, name))
 
 
-def _is_unseen(character: str) -> bool:
-    return character != " " and (unicodedata.category(character) in _UNSEEN or character in _BLANK)
+def _is_invisible(character: str) -> bool:
+    return character != " " and (unicodedata.category(character) in _INVISIBLE_CATEGORIES or character in _BLANK)
 
 
 @names_checked
@@ -85,8 +85,8 @@ class Account:
         object.__setattr__(self, "analyst", clean_name("analyst", self.analyst))
 
     @staticmethod
-    def kept(dataset: str, analyst: str) -> Account:
-        """An account as a ledger has it, exactly."""
+    def from_stored(dataset: str, analyst: str) -> Account:
+        """Return an account with exactly the names that a ledger has; ValueError for names that are never written."""
         if not is_clean(dataset) or not (analyst == EVERYBODY or is_clean(analyst)):
             raise ValueError("no such name is given")
         account = object.__new__(Account)
@@ -95,16 +95,16 @@ class Account:
         return account
 
     @staticmethod
-    def of_the_ledger() -> Account:
-        """Whose the entries are that are about the ledger itself."""
+    def for_ledger() -> Account:
+        """Return the account of entries about the ledger itself."""
         account = object.__new__(Account)
         object.__setattr__(account, "dataset", NO_DATA)
         object.__setattr__(account, "analyst", EVERYBODY)
         return account
 
     @staticmethod
-    def everybody(dataset: str) -> Account:
-        """All analysts of a data set together: whose account keeps the promise."""
+    def for_everybody(dataset: str) -> Account:
+        """Return the account of all analysts of a data set together, which keeps the promise."""
         account = object.__new__(Account)
         object.__setattr__(account, "dataset", clean_name("data", dataset))
         object.__setattr__(account, "analyst", EVERYBODY)
@@ -116,9 +116,9 @@ class Account:
 
 @dataclass(frozen=True)
 class Balance:
-    """How an analyst stands: what was granted in total, what is spent, and what open questions may still cost.
+    """The balance of an analyst: what was granted in total, what is spent, and what open questions may still cost.
 
-    All are amounts as they add up; data that have periods have one for each in which something was asked.
+    The amounts are plain sums. Data with periods have one balance for each period in which something was asked.
     """
 
     account: Account
@@ -129,68 +129,70 @@ class Balance:
 
     @property
     def used(self) -> Charge:
-        """What is spent or reserved."""
+        """The amount that is spent or reserved."""
         return self.spent + self.reserved
 
     @property
     def left(self) -> Charge:
-        """What is left by adding up; more questions fit where they compose."""
-        used = self.used
+        """The amount that is left by adding up; more questions fit if they compose."""
+        usage = self.used
         nothing = Fraction(0)
-        epsilon = max(self.granted.epsilon - used.epsilon, nothing)
-        return Charge(epsilon, max(self.granted.delta - used.delta, nothing))
+        epsilon = max(self.granted.epsilon - usage.epsilon, nothing)
+        return Charge(epsilon, max(self.granted.delta - usage.delta, nothing))
 
 
 class OneUnit:
-    """What a budget in this process is about: the unit of the first question that it is asked."""
+    """The unit of privacy of a budget in this process: that of its first question."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known = False
+        self._is_known = False
         self._columns: tuple[str, ...] | None = None
 
     def check_stated(self, unit: object) -> None:
-        """ParameterError for a stated price of another unit."""
+        """Refuse a stated price of another unit."""
         with self._lock:
             check_unit(unit, f"one {unit_of(self._columns or '')}")
-            self._known = True
+            self._is_known = True
 
     def check(self, user: str | None) -> None:
-        """ParameterError for a question of another unit; `user` is the text of its column or columns."""
-        columns = several(user)
+        """Refuse a question of another unit; `user` is the text of its column or columns."""
+        columns = user_columns(user)
         with self._lock:
-            if not self._known:
-                self._known, self._columns = True, columns
+            if not self._is_known:
+                self._is_known, self._columns = True, columns
             if columns == self._columns:
                 return
-            was = "one column" if self._columns is None else said(self._columns)
-        raise ParameterError("user", f"be {was}, as in the first question to this budget", shown(user), HINT)
+            first_unit = "one column" if self._columns is None else said(self._columns)
+        raise ParameterError(
+            "user", f"be {first_unit}, as in the first question to this budget", format_user(user), UNIT_HINT
+        )
 
 
-def check_unit(unit: object, of: str) -> None:
-    """ParameterError where a price is stated for another unit than that of the budget."""
-    if unit != of:
+def check_unit(unit: object, budget_unit: str) -> None:
+    """Refuse a price that is stated for another unit than that of the budget."""
+    if unit != budget_unit:
         hint = "if the library protects single rows, bound the rows of each user, and state the price of all of them"
-        raise ParameterError("unit", f"be {of!r}, which the budget protects", came(unit), hint)
+        raise ParameterError("unit", f"be {budget_unit!r}, which the budget protects", came(unit), hint)
 
 
-def several(user: str | None) -> tuple[str, ...] | None:
-    """The columns of users, where they are several."""
+def user_columns(user: str | None) -> tuple[str, ...] | None:
+    """Return the columns that identify a user if there are several, else None."""
     return None if user is None else columns_of(key_from(user))
 
 
-def shown(user: str | None) -> str:
-    """The columns of users in a message."""
+def format_user(user: str | None) -> str:
+    """Format the columns that identify a user for a message."""
     return "nothing" if user is None else said(key_from(user))
 
 
-def text_given(user: object) -> str | None:
-    """The text of the column or columns of users that an owner names."""
+def parse_user(user: object) -> str | None:
+    """Return the text of the column or columns that identify a user."""
     return None if user is None else text_of(key_of("user", user))
 
 
-def usual_unit(user: str | None, period: str | None) -> str:
-    """Whom a promise is about that says nothing else."""
+def default_unit(user: str | None, period: str | None) -> str:
+    """Return the unit of a promise that names none."""
     key: Key = "" if user is None else key_from(user)
     unit = f"one {unit_of(key)}"
     if not is_clean(unit):

@@ -22,23 +22,23 @@ from dpselect.accounting.limits import Sharing, Taken
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import SET_ASIDE, Promise, at_least
 from dpselect.errors import BudgetError, LedgerError, ParameterError, came
-from dpselect.ledger import ZERO, Account, Ledger
-from dpselect.ledger.account import OneUnit
-from dpselect.ledger.charge import Ceiling
+from dpselect.ledger.account import Account, OneUnit
+from dpselect.ledger.charge import ZERO, Ceiling
 from dpselect.ledger.entry import Reservation
+from dpselect.ledger.ledger import Ledger
 from dpselect.ledger.question import Fingerprint
-from dpselect.ledger.receipts import Priced, of_account, of_budget, price_paid, priced
-from dpselect.ledger.standing import HOLDS_LESS, DataAccount, Standing, check_one_period, to_hold
+from dpselect.ledger.receipts import Priced, account_receipt, budget_receipt, parse_plan, price_paid
+from dpselect.ledger.standing import HOLD_HINT, DataAccount, Standing, check_one_period, format_hold
 from dpselect.ledger.stated import Spending, Stated
 from dpselect.release.archive import archived, restored
 from dpselect.release.release import Receipt, Release
 
-DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta, for a question that needs one and names none
-LONGEST_PLACE = 1000  # characters of a path or an address, which messages repeat
+DELTA_SHARE = Fraction(1, 1000)  # of a budget's delta: the default of a question that needs one
+MAX_ADDRESS_LENGTH = 1000  # characters of a path or an address, which messages repeat
 Where = str | os.PathLike[str] | Ledger
 NO_PERIODS = "be left out, because the data have no periods"
 During = str | Sequence[str] | None
-NOTHING = ApproxDP(Fraction(0), Fraction(0))
+FREE = ApproxDP(Fraction(0), Fraction(0))
 
 
 @names_checked
@@ -80,13 +80,13 @@ class Budget:
     def __init__(self, *, epsilon: Number, delta: Number = parameters.DELTA) -> None:
         epsilon = parameters.epsilon("epsilon", epsilon)
         self._promise = Promise.of(epsilon, parameters.probability("delta", delta, zero=True))
-        self._settled = False  # until a first question is taken, which may change what is set apart
+        self._is_promise_settled = False  # the first question may change what is set apart
         self._taken = Taken()
         self._unit = OneUnit()
-        self._answers: dict[str, str] = {}  # archived, since whoever has a release may alter it
+        self._answers: dict[str, str] = {}  # archived, since a caller may alter a release
         self._lock = threading.Lock()
         self._home = here()
-        self._payer = object()  # by which it knows the releases that it paid
+        self._payer = object()  # identifies the releases that it paid for
 
     @staticmethod
     def open(
@@ -118,10 +118,10 @@ class Budget:
         """
         if isinstance(plan, Release):
             return self._left_at(price_paid(plan, self._payer))
-        asked = priced(plan)
-        self.check(asked.price.neighbors)
-        promise, taken = self._promise_for(asked), self._taken
-        return at_least(promise, asked.price_at(promise.order), settled=taken.settled, pending=taken.pending)
+        parsed_plan = parse_plan(plan)
+        self.check(parsed_plan.price.neighbors)
+        promise, totals = self._promise_for(parsed_plan), self._taken
+        return at_least(promise, parsed_plan.price_at(promise.order), settled=totals.settled, pending=totals.pending)
 
     def share_of(self, plan: Priced) -> float:
         """Return the share of a whole budget that a plan costs at most by itself, as `share=` means it.
@@ -129,48 +129,47 @@ class Budget:
         What an answer takes of what is left by then may be more, because either of two sums may have more room: the
         receipt has what was left before less what is left after (docs/budgets.md).
         """
-        plan = priced(plan)
+        plan = parse_plan(plan)
         self.check(plan.price.neighbors)
         promise = self._promise_for(plan)
         return float(promise.part(promise.charge(self._taken.settled, plan.price_at(promise.order))))
 
     def describe_cost(self, plan: Priced) -> str:
         """Return in words what a plan costs at most of what is left now, as a receipt does once it is answered."""
-        plan = priced(plan)
+        plan = parse_plan(plan)
         self.check(plan.price.neighbors)
-        promise, taken = self._promise_for(plan), self._taken
-        ceiling = promise.charge(taken.settled, plan.price_at(promise.order))
-        before, after = (1 - promise.part(total) for total in (taken.total, taken.total + ceiling))
-        return describe_cost(before, after, fits=promise.admits(taken.settled, taken.pending, ceiling))
+        promise, totals = self._promise_for(plan), self._taken
+        ceiling = promise.charge(totals.settled, plan.price_at(promise.order))
+        share_before, share_after = (1 - promise.part(total) for total in (totals.total, totals.total + ceiling))
+        return describe_cost(share_before, share_after, fits=promise.admits(totals.settled, totals.pending, ceiling))
 
-    def _promise_for(self, asked: Priced | Stated) -> Promise:
-        """What is promised; before the first question, what will be if it is this one."""
-        made = self._promise
-        if self._settled or not made.apart:
-            return made
-        return Promise.of(made.epsilon, made.delta, first=asked.price_at(made.order).whole.failure)
+    def _promise_for(self, plan: Priced | Stated) -> Promise:
+        """Return the promise; before the first question, the one that this question would settle."""
+        promise = self._promise
+        if self._is_promise_settled or not promise.apart:
+            return promise
+        return Promise.of(promise.epsilon, promise.delta, first=plan.price_at(promise.order).whole.failure)
 
     def _left_at(self, price: Price) -> int:
-        taken = self._taken
-        return at_least(self._promise, price, settled=taken.settled, pending=taken.pending)
+        totals = self._taken
+        return at_least(self._promise, price, settled=totals.settled, pending=totals.pending)
 
-    def _receipt(self, asked: Priced, spent: Spent, *, repeated: bool = False) -> Receipt:
-        return of_budget(asked, spent, self._promise, self._taken, self._payer, repeated=repeated)
+    def _receipt(self, plan: Priced, spent: Spent, *, is_repeat: bool = False) -> Receipt:
+        return budget_receipt(plan, spent, self._promise, self._taken, self._payer, is_repeat=is_repeat)
 
     def __repr__(self) -> str:
-        said = ApproxDP(self._promise.epsilon, self._promise.delta)
-        return (
-            f"Budget(epsilon={rounded_up(said.epsilon)}, delta={rounded_up(said.delta)}, {format_left(self.left)} left)"
-        )
+        amounts = ApproxDP(self._promise.epsilon, self._promise.delta)
+        epsilon, delta = rounded_up(amounts.epsilon), rounded_up(amounts.delta)
+        return f"Budget(epsilon={epsilon}, delta={delta}, {format_left(self.left)} left)"
 
     def check(self, neighbors: Neighbors) -> None:
-        """A budget is about adding or removing one user; a promise about replacing one does not cover that."""
+        """Refuse a question about other neighbours: a promise about replacing a user does not cover adding one."""
         if neighbors is not Neighbors.ADD_REMOVE:
             raise ParameterError("neighbors", "be add-remove if a budget pays", came(neighbors))
 
     @property
     def sharing(self) -> Sharing:
-        """What a share of it is."""
+        """The limits that a share of this budget refers to."""
         return Sharing(self._promise.order, (self._promise.limits,))
 
     @property
@@ -178,20 +177,20 @@ class Budget:
         """The delta of a question that needs one and names none."""
         return min(parameters.DELTA, self._promise.delta * DELTA_SHARE)
 
-    def pay(self, asked: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool) -> Release:
-        """The answer, paid. If it is interrupted once it has begun, the whole ceiling stays charged."""
+    def pay(self, plan: Priced, question: Fingerprint, ask: Callable[[], Release], *, fresh: bool) -> Release:
+        """Return the paid answer. If asking is interrupted once it has begun, the whole ceiling stays charged."""
         self._check_process()
         check_one_period(question.periods)
         self._unit.check(question.user)
         stored = self._stored(question, fresh=fresh)
         if stored is not None:
-            return replace(stored, charged=self._receipt(asked, Spent(), repeated=True))
-        ceiling = self._take(asked)
+            return replace(stored, charged=self._receipt(plan, Spent(), is_repeat=True))
+        ceiling = self._take(plan)
         release = ask()
-        spent = self._promise.settle(ceiling, asked.cost_at(release, self._promise.order))
+        spent = self._promise.settle(ceiling, plan.cost_at(release, self._promise.order))
         self._settle(ceiling, spent)
         self._store(question, release)
-        return replace(release, charged=self._receipt(asked, spent))
+        return replace(release, charged=self._receipt(plan, spent))
 
     def spend(
         self, *, epsilon: Number, delta: Number, unit: str, neighbors: str, note: str, during: During = None
@@ -226,10 +225,10 @@ class Budget:
             Budget(epsilon=1, delta=1e-06, 90 % left)
         """
         self.check(relation(neighbors))
-        return Spending(self._reserve(Stated.of(epsilon, delta, unit, note), during))
+        return Spending(self._reserve(Stated.parse(epsilon, delta, unit, note), during))
 
     def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
-        """Reserve a stated price; what settles it."""
+        """Reserve a stated price, and return the function that settles it."""
         self._check_process()
         if during is not None:
             raise ParameterError("during", NO_PERIODS, came(during))
@@ -238,17 +237,17 @@ class Budget:
         return lambda: self._settle(ceiling, ceiling)
 
     def _settle(self, ceiling: Spent, spent: Spent) -> None:
-        self._check_process()  # a child that was forked meanwhile has drawn an answer that nothing was taken for
+        self._check_process()  # a forked child has drawn an answer that nothing was charged for
         with self._lock:
             self._taken = self._taken.settling(ceiling, spent)
 
     def _check_process(self) -> None:
-        """Before the lock, which a fork may have copied locked."""
+        """Refuse another process, before the lock, which a fork may have copied locked."""
         if self._home != here():
             raise BudgetError("the budget belongs to another process", "make one in this process")
 
     def _stored(self, question: Fingerprint, *, fresh: bool) -> Release | None:
-        """The answer to the same question, if it was kept and is wanted."""
+        """Return the stored answer to the same question, unless a fresh one is wanted."""
         if fresh or not question.repeatable:
             return None
         with self._lock:
@@ -256,105 +255,114 @@ class Budget:
         return None if stored is None else restored(stored)
 
     def _store(self, question: Fingerprint, release: Release) -> None:
-        """Keep the answer as text, which nobody who has the release can alter."""
+        """Store the answer as text, which a caller cannot alter."""
         if question.repeatable:
-            kept = archived(release)
+            archived_release = archived(release)
             with self._lock:
-                self._answers[question.text] = kept
+                self._answers[question.text] = archived_release
 
-    def _take(self, asked: Priced | Stated) -> Spent:
-        """The ceiling of a question, which is open from here on; BudgetError where it does not fit.
+    def _take(self, plan: Priced | Stated) -> Spent:
+        """Reserve the ceiling of a question, or raise BudgetError if it does not fit.
 
-        The first one that fits settles the order and what is set apart, for good and before a row is read.
+        The first that fits settles the order and what is set apart, for good and before a row is read.
         """
         with self._lock:
-            promise, taken = self._promise_for(asked), self._taken
-            ceiling = promise.charge(taken.settled, asked.price_at(promise.order))
-            if not promise.admits(taken.settled, taken.pending, ceiling):
-                raise self._refusal(promise, taken.total, ceiling)
+            promise, totals = self._promise_for(plan), self._taken
+            ceiling = promise.charge(totals.settled, plan.price_at(promise.order))
+            if not promise.admits(totals.settled, totals.pending, ceiling):
+                raise self._refusal(promise, totals.total, ceiling)
             self._promise = promise
-            self._settled = True
-            self._taken = taken.opening(ceiling)
+            self._is_promise_settled = True
+            self._taken = totals.opening(ceiling)
         return ceiling
 
-    def _refusal(self, promise: Promise, taken: Spent, ceiling: Spent) -> BudgetError:
-        """What it costs beside what was taken: a sum that had room may be full where the other one is."""
-        room = max(Fraction(0), promise.delta - promise.apart - taken.failure)
+    def _refusal(self, promise: Promise, total: Spent, ceiling: Spent) -> BudgetError:
+        """Return the error for a ceiling that does not fit, with its part of what is left."""
+        room = max(Fraction(0), promise.delta - promise.apart - total.failure)
         if ceiling.failure > room:
-            aside = ", besides what is reserved for composition" if promise.apart else ""
-            has = f"the budget has {rounded_down(room)} left for that{aside}"
-            usual = self.usual_delta
-            less = f"{rounded_down(usual)} for example" if 0 < usual <= room else "or make one with a larger delta"
-            return BudgetError(
-                f"the question needs a delta of {rounded_up(ceiling.failure)}, and {has}",
-                f"ask with a smaller delta, {less}",
+            set_aside = ", besides what is reserved for composition" if promise.apart else ""
+            remaining = f"the budget has {rounded_down(room)} left for that{set_aside}"
+            default = self.usual_delta
+            example = (
+                f"{rounded_down(default)} for example" if 0 < default <= room else "or make one with a larger delta"
             )
-        held, left = to_hold(promise.limits, taken, ceiling)
+            return BudgetError(
+                f"the question needs a delta of {rounded_up(ceiling.failure)}, and {remaining}",
+                f"ask with a smaller delta, {example}",
+            )
+        hold, left = format_hold(promise.limits, total, ceiling)
         return BudgetError(
-            f"the question must reserve up to {held} of the budget while it runs, but only {left} is left",
-            f"{HOLDS_LESS}, or make a larger budget",
+            f"the question must reserve up to {hold} of the budget while it runs, but only {left} is left",
+            f"{HOLD_HINT}, or make a larger budget",
         )
 
 
-def _others(plan: object) -> Sequence[str]:
-    """The periods with which a question, or that of a release, compares those that it is about."""
+def _compared_periods(plan: object) -> Sequence[str]:
+    """Return the periods with which a question, or that of a release, compares its own."""
     if isinstance(plan, Release):
         return [name for name in str(plan.privacy.parameters.get("compared_with", "")).split(", ") if name]
-    others: Sequence[str] = getattr(plan, "others", ())
-    return others
+    periods: Sequence[str] = getattr(plan, "others", ())
+    return periods
 
 
 class LedgerBudget(Budget):
-    """An analyst's quota in a ledger, from which questions are paid. `Budget.open` makes it."""
+    """An analyst's quota in a ledger, which pays for questions. `Budget.open` makes it."""
 
     def __init__(
         self, where: Where, *, data: str = "default", analyst: str | None = None, snapshot: str | None = None
     ) -> None:
         if not isinstance(where, (str, os.PathLike, Ledger)):
             raise ParameterError("budget", "be a Budget, a file, a postgresql:// address or a Ledger", came(where))
-        if not isinstance(where, Ledger) and len(os.fspath(where)) > LONGEST_PLACE:
+        if not isinstance(where, Ledger) and len(os.fspath(where)) > MAX_ADDRESS_LENGTH:
             raise ParameterError(
-                "budget", f"be a path or address of at most {LONGEST_PLACE} characters", came(str(where))
+                "budget", f"be a path or address of at most {MAX_ADDRESS_LENGTH} characters", came(str(where))
             )
-        given: object = snapshot
-        if given is not None and not (isinstance(given, str) and given.strip()):
+        snapshot_value: object = snapshot
+        if snapshot_value is not None and not (isinstance(snapshot_value, str) and snapshot_value.strip()):
             raise ParameterError("snapshot", "be a name for the state of the data", came(snapshot))
         self.where = where
-        self.account: Account = _account(data, user() if analyst is None else analyst)
+        self.account: Account = _parse_account(data, computer_user() if analyst is None else analyst)
         self.snapshot = snapshot
 
     @property
     def left(self) -> float:
-        """The part of the quota that is left, or of what the data promise if that is less; the ledger is asked."""
-        return rounded_part(min(one.left for one in self._standings()))
+        """The share that is left of the quota, or of what is promised if that is less; the ledger is asked."""
+        return rounded_part(min(standing.left for standing in self._standings()))
 
     def share_of(self, plan: Priced, *, during: During = None) -> float:
         """Return the share of a whole quota that a plan costs at most by itself, or of what all may use if more."""
-        plan = priced(plan)
+        plan = parse_plan(plan)
         self.check(plan.price.neighbors)
         standings = self._standings(during, plan)
-        return float(max(one.part(one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in standings))
+        return float(max(standing.part(standing.ceiling_at(plan.price_at)) for standing in standings))
 
     def describe_cost(self, plan: Priced, *, during: During = None) -> str:
         """Return in words what a plan costs at most of what is left now; the ledger is asked."""
-        plan = priced(plan)
+        plan = parse_plan(plan)
         self.check(plan.price.neighbors)
-        held = [(one, one.ceiling(Ceiling.of(plan.price_at(one.order)))) for one in self._standings(during, plan)]
-        before, after = min(one.left for one, _ in held), min(one.left_with(ceiling) for one, ceiling in held)
-        return describe_cost(before, after, fits=all(one.admits(ceiling) for one, ceiling in held))
+        held_ceilings = [(standing, standing.ceiling_at(plan.price_at)) for standing in self._standings(during, plan)]
+        share_before, share_after = (
+            min(standing.left for standing, _ in held_ceilings),
+            min(standing.left_with(ceiling) for standing, ceiling in held_ceilings),
+        )
+        return describe_cost(
+            share_before, share_after, fits=all(standing.admits(ceiling) for standing, ceiling in held_ceilings)
+        )
 
     def left_for(self, plan: Priced | Release, *, during: During = None) -> int:
-        """How many more questions like this one can be asked at least, if nobody else asks; the ledger is asked.
+        """Return how many more questions like this one fit at least, if nobody else asks; the ledger is asked.
 
-        Of data that have periods: `during` those, or in each in which anything was asked. A release that this account
-        paid stands for the question that it answers.
+        If the data have periods: in those `during`, or in each in which anything was asked. A release that this account
+        paid for stands for its question.
         """
         standings = self._standings(during, plan)
         if isinstance(plan, Release):
-            return min(one.left_for(price_paid(plan, (one.account, one.order))) for one in standings)
-        asked = priced(plan)
-        self.check(asked.price.neighbors)
-        return min(one.left_for(asked.price_at(one.order)) for one in standings)
+            return min(
+                standing.left_for(price_paid(plan, (standing.account, standing.order))) for standing in standings
+            )
+        parsed_plan = parse_plan(plan)
+        self.check(parsed_plan.price.neighbors)
+        return min(standing.left_for(parsed_plan.price_at(standing.order)) for standing in standings)
 
     @property
     def usual_delta(self) -> Fraction:
@@ -365,24 +373,24 @@ class LedgerBudget(Budget):
 
     @property
     def sharing(self) -> Sharing:
-        """Of the quota, or of what is promised of the data if that is less, in any period; the ledger is asked."""
-        one = next(iter(self._standings()))
-        return Sharing(one.order, [limits for limits, _ in one.limits])
+        """The limits that a share refers to: of the quota, or of the promise if that is less; the ledger is asked."""
+        standing = next(iter(self._standings()))
+        return Sharing(standing.order, [limits for limits, _ in standing.limits])
 
     def _standings(self, during: During = None, plan: object = None) -> Collection[Standing]:
-        """In the periods that are named, and in those with which a question compares them."""
+        """Return the standings in the periods of a question, and in those with which it compares them."""
         with self.ledger() as ledger:
-            meant = _during(ledger.data_account(self.account.dataset), during)
-            others = _others(plan)
-            meant = meant.compared_with(others) if meant is not None and others else meant
-            return ledger.standings(self.account, meant).values()
+            periods = _parse_during(ledger.data_account(self.account.dataset), during)
+            compared = _compared_periods(plan)
+            periods = periods.compared_with(compared) if periods is not None and compared else periods
+            return ledger.standings(self.account, periods).values()
 
     def __repr__(self) -> str:
         return f"Budget.open(..., data={self.account.dataset!r}, analyst={self.account.analyst!r})"
 
     @contextmanager
     def ledger(self) -> Iterator[Ledger]:
-        """The ledger, opened for one question where it was given as a path or an address."""
+        """Yield the ledger, opened for one question if it was given as a path or an address."""
         if isinstance(self.where, Ledger):
             yield self.where
         else:
@@ -391,30 +399,30 @@ class LedgerBudget(Budget):
 
     def pay(
         self,
-        asked: Priced,
+        plan: Priced,
         question: Fingerprint,
         ask: Callable[[], Release],
         *,
         fresh: bool,
-        held: Callable[[Reservation], None] | None = None,
+        on_hold: Callable[[Reservation], None] | None = None,
         approved_by: str | None = None,
     ) -> Release:
-        """The answer, paid. A stored answer to the same question is free, unless a `fresh` one is wanted.
+        """Return the paid answer. A stored answer to the same question is free, unless a `fresh` one is wanted.
 
-        The ceiling is reserved, and the ledger knows that rows are read, before `ask` touches data; the answer leaves
-        only after the ledger holds it. Whatever ends this before `ask` gives the whole ceiling back, and whatever ends
-        it later leaves the ceiling reserved: too much is charged then, never too little. `held` is told of the
-        reservation before the ledger knows that rows are read.
+        The ceiling is reserved, and the read is recorded, before `ask` touches data; the answer is returned only after
+        the ledger has stored it. A failure before `ask` gives the whole ceiling back. A later one leaves it reserved:
+        too much is charged then, never too little. `on_hold` is called with the reservation, before the read is
+        recorded.
         """
         with self.ledger() as ledger:
             standings = ledger.standings(self.account, question.periods).values()
             if question.repeatable and not fresh:
                 stored = ledger.repeat(self.account, question.text)
                 if stored is not None:
-                    return replace(restored(stored), charged=of_account(asked, ZERO, standings, repeated=True))
+                    return replace(restored(stored), charged=account_receipt(plan, ZERO, standings, is_repeat=True))
             order, during = next(iter(standings)).order, question.periods
             reservation = None
-            ceiling = asked.price_at(order)
+            ceiling = plan.price_at(order)
             try:
                 reservation = ledger.reserve(
                     self.account,
@@ -425,29 +433,29 @@ class LedgerBudget(Budget):
                     during=during,
                     approved_by=approved_by,
                 )
-                if held is not None:
-                    held(reservation)
+                if on_hold is not None:
+                    on_hold(reservation)
                 ledger.start(reservation)
             except BaseException:
                 if reservation is not None:
                     ledger.abandon(reservation)
                 raise
             release = ask()
-            cost = asked.cost_at(release, order)
-            after: Collection[Standing] = [ledger.settle(reservation, cost, archived(release))]
+            cost = plan.cost_at(release, order)
+            standings_after: Collection[Standing] = [ledger.settle(reservation, cost, archived(release))]
             if len(reservation.parts) > 1:
-                with suppress(LedgerError):  # the answer is paid and kept: it comes out with a lesser receipt
-                    after = ledger.standings(self.account, during).values()
-        spent = Ceiling.of(cost).held_as(reservation.ceiling)
-        return replace(release, charged=of_account(asked, spent, after))
+                with suppress(LedgerError):  # the answer is paid and stored: it gets a less exact receipt
+                    standings_after = ledger.standings(self.account, during).values()
+        spent = Ceiling.from_price(cost).charge_for_hold(reservation.ceiling)
+        return replace(release, charged=account_receipt(plan, spent, standings_after))
 
     def _reserve(self, stated: Stated, during: During) -> Callable[[], None]:
         with self.ledger() as ledger:
             data = ledger.data_account(self.account.dataset)
             order, text = data.promise.order, stated.text(self.account.analyst)
-            price, meant = stated.price_at(order), _during(data, during)
+            price, periods = stated.price_at(order), _parse_during(data, during)
             reservation = ledger.reserve(
-                self.account, price, text, order=order, user=data.user, during=meant, unit=stated.unit
+                self.account, price, text, order=order, user=data.user, during=periods, unit=stated.unit
             )
             try:
                 ledger.start(reservation)
@@ -462,29 +470,40 @@ class LedgerBudget(Budget):
         return settle
 
 
-def _during(data: DataAccount, during: During) -> Periods | None:
-    """The periods that are named, in the words of the account."""
+class PromiseBudget(LedgerBudget):
+    """The whole promise for the data, as the quota of an owner who wants to know what a question costs."""
+
+    @property
+    def sharing(self) -> Sharing:
+        """What a share of it is: of what all analysts together may use."""
+        with self.ledger() as ledger:
+            data = ledger.data_account(self.account.dataset)
+        return Sharing(data.promise.order, [data.open_to_analysts])
+
+
+def _parse_during(data: DataAccount, during: During) -> Periods | None:
+    """Return the periods that are named, in the time zone and kind of the account."""
     if during is not None and data.period is None:
         raise ParameterError("during", NO_PERIODS, came(during))
     return None if during is None else periods_of(data.time, data.period, during, data.timezone)
 
 
-def budget_of(given: object) -> Budget | None:
-    """The budget that a caller means: one as it is, a path as that file with this computer's name for the user."""
-    if given is None or isinstance(given, Budget):
-        return given
-    return LedgerBudget(given)  # type: ignore[arg-type] # which looks at what it is
+def parse_budget(budget: object) -> Budget | None:
+    """Return a caller's budget: as it is, or for a path the quota of this computer's user in that ledger."""
+    if budget is None or isinstance(budget, Budget):
+        return budget
+    return LedgerBudget(budget)  # type: ignore[arg-type] # __init__ checks it
 
 
-def user() -> str:
-    """This computer's name for the user."""
+def computer_user() -> str:
+    """Return this computer's name for the user."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         raise ParameterError("analyst", "be given if this computer has no name for the user", "nothing") from None
 
 
-def _account(data: str, analyst: str) -> Account:
+def _parse_account(data: str, analyst: str) -> Account:
     try:
         return Account(dataset=data, analyst=analyst)
     except ParameterError as error:

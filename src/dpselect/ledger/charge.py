@@ -1,6 +1,6 @@
 """A charge: an amount in both currencies of an account, on a fixed decimal grid, so that sums are exact.
 
-And what a caller may give for an amount, and how it is told.
+Also the parsing and formatting of amounts.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from dpselect._ground.parameters import Number, probability, rational
 from dpselect.accounting.prices import Price, Spent
 from dpselect.errors import ParameterError
 
-PLACES = 30
-GRID = 10**PLACES
-_DECIMAL = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{PLACES}}}", re.ASCII)
+DECIMAL_PLACES = 30
+GRID = 10**DECIMAL_PLACES
+_DECIMAL = re.compile(rf"(0|[1-9][0-9]*)\.[0-9]{{{DECIMAL_PLACES}}}", re.ASCII)
 
 
-_AS_EPSILON = Fraction(-1)  # in the place of a divergence
+_AS_EPSILON = Fraction(-1)  # the default divergence: replaced by epsilon
 
 
 @dataclass(frozen=True)
 class Charge:
-    """An amount of epsilon, of delta and of divergence: multiples of 10^-30 and never negative. Charges add up.
+    """Amounts of epsilon, delta and Rényi divergence: multiples of 10^-30, never negative. Charges add up.
 
-    `renyi` is of the order of the account that is charged. Where it is left out it is epsilon, which bounds that of
-    every order, and is what a call costs of which nothing else is known.
+    `renyi` has the order of the account that is charged. By default it is epsilon, which bounds the divergence of every
+    order.
     """
 
     epsilon: Fraction
@@ -39,40 +39,40 @@ class Charge:
             object.__setattr__(self, "renyi", self.epsilon)
         for part in (self.epsilon, self.delta, self.renyi):
             if part.numerator < 0 or GRID % part.denominator:
-                raise ValueError("a charge is never negative and lies on the grid of 10^-30: use Charge.up")
+                raise ValueError("a charge is never negative and lies on the grid of 10^-30: use Charge.round_up")
 
     @staticmethod
-    def up(epsilon: Fraction, delta: Fraction, renyi: Fraction | None = None) -> Charge:
-        """The least charge on the grid that is not below the amounts."""
-        return Charge(_up(epsilon), _up(delta), _up(epsilon if renyi is None else renyi))
+    def round_up(epsilon: Fraction, delta: Fraction, renyi: Fraction | None = None) -> Charge:
+        """Return the smallest charge on the grid that is at least these amounts."""
+        return Charge(_round_up(epsilon), _round_up(delta), _round_up(epsilon if renyi is None else renyi))
 
     @staticmethod
-    def of(spent: Spent) -> Charge:
-        """The same for what an account composes."""
-        return Charge.up(spent.epsilon, spent.failure, spent.renyi)
+    def from_spent(spent: Spent) -> Charge:
+        """Return the smallest charge on the grid that is at least what an account composed."""
+        return Charge.round_up(spent.epsilon, spent.failure, spent.renyi)
 
     @property
-    def sums(self) -> Spent:
-        """As an account composes it."""
+    def as_spent(self) -> Spent:
+        """The amounts as an account composes them."""
         return Spent(self.epsilon, self.renyi, self.delta)
 
     def __add__(self, other: Charge) -> Charge:
-        """Sums of what lies on the grid lie on it, and are not looked at again."""
+        """Return the sum; sums of multiples of the grid need no check."""
         total = object.__new__(Charge)
         for part in ("epsilon", "delta", "renyi"):
             object.__setattr__(total, part, getattr(self, part) + getattr(other, part))
         return total
 
     def __sub__(self, other: Charge) -> Charge:
-        """What is left of this after `other`; ValueError where `other` does not fit."""
+        """Return what is left after `other`; ValueError if `other` is larger in any part."""
         return Charge(self.epsilon - other.epsilon, self.delta - other.delta, self.renyi - other.renyi)
 
     def fits(self, other: Charge) -> bool:
-        """Is each part at most that of `other`?"""
+        """Return whether each part is at most that of `other`."""
         return self.epsilon <= other.epsilon and self.delta <= other.delta and self.renyi <= other.renyi
 
     def __str__(self) -> str:
-        return f"epsilon {short(self.epsilon)} and delta {short(self.delta)}"
+        return f"epsilon {format_amount(self.epsilon)} and delta {format_amount(self.delta)}"
 
 
 ZERO = Charge(Fraction(0), Fraction(0))
@@ -80,67 +80,72 @@ ZERO = Charge(Fraction(0), Fraction(0))
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The two prices that a call may be held and settled at (docs/composing.md); the same two where there is one."""
+    """The two prices that a call may be held and settled at (docs/composing.md); they are equal if there is one."""
 
     whole: Charge
     without_composition: Charge
 
     @staticmethod
-    def of(price: Price | Charge) -> Ceiling:
-        """On the grid. An amount by itself is both."""
+    def from_price(price: Price | Charge) -> Ceiling:
+        """Return a price on the grid. A charge is both prices."""
         if isinstance(price, Charge):
             return Ceiling(price, price)
-        return Ceiling(Charge.of(price.whole), Charge.of(price.without_composition))
+        return Ceiling(Charge.from_spent(price.whole), Charge.from_spent(price.without_composition))
 
-    def held_as(self, held: Charge) -> Charge:
-        """The one that goes with what was held; how much may fail never depends on the answer."""
-        return self.whole if held.delta == self.whole.delta else self.without_composition
+    def charge_for_hold(self, hold: Charge) -> Charge:
+        """Return the charge that corresponds to a hold.
+
+        The two prices differ in the delta that may fail, which never depends on the answer.
+        """
+        return self.whole if hold.delta == self.whole.delta else self.without_composition
 
     @property
     def price(self) -> Price:
-        """As an account composes it."""
-        whole, less = self.whole, self.without_composition
-        return Price(whole.epsilon, whole.renyi, less.delta, whole.delta - less.delta, less.epsilon)
+        """The two prices as an account composes them."""
+        composed, uncomposed = self.whole, self.without_composition
+        return Price(
+            composed.epsilon, composed.renyi, uncomposed.delta, composed.delta - uncomposed.delta, uncomposed.epsilon
+        )
 
 
-def _up(number: Fraction) -> Fraction:
-    """The least multiple of 10^-30 that is not below the number."""
+def _round_up(number: Fraction) -> Fraction:
+    """Return the smallest multiple of 10^-30 that is at least the number."""
     return Fraction(-(-number.numerator * GRID // number.denominator), GRID)
 
 
-def decimal(number: Fraction) -> str:
-    """The number as text with 30 digits after the point: how it is stored."""
-    whole, part = divmod(number.numerator * (GRID // number.denominator), GRID)
-    return f"{whole}.{part:0{PLACES}d}"
+def format_decimal(number: Fraction) -> str:
+    """Format a number with 30 digits after the point, as it is stored."""
+    integer_part, fraction_part = divmod(number.numerator * (GRID // number.denominator), GRID)
+    return f"{integer_part}.{fraction_part:0{DECIMAL_PLACES}d}"
 
 
 @lru_cache(maxsize=1024)  # most amounts are read many times
-def undecimal(text: str) -> Fraction:
-    """The number that was stored; ValueError for any other text."""
+def parse_decimal(text: str) -> Fraction:
+    """Parse a number that was stored; ValueError for any other text."""
     if not _DECIMAL.fullmatch(text):
         raise ValueError("no amount")
     return Fraction(int(text.replace(".", "")), GRID)
 
 
-def short(number: Fraction) -> str:
-    """The exact number as a person writes it."""
-    return decimal(number).rstrip("0").rstrip(".")
+def format_amount(number: Fraction) -> str:
+    """Format a number exactly, without trailing zeros."""
+    return format_decimal(number).rstrip("0").rstrip(".")
 
 
-def amount_granted(epsilon: Number, delta: Number) -> Charge:
-    """The amount of a grant. It is rounded as charges are, so that a question may cost all of it."""
-    least = "be a finite number of at least 0"
-    number = rational("epsilon", epsilon, least)
+def parse_grant(epsilon: Number, delta: Number) -> Charge:
+    """Parse the amounts of a grant, rounded as charges are, so that a question may cost all of it."""
+    must = "be a finite number of at least 0"
+    number = rational("epsilon", epsilon, must)
     if number < 0:
-        raise ParameterError("epsilon", least, repr(epsilon))
-    amount = Charge.up(number, probability("delta", delta, zero=True))
+        raise ParameterError("epsilon", must, repr(epsilon))
+    amount = Charge.round_up(number, probability("delta", delta, zero=True))
     if amount == ZERO:
         raise ParameterError("epsilon", "be above 0 if delta is 0", repr(epsilon))
     return amount
 
 
 def check_text(parameter: str, text: object) -> None:
-    """Text that every store can keep."""
+    """Refuse a text that not every store can keep."""
     must = "be a text without NUL characters and lone surrogates"
-    if not isinstance(text, str) or "\0" in text or any("\ud800" <= one <= "\udfff" for one in text):
+    if not isinstance(text, str) or "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise ParameterError(parameter, must, type(text).__name__)

@@ -1,4 +1,4 @@
-"""Entries, and the chain of digests that binds each to all before it."""
+"""Entries of a ledger, and the chain of digests that binds each to all earlier ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import NoReturn, SupportsIndex
 
 from dpselect._ground.processes import here, refuse_copy
 from dpselect.ledger.account import ALWAYS, Account
-from dpselect.ledger.charge import Charge, decimal, undecimal
+from dpselect.ledger.charge import Charge, format_decimal, parse_decimal
 
 
 class EntryKind(StrEnum):
-    """What an entry says happened."""
+    """The event that an entry records."""
 
     DATA = "data"
     GRANT = "grant"
@@ -31,21 +31,22 @@ class EntryKind(StrEnum):
     CLOSED = "closed"
 
 
-OF_THE_LEDGER = frozenset((EntryKind.CONTINUES, EntryKind.OPENED, EntryKind.CLOSED))
+LEDGER_KINDS = frozenset((EntryKind.CONTINUES, EntryKind.OPENED, EntryKind.CLOSED))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the ledger, never changed once it is written.
+    """A line of the ledger, never changed once it is written.
 
     `charge` is, by kind: data and grant, the total from now on; hold and refused, the most the question may cost;
-    settle, what it cost; the others, nothing. A read says that rows may be read from now on, a return that none was;
+    settle, what it cost; the others, nothing. A read records that rows may be read from now on, a return that none was;
     both refer to their hold, as does a settle, which has the release. A repeat refers to the settle whose release was
-    given again. `terms` says the rest: of data what is promised; of a grant who granted it; of a question its price in
-    each period where there are some, and who approved it. `at` is information only and decides nothing.
+    given again. `terms` has the rest: of data the promise; of a grant who granted it; of a question its price in each
+    period, if the data have periods, and who approved it. `at` is for information, and decides nothing.
 
-    Three are about the ledger itself, and `terms` names the other chain: continues, the first, which ledger the entries
-    after it were carried over from; opened, how that one ended; closed, the last, in which ledger it goes on.
+    Three kinds are about the ledger itself, and their `terms` name another chain: continues, the first entry, names the
+    ledger that the entries after it were carried over from; opened, how that ledger ended; closed, the last entry, the
+    ledger that continues this one.
     """
 
     number: int
@@ -62,21 +63,21 @@ class Entry:
 
     @property
     def parts(self) -> Mapping[str, Charge]:
-        """What is charged in each period; data without periods have one that is always."""
-        of_question = self.kind not in (EntryKind.DATA, EntryKind.GRANT, *OF_THE_LEDGER)
-        return parts_from(self.terms) if of_question and self.terms is not None else {ALWAYS: self.charge}
+        """The charge of each period; data without periods have one, ALWAYS."""
+        is_question = self.kind not in (EntryKind.DATA, EntryKind.GRANT, *LEDGER_KINDS)
+        return parse_parts(self.terms) if is_question and self.terms is not None else {ALWAYS: self.charge}
 
     @property
     def by(self) -> str | None:
-        """Who granted a quota, or approved a question, where that was said; nobody checked it."""
-        return None if self.terms is None or self.kind is EntryKind.DATA else by_from(self.terms)
+        """The person who granted a quota or approved a question, if named; nobody checked the name."""
+        return None if self.terms is None or self.kind is EntryKind.DATA else parse_granter(self.terms)
 
 
 @dataclass(frozen=True)
 class Reservation:
-    """A right to ask one question that costs at most this in each period: the entry that holds it, and whose it is.
+    """A right to ask one question that costs at most `parts` in each period: the hold and its account.
 
-    It belongs to the process that made it. A forked child that settled it would free what its parent still spends.
+    It belongs to the process that made it: a forked child that settled it would free what its parent still spends.
     """
 
     number: int
@@ -89,19 +90,19 @@ class Reservation:
         refuse_copy(self, protocol)
 
     @staticmethod
-    def of(entry: Entry) -> Reservation:
-        """What a hold sets aside."""
+    def from_hold(entry: Entry) -> Reservation:
+        """Return the reservation that a hold records."""
         return Reservation(entry.number, entry.account, entry.parts, entry.digest)
 
     @property
     def ceiling(self) -> Charge:
-        """What it may cost at most in any period."""
-        return largest(self.parts.values())
+        """The highest cost in any period."""
+        return largest_charge(self.parts.values())
 
 
 @dataclass(frozen=True)
 class Pending:
-    """A reservation that nobody has settled: of a question at work, or of one that died."""
+    """A reservation that is not settled: of a running question, or of one that died."""
 
     entry: Entry
     may_have_read: bool
@@ -109,16 +110,16 @@ class Pending:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a reservation: settled, given back, or still open."""
+    """The outcome of a reservation: settled, given back, or still open."""
 
-    held: Pending
+    reservation: Pending
     settle: Entry | None
     given_back: bool
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What an entry says, before it has a place in the chain."""
+    """The contents of an entry before it has a place in the chain."""
 
     kind: EntryKind
     account: Account
@@ -129,61 +130,67 @@ class Draft:
     terms: str | None = None
 
 
-def chained(draft: Draft | Entry, number: int, previous: str, at: str | None = None) -> Entry:
-    """The draft as the entry of that number, now if no other time is given."""
-    at = now() if at is None else at
-    says = (draft.kind, draft.account, draft.charge, draft.question, draft.refers_to, draft.release)
-    return Entry(number, *says, at, previous, _digest(number, draft, at, previous), draft.terms)
+def chain_entry(draft: Draft | Entry, number: int, previous: str, time: str | None = None) -> Entry:
+    """Return the draft as the entry of this number, at this time or now."""
+    time = now() if time is None else time
+    fields = (draft.kind, draft.account, draft.charge, draft.question, draft.refers_to, draft.release)
+    return Entry(number, *fields, time, previous, _digest(number, draft, time, previous), draft.terms)
 
 
-def digest_of(entry: Entry) -> str:
-    """The digest that the entry must have for what it says."""
+def compute_digest(entry: Entry) -> str:
+    """Return the digest that an entry with these contents must have."""
     return _digest(entry.number, entry, entry.at, entry.previous)
 
 
-def first_digest(ledger: str, version: int) -> str:
-    """What the first entry follows: the ledger's id and the form of its tables."""
+def genesis_digest(ledger: str, version: int) -> str:
+    """Return the digest that the first entry follows: of the ledger's id and the form of its tables."""
     return _sha256(["dpselect ledger", ledger, version])
 
 
-def hash_of(question: str) -> str:
-    """By what a question is found again."""
+def hash_question(question: str) -> str:
+    """Return the hash by which a question is found again."""
     return hashlib.sha256(question.encode()).hexdigest()
 
 
 def now() -> str:
-    """The clock, in UTC."""
+    """Return the time in UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def _digest(number: int, said: Draft | Entry, at: str, previous: str) -> str:
-    account, charge = said.account, said.charge
-    says = (str(said.kind), account.dataset, account.analyst, decimal(charge.epsilon), decimal(charge.delta))
-    asked = (said.question, said.refers_to, said.release, decimal(charge.renyi), said.terms)
-    return _sha256([previous, number, *says, *asked, at])
+def _digest(number: int, entry: Draft | Entry, time: str, previous: str) -> str:
+    account, charge = entry.account, entry.charge
+    identity = (
+        str(entry.kind),
+        account.dataset,
+        account.analyst,
+        format_decimal(charge.epsilon),
+        format_decimal(charge.delta),
+    )
+    contents = (entry.question, entry.refers_to, entry.release, format_decimal(charge.renyi), entry.terms)
+    return _sha256([previous, number, *identity, *contents, time])
 
 
-def largest(charges: Iterable[Charge]) -> Charge:
-    """In each currency."""
-    found = list(charges)
-    return Charge(max(c.epsilon for c in found), max(c.delta for c in found), max(c.renyi for c in found))
+def largest_charge(charges: Iterable[Charge]) -> Charge:
+    """Return the maximum of charges, in each currency."""
+    amounts = list(charges)
+    return Charge(max(c.epsilon for c in amounts), max(c.delta for c in amounts), max(c.renyi for c in amounts))
 
 
-def parts_text(parts: Mapping[str, Charge], by: str | None = None) -> str | None:
-    """The parts of a question in periods, and who approved it; None for data without periods if nobody did."""
-    if list(parts) == [ALWAYS] and by is None:
+def format_parts(parts: Mapping[str, Charge], approved_by: str | None = None) -> str | None:
+    """Format the charge of each period, and who approved the question; None if there is neither."""
+    if list(parts) == [ALWAYS] and approved_by is None:
         return None
-    rows = [[period, *map(decimal, (c.epsilon, c.delta, c.renyi))] for period, c in sorted(parts.items())]
-    return json.dumps({"parts": rows} | ({} if by is None else {"by": by}), separators=(",", ":"))
+    rows = [[period, *map(format_decimal, (c.epsilon, c.delta, c.renyi))] for period, c in sorted(parts.items())]
+    return json.dumps({"parts": rows} | ({} if approved_by is None else {"by": approved_by}), separators=(",", ":"))
 
 
-def by_text(by: str | None) -> str | None:
-    """Return the terms of a grant."""
+def format_granter(by: str | None) -> str | None:
+    """Format the terms of a grant."""
     return None if by is None else json.dumps({"by": by}, separators=(",", ":"))
 
 
-def by_from(text: str) -> str | None:
-    """Return who granted or approved by these terms; ValueError if they are none."""
+def parse_granter(text: str) -> str | None:
+    """Return who granted or approved by these terms; ValueError if they are invalid."""
     try:
         by = json.loads(text).get("by")
     except AttributeError:
@@ -193,15 +200,15 @@ def by_from(text: str) -> str | None:
     return by
 
 
-def parts_from(text: str) -> Mapping[str, Charge]:
-    """What `parts_text` wrote; ValueError for anything else."""
+def parse_parts(text: str) -> Mapping[str, Charge]:
+    """Parse the text of `format_parts`; ValueError for anything else."""
     try:
         rows = json.loads(text)["parts"]
-        return {period: Charge(*map(undecimal, (e, d, r))) for period, e, d, r in rows}
+        return {period: Charge(*map(parse_decimal, (e, d, r))) for period, e, d, r in rows}
     except (TypeError, KeyError):
         raise ValueError("no parts") from None
 
 
 def _sha256(fields: list[str | int | None]) -> str:
-    """The digest of a JSON array: every field has one form, and none can run into the next."""
+    """Return the digest of a JSON array: each field has one form, and none can run into the next."""
     return hashlib.sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()

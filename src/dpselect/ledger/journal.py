@@ -1,4 +1,4 @@
-"""What one transaction reads and writes: the end of the chain, how accounts stand, the next entry."""
+"""Reads and writes of one transaction: the end of the chain, standings, the next entry."""
 
 from __future__ import annotations
 
@@ -9,79 +9,79 @@ from dpselect._ground.parameters import near
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance
-from dpselect.ledger.chains import Chain, chain_from
+from dpselect.ledger.chains import Chain, parse_chain
 from dpselect.ledger.charge import Charge
-from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chained, hash_of
+from dpselect.ledger.entry import Draft, Entry, EntryKind, Pending, chain_entry, hash_question
 from dpselect.ledger.port import Row, Store
 from dpselect.ledger.rows import (
     DamagedRowError,
     Meta,
-    data_account_from,
     data_account_row,
-    entry_from,
     entry_row,
-    intact_entry_from,
-    meta_from,
-    quota_from,
+    parse_data_account,
+    parse_entry,
+    parse_intact_entry,
+    parse_meta,
+    parse_quota,
+    parse_used,
     quota_row,
-    used_from,
     used_row,
 )
 from dpselect.ledger.standing import DataAccount, Standing, Used
 
 T = TypeVar("T")
-_FOUND_OUT = "run `dpselect ledger verify`, then take it from a backup"
+_VERIFY_HINT = "run `dpselect ledger verify`, then take it from a backup"
 
 
 class Journal:
-    """The tables of one store, in our own words."""
+    """The tables of one store as values of this package."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def meta(self) -> Meta:
-        """What the ledger says of itself."""
+        """Return the header of the ledger."""
         rows = self._store.run(sql.META)
-        return self._parsed("its header", meta_from, rows[0] if rows else ())
+        return self._parse("its header", parse_meta, rows[0] if rows else ())
 
     def end(self) -> Meta:
-        """The same, for a writer: its last entry must be the one that is really there, and another may follow."""
-        rows = self._store.run(sql.END)
-        meta = self._parsed("its header", meta_from, rows[0] if rows else ())
+        """Return the header for a writer, after checking that its last entry is there and another may follow."""
+        rows = self._store.run(sql.CHAIN_END)
+        meta = self._parse("its header", parse_meta, rows[0] if rows else ())
         if (rows[0][4:6] if rows[0][4] is not None else (0, meta.head)) != (meta.entries, meta.head):
-            raise self._damaged("its last entries are missing or foreign")
+            raise self._damage_error("its last entries are missing or foreign")
         if rows[0][6] == EntryKind.CLOSED:
-            other = self.continued_in(meta)
-            whose = "another" if other is None else other.ledger
+            successor = self.continued_in(meta)
+            successor_id = "another" if successor is None else successor.ledger
             raise LedgerError(
-                f"the ledger at {self._store.place} is closed: ledger {whose} continues it",
+                f"the ledger at {self._store.place} is closed: ledger {successor_id} continues it",
                 "name that ledger instead; this one can still be read",
             )
         return meta
 
     def open_end(self) -> Meta:
-        """The same, of a ledger in whose form this program writes."""
+        """Return the header for a writer, of a ledger in today's format."""
         meta = self.end()
-        if meta.version != sql.FORM:
-            place, form = self._store.place, meta.version
+        if meta.version != sql.FORMAT:
+            place, version = self._store.place, meta.version
             raise LedgerError(
-                f"the ledger at {place} has format {form}, but this dpselect writes format {sql.FORM}", sql.UPGRADE
+                f"the ledger at {place} has format {version}, but this dpselect writes format {sql.FORMAT}", sql.UPGRADE
             )
         return meta
 
     def continued_in(self, meta: Meta) -> Chain | None:
-        """The ledger that continues this one, as far as it went then; None where this one is open."""
+        """Return the ledger that continues this one, as it was then; None if this one is open."""
         last = self.entry(meta.entries)
-        return chain_from(last.terms) if last is not None and last.kind is EntryKind.CLOSED else None
+        return parse_chain(last.terms) if last is not None and last.kind is EntryKind.CLOSED else None
 
     def continued_from(self) -> Chain | None:
-        """The ledger that this one continues, as far as that went then; None where it continues none."""
+        """Return the ledger that this one continues, as it was then; None if it continues none."""
         first = self.entry(1)
-        return chain_from(first.terms) if first is not None and first.kind is EntryKind.CONTINUES else None
+        return parse_chain(first.terms) if first is not None and first.kind is EntryKind.CONTINUES else None
 
     def append(self, end: Meta, draft: Draft) -> Entry:
-        """Write the next entry. What it leads to is for the caller to write, in the same transaction."""
-        entry = chained(draft, end.entries + 1, end.head)
+        """Write the next entry. The caller writes its consequences in the same transaction."""
+        entry = chain_entry(draft, end.entries + 1, end.head)
         self.write(entry)
         return entry
 
@@ -90,177 +90,186 @@ class Journal:
         self._store.run(sql.NEW_ENTRY, entry_row(entry))
         self._store.run(sql.SET_HEAD, (entry.number, entry.digest))
 
-    # ---- the data, and what is promised about them ----------------------------------------------------------
+    # ---- data and promises -----------------------------------------------------------------------------------
 
     def find_data(self, dataset: str) -> DataAccount | None:
-        """What is promised about the data; None where nothing is."""
+        """Return the promise about data; None if there is none."""
         rows = self._store.run(sql.ONE_DATA, (dataset,))
-        return self._promised(dataset, rows[0]) if rows else None
+        return self._parse_promise(dataset, rows[0]) if rows else None
 
-    def _promised(self, dataset: str, row: Row) -> DataAccount:
-        data = self._parsed(f"the account of {dataset!r}", data_account_from, row)
+    def _parse_promise(self, dataset: str, row: Row) -> DataAccount:
+        data = self._parse(f"the account of {dataset!r}", parse_data_account, row)
         if data.dataset != dataset:
-            raise self._damaged(f"the account of {dataset!r} is that of other data")
+            raise self._damage_error(f"the account of {dataset!r} is that of other data")
         return data
 
     def data(self, dataset: str) -> DataAccount:
-        """What is promised about the data; data without an account are unknown."""
+        """Return the promise about data; LedgerError if there is none."""
         data = self.find_data(dataset)
         if data is None:
-            known = [one.dataset for one in self.all_data()]
+            names = [account.dataset for account in self.all_data()]
             raise LedgerError(
                 f"there is no promise for the data {dataset!r}",
-                near(dataset, known) if known else "the owner makes an account for them with `dpselect ledger data`",
+                near(dataset, names) if names else "the owner makes an account for them with `dpselect ledger data`",
             )
         return data
 
     def all_data(self) -> list[DataAccount]:
-        """Every account, by the name of its data."""
-        found = [self._parsed("an account of data", data_account_from, row) for row in self._store.run(sql.ALL_DATA)]
-        return sorted(found, key=lambda data: data.dataset)
+        """Return every account, by the name of its data."""
+        accounts = [self._parse("an account of data", parse_data_account, row) for row in self._store.run(sql.ALL_DATA)]
+        return sorted(accounts, key=lambda data: data.dataset)
 
     def set_data(self, data: DataAccount) -> None:
-        """Put it in the place of what was promised before."""
+        """Replace the promise about data."""
         self._store.run(sql.SET_DATA, data_account_row(data))
 
     def was_asked(self, dataset: str) -> bool:
-        """Was any question of the data ever paid?"""
-        return bool(self._store.run(sql.ASKED, (dataset,)))
+        """Return whether any question of the data was paid."""
+        return bool(self._store.run(sql.ANY_HOLD, (dataset,)))
 
-    # ---- analysts, and what was used ------------------------------------------------------------------------
+    # ---- analysts and usage ---------------------------------------------------------------------------------
 
     def find_quota(self, account: Account) -> Charge | None:
-        """What an analyst was granted in total; None for one without a right to the data."""
+        """Return what an analyst was granted in total; None for one without a right to the data."""
         rows = self._store.run(sql.ONE_QUOTA, (account.dataset, account.analyst))
-        return self._granted(account, rows[0]) if rows else None
+        return self._parse_grant(account, rows[0]) if rows else None
 
-    def _granted(self, account: Account, row: Row) -> Charge:
-        whose, granted = self._parsed(f"the quota of {account}", quota_from, row)
-        if whose != account:
-            raise self._damaged(f"the quota of {account} belongs to another account")
+    def _parse_grant(self, account: Account, row: Row) -> Charge:
+        owner, granted = self._parse(f"the quota of {account}", parse_quota, row)
+        if owner != account:
+            raise self._damage_error(f"the quota of {account} belongs to another account")
         return granted
 
     def quota(self, account: Account) -> Charge:
-        """What an analyst was granted in total; one without any grant is unknown."""
+        """Return what an analyst was granted in total; LedgerError if nothing."""
         granted = self.find_quota(account)
         if granted is None:
-            raise self._unknown(account)
+            raise self._unknown_analyst(account)
         return granted
 
-    def _unknown(self, account: Account) -> LedgerError:
+    def _unknown_analyst(self, account: Account) -> LedgerError:
         return LedgerError(
-            f"analyst {account.analyst!r} has no budget for the data set {account.dataset!r}", self._hint(account)
+            f"analyst {account.analyst!r} has no budget for the data set {account.dataset!r}",
+            self._suggest_analyst(account),
         )
 
-    def _hint(self, account: Account) -> str | None:
-        """Who may be meant by an account that is not there."""
-        known = sorted(one.analyst for one, _ in self.quotas() if one.dataset == account.dataset)
-        return near(account.analyst, known) if known else "no analyst has: grant one with `dpselect ledger grant`"
+    def _suggest_analyst(self, account: Account) -> str | None:
+        """Return a hint at the analysts that may be meant."""
+        names = sorted(owner.analyst for owner, _ in self.quotas() if owner.dataset == account.dataset)
+        return near(account.analyst, names) if names else "no analyst has: grant one with `dpselect ledger grant`"
 
     def quotas(self) -> list[tuple[Account, Charge]]:
-        """Every analyst with what was granted, by data set and analyst."""
-        found = [self._parsed("a quota", quota_from, row) for row in self._store.run(sql.QUOTAS)]
-        return sorted(found, key=lambda one: (one[0].dataset, one[0].analyst))
+        """Return each analyst with what was granted, by data set and analyst."""
+        quotas = [self._parse("a quota", parse_quota, row) for row in self._store.run(sql.QUOTAS)]
+        return sorted(quotas, key=lambda quota: (quota[0].dataset, quota[0].analyst))
 
     def set_quota(self, account: Account, granted: Charge) -> None:
-        """Put it in the place of what was granted before."""
+        """Replace what was granted to an analyst."""
         self._store.run(sql.SET_QUOTA, quota_row(account, granted))
 
     def all_used(self) -> dict[tuple[Account, str], Used]:
-        """What was used, by account and period; of all analysts of a data set too."""
-        found = [self._parsed("what was used", used_from, row) for row in self._store.run(sql.ALL_USED)]
-        return {(account, period): used for account, period, used in found}
+        """Return what was used, by account and period, for all analysts of a data set together too."""
+        usages = [self._parse("what was used", parse_used, row) for row in self._store.run(sql.ALL_USED)]
+        return {(account, period): usage for account, period, usage in usages}
 
     def used(self, account: Account, period: str) -> tuple[Used, Used]:
-        """What the analyst used in the period, and what all did. Of no period both are kept from the beginning on."""
-        found: dict[str, Used] = {}
+        """Return what the analyst used in the period, and what all did. Both have a row for ALWAYS from the start."""
+        used_by_analyst: dict[str, Used] = {}
         for row in self._store.run(sql.TWO_USED, (account.dataset, period, account.analyst, EVERYBODY)):
-            whose, when, used = self._parsed(f"what {account} used", used_from, row)
-            if whose.dataset != account.dataset or when != period or whose.analyst not in (EVERYBODY, account.analyst):
-                raise self._damaged(f"the usage of {account} belongs to another account")
-            found[whose.analyst] = used
-        own, of_all = found.get(account.analyst), found.get(EVERYBODY)
-        if (of_all is None and own is not None) or (period == ALWAYS and None in (own, of_all)):
-            raise self._damaged(f"the usage of {account} is missing")
-        return own or Used(), of_all or Used()
+            owner, row_period, usage = self._parse(f"what {account} used", parse_used, row)
+            if (
+                owner.dataset != account.dataset
+                or row_period != period
+                or owner.analyst not in (EVERYBODY, account.analyst)
+            ):
+                raise self._damage_error(f"the usage of {account} belongs to another account")
+            used_by_analyst[owner.analyst] = usage
+        own_usage, all_usage = used_by_analyst.get(account.analyst), used_by_analyst.get(EVERYBODY)
+        if (all_usage is None and own_usage is not None) or (period == ALWAYS and None in (own_usage, all_usage)):
+            raise self._damage_error(f"the usage of {account} is missing")
+        return own_usage or Used(), all_usage or Used()
 
     def begin_used(self, account: Account) -> None:
-        """Nothing was used yet; what is there stays."""
+        """Write that nothing was used yet, unless there is a row."""
         self._store.run(sql.NEW_USED, used_row(account, ALWAYS, Used()))
 
     def standings(self, account: Account, periods: Callable[[DataAccount], Iterable[str]]) -> dict[str, Standing]:
-        """How the analyst stands in the periods that are meant of the data."""
+        """Return the analyst's standing in each period that `periods` returns for the data."""
         rows = self._store.run(sql.QUOTA_AND_DATA, (account.dataset, account.analyst))
         if not rows:
-            raise self._unknown(account)
-        granted, of_data = self._granted(account, rows[0][:5]), rows[0][5:]
-        data = self.data(account.dataset) if of_data[0] is None else self._promised(account.dataset, of_data)
+            raise self._unknown_analyst(account)
+        granted, data_row = self._parse_grant(account, rows[0][:5]), rows[0][5:]
+        data = self.data(account.dataset) if data_row[0] is None else self._parse_promise(account.dataset, data_row)
         return {period: Standing(account, data, granted, *self.used(account, period)) for period in periods(data)}
 
-    def change(self, account: Account, period: str, own: Used, of_all: Used) -> None:
-        """What a question changes in one period: of the analyst, and of all."""
-        everybody = Account.kept(account.dataset, EVERYBODY)
-        self._store.run(sql.SET_TWO_USED, [*used_row(account, period, own), *used_row(everybody, period, of_all)])
+    def set_used(self, account: Account, period: str, own_usage: Used, all_usage: Used) -> None:
+        """Write what the analyst, and what all, used in one period."""
+        everybody = Account.from_stored(account.dataset, EVERYBODY)
+        self._store.run(
+            sql.SET_TWO_USED, [*used_row(account, period, own_usage), *used_row(everybody, period, all_usage)]
+        )
 
     def balances(self) -> list[Balance]:
-        """Every analyst, by data set, name and period."""
-        used = self.all_used()
-        found = []
+        """Return the balance of every analyst, by data set, name and period."""
+        usages = self.all_used()
+        balances = []
         for account, granted in self.quotas():
-            periods = sorted(period for one, period in used if one == account and period != ALWAYS) or [ALWAYS]
+            periods = sorted(period for owner, period in usages if owner == account and period != ALWAYS) or [ALWAYS]
             for period in periods:
-                own = used.get((account, period), Used())
-                found.append(Balance(account, granted, own.spent, own.reserved, period))
-        return found
+                usage = usages.get((account, period), Used())
+                balances.append(Balance(account, granted, usage.spent, usage.reserved, period))
+        return balances
 
     # ---- entries --------------------------------------------------------------------------------------------
 
     def entry(self, number: int) -> Entry | None:
-        """The entry of that number, unchanged since it was written."""
+        """Return an entry by its number, unchanged since it was written."""
         rows = self._store.run(sql.ONE_ENTRY, (number,))
-        return self._parsed(f"entry {number}", intact_entry_from, rows[0]) if rows else None
+        return self._parse(f"entry {number}", parse_intact_entry, rows[0]) if rows else None
 
-    def after(self, entry: Entry) -> tuple[EntryKind | None, bool]:
-        """How a reservation ended, None while it is open; and whether rows may have been read under it."""
-        kinds = [EntryKind(str(row[0])) for row in self._store.run(sql.AFTER, (entry.number, entry.number))]
+    def reservation_state(self, entry: Entry) -> tuple[EntryKind | None, bool]:
+        """Return how a reservation ended, None while it is open; and whether rows may have been read under it."""
+        kinds = [EntryKind(str(row[0])) for row in self._store.run(sql.CLOSED_OR_READ, (entry.number, entry.number))]
         closed = next((kind for kind in kinds if kind is not EntryKind.READ), None)
         return closed, EntryKind.READ in kinds
 
-    def settle_of(self, hold: int) -> Entry | None:
-        """The settle of a reservation; None where there is none."""
+    def find_settlement(self, hold: int) -> Entry | None:
+        """Return the settlement of a reservation; None if there is none."""
         rows = self._store.run(sql.SETTLE_OF, (hold,))
         number = rows[0][0] if rows else None
         return self.entry(number) if isinstance(number, int) else None
 
     def may_have_read(self, entry: Entry) -> bool:
-        """May rows have been read under this reservation?"""
-        return bool(self._store.run(sql.READ, (entry.number,)))
+        """Return whether rows may have been read under a reservation."""
+        return bool(self._store.run(sql.READ_OF, (entry.number,)))
 
-    def pending(self, after: int) -> list[Pending]:
-        """The next reservations after that number that nobody closed."""
-        entries = [self._parsed("an entry", intact_entry_from, row) for row in self._store.run(sql.PENDING, (after,))]
+    def pending(self, after_number: int) -> list[Pending]:
+        """Return the next open reservations after an entry number."""
+        entries = [
+            self._parse("an entry", parse_intact_entry, row) for row in self._store.run(sql.PENDING, (after_number,))
+        ]
         return [Pending(entry, self.may_have_read(entry)) for entry in entries]
 
-    def released(self, dataset: str, question: str) -> Entry | None:
-        """The latest settle with a release of exactly this question of these data, whoever asked it."""
-        rows = self._store.run(sql.RELEASED, (hash_of(question), dataset, question))
+    def find_release(self, dataset: str, question: str) -> Entry | None:
+        """Return the latest settlement with a release of exactly this question of these data, whoever asked it."""
+        rows = self._store.run(sql.RELEASED, (hash_question(question), dataset, question))
         number = rows[0][0] if rows else None
         return self.entry(number) if isinstance(number, int) else None
 
-    def page(self, after: int, account: Account | None = None) -> list[Entry]:
-        """The next entries after that number."""
+    def read_page(self, after_number: int, account: Account | None = None) -> list[Entry]:
+        """Return the next entries after a number."""
         if account is None:
-            rows = self._store.run(sql.ENTRIES, (after,))
+            rows = self._store.run(sql.ENTRIES, (after_number,))
         else:
-            rows = self._store.run(sql.ENTRIES_OF, (after, account.dataset, account.analyst))
-        return [self._parsed("an entry", entry_from, row) for row in rows]
+            rows = self._store.run(sql.ENTRIES_OF, (after_number, account.dataset, account.analyst))
+        return [self._parse("an entry", parse_entry, row) for row in rows]
 
-    def _parsed(self, what: str, parse: Callable[[Row], T], row: Row) -> T:
+    def _parse(self, subject: str, parse: Callable[[Row], T], row: Row) -> T:
         try:
             return parse(row)
         except (DamagedRowError, IndexError) as error:
-            why = str(error) if isinstance(error, DamagedRowError) else "it is missing"
-            raise self._damaged(f"{what} cannot be trusted: {why}") from None
+            reason = str(error) if isinstance(error, DamagedRowError) else "it is missing"
+            raise self._damage_error(f"{subject} cannot be trusted: {reason}") from None
 
-    def _damaged(self, why: str) -> LedgerError:
-        return LedgerError(f"the ledger at {self._store.place} is damaged: {why}", _FOUND_OUT)
+    def _damage_error(self, reason: str) -> LedgerError:
+        return LedgerError(f"the ledger at {self._store.place} is damaged: {reason}", _VERIFY_HINT)

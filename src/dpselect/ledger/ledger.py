@@ -1,4 +1,4 @@
-"""The ledger as its callers see it."""
+"""The ledger: promises, quotas, reservations and releases."""
 
 from __future__ import annotations
 
@@ -17,23 +17,33 @@ from dpselect.accounting.prices import Price
 from dpselect.errors import LedgerError, ParameterError, came
 from dpselect.ledger.account import ALWAYS, EVERYBODY, Account, Balance, check_unit, clean_name
 from dpselect.ledger.chains import Chain, Chains
-from dpselect.ledger.charge import ZERO, Ceiling, Charge, amount_granted, check_text, short
-from dpselect.ledger.declaration import Given
-from dpselect.ledger.entry import Draft, Entry, EntryKind, Outcome, Pending, Reservation, by_text, largest, parts_text
+from dpselect.ledger.charge import ZERO, Ceiling, Charge, check_text, format_amount, parse_grant
+from dpselect.ledger.declaration import Declaration
+from dpselect.ledger.entry import (
+    Draft,
+    Entry,
+    EntryKind,
+    Outcome,
+    Pending,
+    Reservation,
+    format_granter,
+    format_parts,
+    largest_charge,
+)
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.places import Where, create_store, open_store
+from dpselect.ledger.places import LedgerPlace, create_store, open_store
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta
-from dpselect.ledger.sql import build, check_form
-from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user, data_text
+from dpselect.ledger.sql import build_tables, check_format
+from dpselect.ledger.standing import DataAccount, Standing, Used, charged_periods, check_user, format_data_terms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpselect.release.picture import Picture
 
-_FIND_OUT = "run `dpselect ledger verify`, then take it from a backup"
-_FOR_RIGHTS = "ask its owner for the right to write to it"
+_VERIFY_HINT = "run `dpselect ledger verify`, then take it from a backup"
+_RIGHTS_HINT = "ask its owner for the right to write to it"
 
 
 @names_checked
@@ -51,23 +61,23 @@ class Ledger:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         refuse_copy(self, protocol)
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: LedgerPlace) -> None:
         """Open the ledger that is there."""
-        self._start(open_store(where), check_form)
+        self._start(open_store(where), check_format)
 
     @staticmethod
-    def create(where: Where) -> Ledger:
+    def create(where: LedgerPlace) -> Ledger:
         """Make a new ledger; an existing one is never overwritten.
 
         Args:
             where: A path, or a postgresql:// address.
         """
         ledger = Ledger.__new__(Ledger)
-        ledger._start(create_store(where), build)
+        ledger._start(create_store(where), build_tables)
         return ledger
 
     @staticmethod
-    def upgrade(old: Where, new: Where) -> Ledger:
+    def upgrade(old: LedgerPlace, new: LedgerPlace) -> Ledger:
         """Make a ledger of today's format that continues an old one, and close the old one.
 
         Every entry is carried over: promises, quotas, what was spent and is reserved, stored answers. The old ledger
@@ -128,17 +138,17 @@ class Ledger:
             time: The column with the time of a row, if there is a period.
             timezone: The time zone in which days begin; UTC by default.
         """
-        total, everybody = amount_granted(epsilon, delta), Account.everybody(dataset)
-        given = Given.read(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
+        total, everybody = parse_grant(epsilon, delta), Account.for_everybody(dataset)
+        declaration = Declaration.parse(keep, unit=unit, user=user, period=period, time=time, timezone=timezone)
         with self._writing() as (journal, end):
-            before = journal.find_data(everybody.dataset)
-            used = [one for (who, _), one in journal.all_used().items() if who == everybody]
-            asked = journal.was_asked(everybody.dataset)
-            after = given.account(everybody.dataset, total, before, used, asked=asked)
-            journal.append(end, Draft(EntryKind.DATA, everybody, total, terms=data_text(after)))
-            journal.set_data(after)
+            previous = journal.find_data(everybody.dataset)
+            usages = [usage for (owner, _), usage in journal.all_used().items() if owner == everybody]
+            was_asked = journal.was_asked(everybody.dataset)
+            account = declaration.update_account(everybody.dataset, total, previous, usages, was_asked=was_asked)
+            journal.append(end, Draft(EntryKind.DATA, everybody, total, terms=format_data_terms(account)))
+            journal.set_data(account)
             journal.begin_used(everybody)
-            return after
+            return account
 
     def grant(
         self,
@@ -164,8 +174,8 @@ class Ledger:
             every: The period of the data, to state that the quota is for each of them.
             by: Who grants it, for the record; the ledger does not check the name.
         """
-        amount, total = amount_granted(epsilon, delta), flag("total", total)
-        terms = by_text(None if by is None else clean_name("by", by))
+        amount, total = parse_grant(epsilon, delta), flag("total", total)
+        terms = format_granter(None if by is None else clean_name("by", by))
         with self._writing() as (journal, end):
             period = journal.data(account.dataset).period
             if every is not None and every != period:
@@ -175,17 +185,17 @@ class Ledger:
                     else f"be {period}, as the data have"
                 )
                 raise ParameterError("every", must, came(every))
-            before = journal.find_quota(account)
-            granted = amount if total or before is None else before + amount
+            previous = journal.find_quota(account)
+            granted = amount if total or previous is None else previous + amount
             if granted.delta >= 1:
                 raise ParameterError(
-                    "delta", "be less than 1 in total", short(granted.delta), "1 would allow everything"
+                    "delta", "be less than 1 in total", format_amount(granted.delta), "1 would allow everything"
                 )
             journal.append(end, Draft(EntryKind.GRANT, account, granted, terms=terms))
             journal.set_quota(account, granted)
             journal.begin_used(account)
-            own, _ = journal.used(account, ALWAYS)
-            return Balance(account, granted, own.spent, own.reserved)
+            usage, _ = journal.used(account, ALWAYS)
+            return Balance(account, granted, usage.spent, usage.reserved)
 
     # ---- questions ----------------------------------------------------------------------------------------
 
@@ -203,43 +213,57 @@ class Ledger:
     ) -> Reservation:
         """Set aside the most that a question may cost, or record that it was refused and raise BudgetError.
 
-        It must fit into the analyst's quota and into the account of the data, in each period that it is about. A
-        `price` is one at the `order` of that account; an amount is one at every order. `user` is the column of users;
-        `unit` is whom a stated price is about, which must be whom the account is about. `approved_by` goes on record.
+        It must fit into the analyst's quota and into the account of the data, in each period of the question. A `price`
+        has the `order` of that account; a charge has every order. `user` is the text of the column of users; `unit` is
+        the unit of a stated price, which must be that of the account. `approved_by` is recorded.
 
-        No row may be read before `start`. So this entry may not be on the disk yet; it is when `start` returns.
+        No row may be read before `start`. So the entry need not be durable here; it is when `start` returns.
         """
         check_text("question", question)
-        offered, entry = Ceiling.of(price), None
+        ceiling, entry = Ceiling.from_price(price), None
         refusal = None
         try:
             with self._writing(durable=False) as (journal, end):
-                found = journal.standings(account, lambda data: charged_periods(data, during))
-                check_user(data := next(iter(found.values())).data, user)
+                standings = journal.standings(account, lambda data: charged_periods(data, during))
+                check_user(data := next(iter(standings.values())).data, user)
                 check_unit(data.unit if unit is None else unit, data.unit)
-                if isinstance(price, Price) and any(standing.order != order for standing in found.values()):
+                if isinstance(price, Price) and any(standing.order != order for standing in standings.values()):
                     raise LedgerError(f"the account of {account.dataset!r} was changed meanwhile", "ask again")
-                added = offered.without_composition
-                if any(standing.order is None for standing in found.values()) and added.renyi < added.epsilon:
+                uncomposed = ceiling.without_composition
+                if (
+                    any(standing.order is None for standing in standings.values())
+                    and uncomposed.renyi < uncomposed.epsilon
+                ):
                     raise ValueError("a divergence counts by its epsilon where epsilons add up")
-                parts = {period: standing.ceiling(offered) for period, standing in found.items()}
-                refusal = next((s.refusal(parts[p], p) for p, s in found.items() if not s.admits(parts[p])), None)
+                parts = {period: standing.ceiling(ceiling) for period, standing in standings.items()}
+                refusal = next(
+                    (
+                        standing.refusal(parts[period], period)
+                        for period, standing in standings.items()
+                        if not standing.admits(parts[period])
+                    ),
+                    None,
+                )
                 if refusal is None:
-                    terms = parts_text(parts, approved_by)
-                    draft = Draft(EntryKind.HOLD, account, largest(parts.values()), question, terms=terms)
+                    terms = format_parts(parts, approved_by)
+                    draft = Draft(EntryKind.HOLD, account, largest_charge(parts.values()), question, terms=terms)
                     entry = journal.append(end, draft)
-                    for period, s in found.items():
-                        ceiling = parts[period]
-                        journal.change(account, period, s.own.holding(ceiling), s.all.holding(ceiling))
+                    for period, standing in standings.items():
+                        part = parts[period]
+                        journal.set_used(account, period, standing.own.with_hold(part), standing.all.with_hold(part))
             if entry is not None:
-                return Reservation.of(entry)
-        except BaseException:  # it may have been written all the same
+                return Reservation.from_hold(entry)
+        except BaseException:  # the entry may have been written nevertheless
             if entry is not None:
-                self.abandon(Reservation.of(entry))
+                self.abandon(Reservation.from_hold(entry))
             raise
         with self._writing() as (journal, end):
             draft = Draft(
-                EntryKind.REFUSED, account, largest(parts.values()), question, terms=parts_text(parts, approved_by)
+                EntryKind.REFUSED,
+                account,
+                largest_charge(parts.values()),
+                question,
+                terms=format_parts(parts, approved_by),
             )
             journal.append(end, draft)
         assert refusal is not None
@@ -259,8 +283,8 @@ class Ledger:
         The answer has two prices; the one whose ceiling was reserved is charged.
         """
         self._check_home(reservation)
-        costs = {period: Ceiling.of(spent).held_as(held) for period, held in reservation.parts.items()}
-        if not all(costs[period].fits(held) for period, held in reservation.parts.items()):
+        costs = {period: Ceiling.from_price(spent).charge_for_hold(hold) for period, hold in reservation.parts.items()}
+        if not all(costs[period].fits(hold) for period, hold in reservation.parts.items()):
             raise ValueError("a question must not cost more than what was reserved for it")
         if release is not None:
             check_text("release", release)
@@ -268,83 +292,85 @@ class Ledger:
             entry, may_have_read = self._open_entry(journal, reservation)
             if not may_have_read:
                 raise ValueError("a question must be started before it is settled")
-            changed = self._close(journal, entry, lambda used, period, held: used.settling(held, costs[period]))
+            standing = self._close(
+                journal, entry, lambda usage, period, hold: usage.with_settlement(hold, costs[period])
+            )
             draft = Draft(
                 EntryKind.SETTLE,
                 entry.account,
-                largest(costs.values()),
+                largest_charge(costs.values()),
                 refers_to=entry.number,
                 release=release,
-                terms=parts_text(costs),
+                terms=format_parts(costs),
             )
             journal.append(end, draft)
-            return changed
+            return standing
 
     def _close(self, journal: Journal, entry: Entry, change: Callable[[Used, str, Charge], Used]) -> Standing:
-        """Change what every period of a reservation holds; how the analyst stands where least is left."""
+        """Change what each period of a reservation holds; return the standing in the period with the least left."""
         account, parts = entry.account, entry.parts
-        changed = []
+        standings = []
         for period, standing in journal.standings(account, lambda _: parts).items():
-            held = parts[period]
-            if not (held.fits(standing.own.reserved) and held.fits(standing.all.reserved)):
-                raise LedgerError(f"the ledger at {self._place} is damaged: {account} has less reserved", _FIND_OUT)
-            own, of_all = (change(used, period, held) for used in (standing.own, standing.all))
-            journal.change(account, period, own, of_all)
-            changed.append(replace(standing, own=own, all=of_all))
-        return changed[0] if len(changed) == 1 else min(changed, key=lambda standing: standing.left)
+            hold = parts[period]
+            if not (hold.fits(standing.own.reserved) and hold.fits(standing.all.reserved)):
+                raise LedgerError(f"the ledger at {self._place} is damaged: {account} has less reserved", _VERIFY_HINT)
+            own_usage, all_usage = (change(usage, period, hold) for usage in (standing.own, standing.all))
+            journal.set_used(account, period, own_usage, all_usage)
+            standings.append(replace(standing, own=own_usage, all=all_usage))
+        return standings[0] if len(standings) == 1 else min(standings, key=lambda standing: standing.left)
 
     def pending(self) -> Iterator[Pending]:
         """Return every open reservation, oldest first: of running questions, and of those that died."""
-        after = 0
+        last_number = 0
         while True:
             with self._reading() as journal:
-                page = journal.pending(after)
+                page = journal.pending(last_number)
             if not page:
                 return
             yield from page
-            after = page[-1].entry.number
+            last_number = page[-1].entry.number
 
     def give_back(self, reservation: Reservation | Pending) -> Standing:
         """Free a reservation under which no row was read. A question that is still running is refused at `start`."""
         if isinstance(reservation, Pending):
-            reservation = Reservation.of(reservation.entry)
+            reservation = Reservation.from_hold(reservation.entry)
         self._check_home(reservation)
         with self._writing() as (journal, end):
             entry, may_have_read = self._open_entry(journal, reservation)
             if may_have_read:
                 raise LedgerError(f"rows may have been read under reservation {entry.number}", "it stays spent")
-            changed = self._close(journal, entry, lambda used, _, held: used.returning(held))
+            standing = self._close(journal, entry, lambda usage, _, hold: usage.without_hold(hold))
             journal.append(end, Draft(EntryKind.RETURN, entry.account, ZERO, refers_to=entry.number))
-            return changed
+            return standing
 
     def abandon(self, reservation: Reservation) -> None:
-        """`give_back` on the way out of an error: where it cannot be done, the reservation stays as it is."""
+        """Give a reservation back on the way out of an error; if that fails, it stays as it is."""
         with suppress(LedgerError):
             self.give_back(reservation)
 
     def repeat(self, account: Account, question: str) -> str | None:
-        """The latest release of exactly this question of these data, for free; None without one.
+        """Return the latest release of exactly this question of these data, for free; None without one.
 
-        Whoever asked it paid for all who have a right to the data.
+        The first who asked paid for all who have a right to the data.
         """
         check_text("question", question)
         with self._reading() as journal:
             journal.quota(account)
-            if journal.released(account.dataset, question) is None:
+            if journal.find_release(account.dataset, question) is None:
                 return None
         with self._writing() as (journal, end):
             journal.quota(account)
-            settle = journal.released(account.dataset, question)
-            if settle is None:
+            settlement = journal.find_release(account.dataset, question)
+            if settlement is None:
                 return None
-            journal.append(end, Draft(EntryKind.REPEAT, account, ZERO, question, settle.number))
-            return settle.release
+            journal.append(end, Draft(EntryKind.REPEAT, account, ZERO, question, settlement.number))
+            return settlement.release
 
-    def stored(self, dataset: str, question: str) -> Entry | None:
-        """The settle that holds the latest release of exactly this question of these data; None without one."""
+    def find_settlement(self, dataset: str, question: str) -> Entry | None:
+        """Return the settlement with the latest release of exactly this question of these data; None without one."""
         check_text("question", question)
         with self._reading() as journal:
-            return journal.released(dataset, question)
+            return journal.find_release(dataset, question)
 
     def entry(self, number: int) -> Entry | None:
         """Return one entry, unchanged since it was written."""
@@ -352,18 +378,18 @@ class Ledger:
             return journal.entry(number)
 
     def outcome(self, hold: int) -> Outcome | None:
-        """The outcome of a reservation, by its number; None if there is no such reservation."""
-        with self._moment() as journal:
+        """Return the outcome of a reservation by its number; None if there is no such reservation."""
+        with self._snapshot() as journal:
             entry = journal.entry(hold)
             if entry is None or entry.kind is not EntryKind.HOLD:
                 return None
-            closed, may_have_read = journal.after(entry)
-            return Outcome(Pending(entry, may_have_read), journal.settle_of(hold), closed is EntryKind.RETURN)
+            closed, may_have_read = journal.reservation_state(entry)
+            return Outcome(Pending(entry, may_have_read), journal.find_settlement(hold), closed is EntryKind.RETURN)
 
-    def told(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
-        """Record that analysts were given stored releases again, for free: question, and the settle that holds it.
+    def record_repeats(self, repeats: Iterable[tuple[Account, str, int]]) -> None:
+        """Record that analysts were given stored releases again, for free: question, and number of the settlement.
 
-        It need not be on the disk at once: it charges nothing. Analysts without a quota of the data are not recorded.
+        The entries charge nothing, so they need not be durable at once. Analysts without a quota are skipped.
         """
         with self._writing(durable=False) as (journal, end):
             last = end
@@ -373,42 +399,51 @@ class Ledger:
                 entry = journal.append(last, Draft(EntryKind.REPEAT, account, ZERO, question, settle))
                 last = replace(last, entries=entry.number, head=entry.digest)
 
-    # ---- looking ------------------------------------------------------------------------------------------
+    # ---- reading ------------------------------------------------------------------------------------------
 
     def standing(self, account: Account, period: str = ALWAYS) -> Standing:
-        """What the analyst may use, has used and has left in one period."""
-        with self._moment() as journal:
+        """Return what the analyst may use, has used and has left in one period."""
+        with self._snapshot() as journal:
             return journal.standings(account, lambda _: [period])[period]
 
     def standings(self, account: Account, during: Periods | None = None) -> dict[str, Standing]:
-        """The same in each of the periods that a question is about.
+        """Return the standing in each period of a question.
 
-        Without any, of data that have periods, in those in which anything was asked, or else in one that is still new.
+        If `during` is None and the data have periods: in those in which anything was asked, or else in a new one.
         """
-        with self._moment() as journal:
+        with self._snapshot() as journal:
 
-            def meant(data: DataAccount) -> Iterable[str]:
+            def list_periods(data: DataAccount) -> Iterable[str]:
                 if data.period is None or during is not None:
                     return charged_periods(data, during)
-                asked = {period for who, period in journal.all_used() if who.dataset == data.dataset} - {ALWAYS}
-                return sorted(asked) or [ALWAYS]
+                used_periods = {period for owner, period in journal.all_used() if owner.dataset == data.dataset} - {
+                    ALWAYS
+                }
+                return sorted(used_periods) or [ALWAYS]
 
-            return journal.standings(account, meant)
+            return journal.standings(account, list_periods)
+
+    def promise_standings(self, account: Account, during: Periods | None = None) -> list[Standing]:
+        """Return how an owner stands: as if the whole promise for the data were their quota."""
+        data, used = next(one for one in self.data_accounts() if one[0].dataset == account.dataset)
+        whole = Charge.round_up(data.promise.epsilon, data.promise.delta)
+        usages = [used.get(name, Used()) for name in ([ALWAYS] if during is None else during.names)]
+        return [Standing(account, data, whole, usage, usage) for usage in usages]
 
     def balance(self, account: Account) -> Balance:
         """Return what the analyst was granted and used, as amounts."""
-        with self._moment() as journal:
-            granted, (own, _) = journal.quota(account), journal.used(account, ALWAYS)
-            return Balance(account, granted, own.spent, own.reserved)
+        with self._snapshot() as journal:
+            granted, (usage, _) = journal.quota(account), journal.used(account, ALWAYS)
+            return Balance(account, granted, usage.spent, usage.reserved)
 
     def has_quota(self, account: Account) -> bool:
-        """Was the analyst granted anything?"""
+        """Return whether the analyst was granted anything."""
         with self._reading() as journal:
             return journal.find_quota(account) is not None
 
     def balances(self) -> list[Balance]:
         """Return the balance of every analyst, by data set and name."""
-        with self._moment() as journal:
+        with self._snapshot() as journal:
             return journal.balances()
 
     def data_account(self, dataset: str) -> DataAccount:
@@ -418,25 +453,34 @@ class Ledger:
 
     def data_accounts(self) -> list[tuple[DataAccount, dict[str, Used]]]:
         """Return the promise for each data set, and what was used of it, by period."""
-        with self._moment() as journal:
-            used = sorted(journal.all_used().items(), key=lambda one: one[0][1])
-            found: list[tuple[DataAccount, dict[str, Used]]] = []
+        with self._snapshot() as journal:
+            usages = sorted(journal.all_used().items(), key=lambda item: item[0][1])
+            accounts: list[tuple[DataAccount, dict[str, Used]]] = []
             for data in journal.all_data():
-                everybody = Account.kept(data.dataset, EVERYBODY)
-                of_data = {period: one for (who, period), one in used if who == everybody}
-                found.append((data, {period: one for period, one in of_data.items() if period or len(of_data) == 1}))
-            return found
+                everybody = Account.from_stored(data.dataset, EVERYBODY)
+                used_by_period = {period: usage for (owner, period), usage in usages if owner == everybody}
+                accounts.append(
+                    (
+                        data,
+                        {
+                            period: usage
+                            for period, usage in used_by_period.items()
+                            if period or len(used_by_period) == 1
+                        },
+                    )
+                )
+            return accounts
 
     def entries(self, account: Account | None = None) -> Iterator[Entry]:
         """Return all entries, or those of one account, oldest first."""
-        after = 0
+        last_number = 0
         while True:
             with self._reading() as journal:
-                page = journal.page(after, account)
+                page = journal.read_page(last_number, account)
             if not page:
                 return
             yield from page
-            after = page[-1].number
+            last_number = page[-1].number
 
     @property
     def head(self) -> str:
@@ -459,26 +503,26 @@ class Ledger:
     @property
     def continued_in(self) -> Chain | None:
         """The ledger that continues this one, as it was when this one was closed; None if this one is open."""
-        with self._moment() as journal:
+        with self._snapshot() as journal:
             return journal.continued_in(journal.meta())
 
     def check_open(self) -> None:
-        """LedgerError if the ledger takes no more entries: it is closed, or of an older format."""
-        with self._moment() as journal:
+        """Raise LedgerError if the ledger takes no more entries: it is closed, or has an older format."""
+        with self._snapshot() as journal:
             journal.open_end()
 
-    def former(self) -> Iterator[tuple[int, str, Entry]]:
-        """Return each entry that was carried over, after its number and digest in the ledger that it was written in.
+    def former_entries(self) -> Iterator[tuple[int, str, Entry]]:
+        """Yield each entry that was carried over, after its number and digest in the ledger that it was written in.
 
-        A ledger that continues one that continues another gives an entry twice.
+        An entry that was carried over twice is yielded for both former ledgers.
         """
         with self._reading() as journal:
             meta = journal.meta()
         chains = Chains(meta.ledger, meta.version)
         for entry in self.entries():
             for _ in chains.problems(entry):
-                pass  # verify tells of them
-            yield from ((number, digest, entry) for number, digest in chains.places if number)
+                pass  # `verify` reports them
+            yield from ((number, digest, entry) for number, digest in chains.former_places if number)
 
     def verify(self, head: str | None = None) -> list[str]:
         """Check every entry, sum and reference, and return the problems, one sentence each.
@@ -506,7 +550,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file or the connection; closing twice, or in a forked child, does nothing."""
-        if self._home != here():  # and take no lock: a fork may have copied it locked
+        if self._home != here():  # without the lock: a fork may have copied it locked
             return
         with self._lock:
             store, self._store = self._store, None
@@ -526,33 +570,36 @@ class Ledger:
 
     @property
     def alive(self) -> bool:
-        """Can it still be used, as far as is known? A connection may have been cut, and then it is opened anew."""
+        """True if the ledger can still be used, as far as is known. If its connection was cut, open it again."""
         with self._lock:
             return self._store is not None and self._store.alive
 
-    def _opened(self) -> Store:
-        """The store, for the process that opened it: SQLite's locks and sockets do not survive a fork."""
+    def _usable_store(self) -> Store:
+        """Return the store, in the process that opened it: SQLite's locks and sockets do not survive a fork."""
         if self._store is None:
             raise LedgerError(f"the ledger at {self._place} is closed", "open it again")
         self._check_process()
         return self._store
 
     def _check_process(self) -> None:
-        """Before any lock: a fork may have copied it locked."""
+        """Refuse another process, before any lock is taken: a fork may have copied it locked."""
         if self._home != here():
             raise LedgerError(f"the ledger at {self._place} was opened in another process", "open it again in this one")
 
     def _check_home(self, reservation: Reservation) -> None:
-        """A reservation is used by the process that made it, whichever opened the ledger."""
+        """Refuse a reservation of another process, whichever opened the ledger."""
         if reservation.home != here():
             raise LedgerError(f"reservation {reservation.number} was made in another process", "make one in this one")
 
     def _open_entry(self, journal: Journal, reservation: Reservation) -> tuple[Entry, bool]:
-        """The reservation as it is written, and whether rows may have been read; LedgerError unless it is open."""
+        """Return an open reservation as it was written, and whether rows may have been read under it.
+
+        Raises: LedgerError if the reservation is not open.
+        """
         entry = journal.entry(reservation.number)
-        if entry is None or entry.kind is not EntryKind.HOLD or Reservation.of(entry) != reservation:
+        if entry is None or entry.kind is not EntryKind.HOLD or Reservation.from_hold(entry) != reservation:
             raise LedgerError(f"the ledger at {self._place} holds no such reservation")
-        closed, may_have_read = journal.after(entry)
+        closed, may_have_read = journal.reservation_state(entry)
         match closed:
             case EntryKind.SETTLE:
                 raise LedgerError(f"reservation {entry.number} was settled already")
@@ -564,27 +611,27 @@ class Ledger:
     def _reading(self) -> Iterator[Journal]:
         self._check_process()
         with self._lock:
-            self._opened()
+            self._usable_store()
             yield self._journal
 
     @contextmanager
     def locked_store(self) -> Iterator[Store]:
-        """Hold the ledger's lock, and yield what it is stored in, for whoever reads all of it."""
+        """Hold the ledger's lock, and yield its store, to read all of it."""
         with self._reading():
-            yield self._opened()
+            yield self._usable_store()
 
     @contextmanager
-    def _moment(self) -> Iterator[Journal]:
-        """For what must be read at one moment."""
-        with self._reading() as journal, self._opened().snapshot():
+    def _snapshot(self) -> Iterator[Journal]:
+        """Hold the lock, and yield the journal of one moment."""
+        with self._reading() as journal, self._usable_store().snapshot():
             yield journal
 
     @contextmanager
     def _writing(self, *, durable: bool = True) -> Iterator[tuple[Journal, Meta]]:
         self._check_process()
         with self._lock:
-            store = self._opened()
+            store = self._usable_store()
             if not store.writable:
-                raise LedgerError(f"this user may not write to the ledger at {self._place}", _FOR_RIGHTS)
+                raise LedgerError(f"this user may not write to the ledger at {self._place}", _RIGHTS_HINT)
             with store.transaction(durable=durable):
                 yield self._journal, self._journal.open_end()

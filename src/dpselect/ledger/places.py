@@ -1,4 +1,4 @@
-"""Where a ledger is: a file, or an address of PostgreSQL."""
+"""Places of ledgers: a file, or an address of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from dpselect.ledger.port import Store
 from dpselect.ledger.postgres_store import is_empty_postgres, open_postgres
 from dpselect.ledger.sqlite_store import create_sqlite, is_empty_sqlite, open_sqlite
 
-Where = str | os.PathLike[str]
+LedgerPlace = str | os.PathLike[str]
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def open_store(where: Where) -> Store:
-    """The store of an existing ledger."""
-    return open_postgres(str(where)) if _is_postgres(where) else open_sqlite(_path(where))
+def open_store(place: LedgerPlace) -> Store:
+    """Open the store of an existing ledger."""
+    return open_postgres(str(place)) if _is_postgres(place) else open_sqlite(_path(place))
 
 
-def create_store(where: Where, *, there: bool = False) -> Store:
-    """The store of a ledger that is about to be made; a file without tables may be `there`."""
-    return open_postgres(str(where)) if _is_postgres(where) else create_sqlite(_path(where), there=there)
+def create_store(place: LedgerPlace, *, may_exist: bool = False) -> Store:
+    """Open the store of a ledger that is about to be made; a file without tables is allowed if it `may_exist`."""
+    return open_postgres(str(place)) if _is_postgres(place) else create_sqlite(_path(place), may_exist=may_exist)
 
 
-def is_empty(where: Where) -> bool:
-    """Is there no ledger yet, nor anything else?"""
-    return is_empty_postgres(str(where)) if _is_postgres(where) else is_empty_sqlite(_path(where))
+def is_empty(place: LedgerPlace) -> bool:
+    """Return whether there is neither a ledger nor anything else."""
+    return is_empty_postgres(str(place)) if _is_postgres(place) else is_empty_sqlite(_path(place))
 
 
-def _is_postgres(where: Where) -> bool:
-    return isinstance(where, str) and where.startswith(_POSTGRES)
+def _is_postgres(place: LedgerPlace) -> bool:
+    return isinstance(place, str) and place.startswith(_POSTGRES)
 
 
-def _path(where: Where) -> Path:
-    if isinstance(where, str) and "://" in where:
+def _path(place: LedgerPlace) -> Path:
+    if isinstance(place, str) and "://" in place:
         raise LedgerError(
-            f"a ledger cannot be at an address that starts with {where.partition('://')[0]}://",
+            f"a ledger cannot be at an address that starts with {place.partition('://')[0]}://",
             "give the path of a file, or postgresql://HOST/DATABASE",
         )
-    return Path(where)
+    return Path(place)

@@ -1,4 +1,4 @@
-"""What the ledger asks of a place that keeps it."""
+"""The port between a ledger and its stores."""
 
 from __future__ import annotations
 
@@ -11,64 +11,69 @@ from dpselect.errors import LedgerError
 
 Cell = str | int | None
 Row = tuple[object, ...]
-"""What a place gave back: a damaged one may give anything, so every cell is checked."""
+"""A row as a store returned it. A damaged store may return anything, so every cell is checked."""
 
-PATIENCE = 60  # seconds: how long a writer waits for the others
-WRITES = ("INSERT ", "UPDATE ", "CREATE TRIGGER ", "DROP TABLE ")  # how statements that change a ledger begin
+LOCK_TIMEOUT_SECONDS = 60  # how long a writer waits for others
+WRITE_PREFIXES = (
+    "INSERT ",
+    "UPDATE ",
+    "CREATE TRIGGER ",
+    "DROP TABLE ",
+)  # the beginnings of statements that change a ledger
 
 
-def cut_short(place: str) -> LedgerError:
-    """The error where a statement changes rows outside of a transaction.
+def interrupted_change_error(place: str) -> LedgerError:
+    """Return the error for a statement that changes rows outside of a transaction.
 
-    A signal handler, or a generator that is collected, may use a ledger in the middle of a change in its own thread.
-    That ends the transaction; what is still to be written would be half of a change.
+    A signal handler, or a generator that is collected, may use a ledger in the middle of a change by its own thread.
+    That ends the transaction, and later writes would be half of a change.
     """
     return LedgerError(f"the ledger at {place} was used during a change, which was not made", "ask again")
 
 
 class StoreDialect(StrEnum):
-    """Which SQL a place speaks, where dialects differ."""
+    """The SQL dialect of a store."""
 
     SQLITE = "sqlite"
     POSTGRES = "postgres"
 
 
 class Store(Protocol):
-    """Tables in SQLite or PostgreSQL. Every failure is a LedgerError, and no transaction stays open after one."""
+    """Tables in SQLite or PostgreSQL. Every failure is a LedgerError, and ends the transaction."""
 
     @property
     def dialect(self) -> StoreDialect:
-        """Which SQL it speaks."""
+        """The SQL dialect of the store."""
 
     @property
     def place(self) -> str:
-        """Where it is, as messages say it: without user and password."""
+        """The place of the store for messages: without user and password."""
 
     @property
     def writable(self) -> bool:
-        """May this user write to it?"""
+        """True if this user may write to the store."""
 
     @property
     def alive(self) -> bool:
-        """Can it still be used? A file stays; a connection may have been cut."""
+        """True if the store can still be used, as far as is known: a connection may have been cut."""
 
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
-        """All rows of one statement; a value stands where the text has a question mark."""
+        """Run a statement with question marks for the values, and return all rows."""
 
     def creation(self, again: Callable[[], None] | None = None) -> AbstractContextManager[None]:
-        """The one transaction that makes the tables where there are none; or `again`, where that allows it."""
+        """Open the one transaction that makes the tables; if there are some, `again` must allow it."""
 
     def transaction(self, *, durable: bool = True) -> AbstractContextManager[None]:
-        """A transaction that writes: one at a time over all processes, and on the disk when it ends.
+        """Open a transaction that writes: one at a time over all processes, and durable when it ends.
 
-        One that is not `durable` need not be there yet, but is at the latest with the next durable one.
+        One that is not `durable` becomes so with the next durable one at the latest.
         """
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """A transaction that only reads and sees one moment."""
+        """Open a transaction that only reads, and sees one moment."""
 
     def problems(self) -> list[str]:
-        """What the place itself finds damaged."""
+        """Return the damage that the store itself finds."""
 
     def close(self) -> None:
-        """Give it back; closing twice does nothing."""
+        """Close the store; closing twice does nothing."""

@@ -1,6 +1,6 @@
-"""A ledger in PostgreSQL: the schema dpselect, where writers queue at the one row of the table meta.
+"""A ledger in PostgreSQL: the schema dpselect, whose writers queue at the one row of the table meta.
 
-What the server says when something fails becomes a sentence for a person; its own text is never shown.
+Errors of the server are translated to sentences for people; its own text is never shown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError, install_hint
-from dpselect.ledger.port import PATIENCE, WRITES, Cell, Row, StoreDialect, cut_short
+from dpselect.ledger.port import LOCK_TIMEOUT_SECONDS, WRITE_PREFIXES, Cell, Row, StoreDialect, interrupted_change_error
 
 if TYPE_CHECKING:
     import psycopg
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 
 _SETTINGS = (
     "SET search_path = dpselect, pg_temp",
-    f"SET lock_timeout = '{PATIENCE}s'",
-    f"SET idle_in_transaction_session_timeout = '{PATIENCE}s'",  # a client that hangs blocks nobody for longer
-    # A commit is on the disk before it returns; a server that asks for more than that keeps its way.
+    f"SET lock_timeout = '{LOCK_TIMEOUT_SECONDS}s'",
+    f"SET idle_in_transaction_session_timeout = '{LOCK_TIMEOUT_SECONDS}s'",  # of a client that hangs
+    # A commit is durable before it returns; a server with a stricter setting keeps it.
     "SELECT set_config('synchronous_commit', 'on', false) "
     "WHERE current_setting('synchronous_commit') IN ('off', 'local')",
 )
-# A network that fell silent shows within about a minute. What the address says goes first.
+# A silent network is noticed within about a minute. Settings in the address come first.
 _CONNECTION = {
     "connect_timeout": "10",
     "keepalives_idle": "30",
     "keepalives_interval": "10",
     "keepalives_count": "3",
-    "tcp_user_timeout": f"{PATIENCE}000",
+    "tcp_user_timeout": f"{LOCK_TIMEOUT_SECONDS}000",
     "application_name": "dpselect",
 }
-# Who owns a schema may drop every table in it: that is this user, or one who could do anything in any case.
-_OWNED = (
+# The owner of a schema may drop its tables: it must be this user, or a superuser.
+_IS_OWNED = (
     "SELECT pg_has_role(r.oid, 'MEMBER') OR r.rolsuper FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner "
     "WHERE n.nspname = 'dpselect'"
 )
-_FIND = "SELECT to_regclass('dpselect.meta')"
-_WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"  # each statement sees what was committed before it
-_TURN = "SELECT id FROM meta WHERE id = 1 FOR UPDATE"
-_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_FIND_META = "SELECT to_regclass('dpselect.meta')"
+_BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"  # each statement sees what was committed before it
+_WAIT_FOR_TURN = "SELECT id FROM meta WHERE id = 1 FOR UPDATE"
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 class PostgresStore:
-    """One connection to one database."""
+    """Connection to one database."""
 
     dialect = StoreDialect.POSTGRES
 
@@ -60,41 +60,41 @@ class PostgresStore:
 
     @property
     def alive(self) -> bool:
-        """Is the connection still there, as far as we know?"""
+        """True unless the connection is known to be lost."""
         return not (self._connection.closed or self._connection.broken)
 
     @cached_property
     def writable(self) -> bool:
-        """Has this user the right to append entries, on a server that takes any?"""
+        """True if this user may append entries, on a server that takes writes."""
         server = self.run("SELECT current_setting('transaction_read_only') = 'off'")
         user = self.run("SELECT has_table_privilege('entry', 'INSERT')")
         return bool(server[0][0] and user[0][0])
 
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
-        """All rows of one statement."""
+        """Run a statement, and return all rows."""
         import psycopg
         from psycopg.pq import TransactionStatus
 
-        if sql.startswith(WRITES) and self._connection.info.transaction_status == TransactionStatus.IDLE:
-            raise cut_short(self.place)
+        if sql.startswith(WRITE_PREFIXES) and self._connection.info.transaction_status == TransactionStatus.IDLE:
+            raise interrupted_change_error(self.place)
         try:
             cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
-            raise said_plainly(self.place, error.sqlstate) from None
+            raise ledger_error(self.place, error.sqlstate) from None
 
     @contextmanager
     def creation(self, again: Callable[[], None] | None = None) -> Iterator[None]:
-        """The transaction that makes the schema and the tables."""
-        with self._between(_WRITING):
+        """Open the transaction that makes the schema and the tables."""
+        with self._transact(_BEGIN_WRITE):
             if again is not None:
-                self.run(_TURN)
+                self.run(_WAIT_FOR_TURN)
                 again()
-            elif self.run(_FIND) != [(None,)]:
-                raise said_plainly(self.place, "42P07")
+            elif self.run(_FIND_META) != [(None,)]:
+                raise ledger_error(self.place, "42P07")
             elif self.run("SELECT to_regnamespace('dpselect')") == [(None,)]:
                 self.run("CREATE SCHEMA dpselect")
-            elif self.run(_OWNED) != [(True,)]:
+            elif self.run(_IS_OWNED) != [(True,)]:
                 raise LedgerError(
                     f"no ledger can be made at {self.place}: its schema dpselect belongs to another user, "
                     "who could remove the tables",
@@ -104,19 +104,19 @@ class PostgresStore:
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[None]:
-        """Waits for its turn first, so that what it reads is still true when it writes."""
-        soon = () if durable else ("SET LOCAL synchronous_commit = off",)
-        with self._between(_WRITING, *soon, _TURN):
+        """Wait for the write lock first, so that what is read stays true until it writes."""
+        not_durable = () if durable else ("SET LOCAL synchronous_commit = off",)
+        with self._transact(_BEGIN_WRITE, *not_durable, _WAIT_FOR_TURN):
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Reads one moment and hinders nobody."""
-        with self._between(_READING):
+        """Read one moment, without blocking writers."""
+        with self._transact(_BEGIN_READ):
             yield
 
     def problems(self) -> list[str]:
-        """Nothing: PostgreSQL tells of a damaged page when it is read."""
+        """Return nothing: PostgreSQL reports a damaged page when it is read."""
         return []
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ class PostgresStore:
         self._connection.close()
 
     @contextmanager
-    def _between(self, *begin: str) -> Iterator[None]:
+    def _transact(self, *begin: str) -> Iterator[None]:
         import psycopg
 
         try:
@@ -139,21 +139,23 @@ class PostgresStore:
 
 
 def open_postgres(url: str) -> PostgresStore:
-    """Connect; whether the ledger is there is for the caller to see."""
+    """Connect to a server; the caller checks whether the ledger is there."""
     try:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
     except ImportError:
         raise LedgerError("a ledger in PostgreSQL needs psycopg", install_hint("postgres")) from None
     try:
-        said = conninfo_to_dict(url)
+        address_parts = conninfo_to_dict(url)
     except psycopg.Error:
         raise LedgerError(
             "the address of the ledger is not a PostgreSQL address", "write postgresql://USER@HOST/DATABASE"
         ) from None
-    place = _place(said)
+    place = _format_place(address_parts)
     try:
-        address = make_conninfo(url, **{name: value for name, value in _CONNECTION.items() if name not in said})
+        address = make_conninfo(
+            url, **{name: value for name, value in _CONNECTION.items() if name not in address_parts}
+        )
         connection = psycopg.connect(address, autocommit=True)
     except psycopg.Error:
         raise LedgerError(
@@ -168,18 +170,18 @@ def open_postgres(url: str) -> PostgresStore:
 
 
 def is_empty_postgres(url: str) -> bool:
-    """Is there no ledger yet?"""
+    """Return whether there is no ledger."""
     store = open_postgres(url)
     try:
-        return store.run(_FIND) == [(None,)]
+        return store.run(_FIND_META) == [(None,)]
     finally:
         store.close()
 
 
-def _place(said: dict[str, str | int | None]) -> str:
-    """Host and database: a message must not hold more of an address."""
-    port = f":{said['port']}" if "port" in said else ""
-    return f"postgresql://{said.get('host') or 'localhost'}{port}/{said.get('dbname') or ''}"
+def _format_place(address_parts: dict[str, str | int | None]) -> str:
+    """Format host and database: a message must not hold more of an address."""
+    port = f":{address_parts['port']}" if "port" in address_parts else ""
+    return f"postgresql://{address_parts.get('host') or 'localhost'}{port}/{address_parts.get('dbname') or ''}"
 
 
 _LOST = (
@@ -191,11 +193,11 @@ _ABSENT = (
     "make one with `dpselect ledger init`, or ask its owner for rights to the schema dpselect",
 )
 _RIGHTS = ("may not be used in this way by this user", "ask its owner for rights to the schema dpselect and its tables")
-_THERE = ("is already there", "a ledger is never overwritten: name another database")
+_EXISTS = ("is already there", "a ledger is never overwritten: name another database")
 _DAMAGED = ("is damaged", "run `dpselect ledger verify`, then take it from a backup")
 
 # By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
-_SAYS: dict[str, tuple[str, str | None]] = {
+_SENTENCES: dict[str, tuple[str, str | None]] = {
     "08": _LOST,
     "57P01": _LOST,
     "57P02": _LOST,
@@ -205,12 +207,12 @@ _SAYS: dict[str, tuple[str, str | None]] = {
     "42P01": _ABSENT,
     "42703": _ABSENT,
     "42501": _RIGHTS,
-    "42P06": _THERE,
-    "42P07": _THERE,
+    "42P06": _EXISTS,
+    "42P07": _EXISTS,
     "25006": ("may not be written: the server or this user is read-only", "write to the primary server"),
     "53100": ("could not be written: the server's disk is full", "make room, then ask again"),
     "53": ("could not be used: the server ran out of something it needs", "ask the administrator of the server"),
-    "55P03": (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who is using it"),
+    "55P03": (f"was in use by others for {LOCK_TIMEOUT_SECONDS} seconds", "ask again, or find out who is using it"),
     "57014": ("did not answer: the statement was cancelled", "ask again"),
     "58": (
         "could not be read or written: the server's disk or file system failed",
@@ -223,9 +225,9 @@ _SAYS: dict[str, tuple[str, str | None]] = {
 }
 
 
-def said_plainly(place: str, sqlstate: str | None) -> LedgerError:
-    """The ledger error for a SQLSTATE; a failure without one is a connection that broke."""
+def ledger_error(place: str, sqlstate: str | None) -> LedgerError:
+    """Return the LedgerError for a SQLSTATE; without one, the connection broke."""
     state = sqlstate or "08000"
     unknown = (f"failed (SQLSTATE {state})", "ask the administrator of the server")
-    says, hint = _SAYS.get(state) or _SAYS.get(state[:2]) or unknown
-    return LedgerError(f"the ledger at {place} {says}", hint)
+    sentence, hint = _SENTENCES.get(state) or _SENTENCES.get(state[:2]) or unknown
+    return LedgerError(f"the ledger at {place} {sentence}", hint)

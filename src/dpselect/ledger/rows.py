@@ -1,4 +1,4 @@
-"""Rows of the tables become entries and accounts, and back. Every cell is checked: a disk may have changed it."""
+"""Conversion of rows to entries and accounts, and back. Every cell is checked: a disk may have changed it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpselect.ledger.account import EVERYBODY, Account
-from dpselect.ledger.chains import chain_from
-from dpselect.ledger.charge import Charge, decimal, undecimal
-from dpselect.ledger.entry import OF_THE_LEDGER, Entry, EntryKind, by_from, digest_of, hash_of, parts_from
+from dpselect.ledger.chains import parse_chain
+from dpselect.ledger.charge import Charge, format_decimal, parse_decimal
+from dpselect.ledger.entry import (
+    LEDGER_KINDS,
+    Entry,
+    EntryKind,
+    compute_digest,
+    hash_question,
+    parse_granter,
+    parse_parts,
+)
 from dpselect.ledger.port import Cell, Row
-from dpselect.ledger.standing import DataAccount, Used, data_from, data_text, total_of
+from dpselect.ledger.standing import DataAccount, Used, format_data_terms, parse_data_terms, total_charge
 
 
 class DamagedRowError(ValueError):
-    """A row does not say what a row of its table can say."""
+    """Error for a row that could never have been written."""
 
 
 @dataclass(frozen=True)
 class Meta:
-    """What the ledger says of itself: the form of its tables, its id, and its last entry."""
+    """The row of the table meta: the format, the ledger's id, and its last entry."""
 
     version: int
     ledger: str
@@ -30,52 +38,52 @@ class Meta:
     head: str
 
 
-def meta_from(row: Row) -> Meta:
-    """The one row of the table meta."""
-    return Meta(_whole(row[0]), _text(row[1]), _whole(row[2]), _text(row[3]))
+def parse_meta(row: Row) -> Meta:
+    """Parse the one row of the table meta."""
+    return Meta(_parse_int(row[0]), _parse_text(row[1]), _parse_int(row[2]), _parse_text(row[3]))
 
 
-def entry_from(row: Row) -> Entry:
-    """A row of the table entry; its digest is not looked at."""
-    kind = _kind(row[1])
+def parse_entry(row: Row) -> Entry:
+    """Parse a row of the table entry, without checking its digest."""
+    kind = _parse_kind(row[1])
     entry = Entry(
-        number=_whole(row[0]),
+        number=_parse_int(row[0]),
         kind=kind,
-        account=_ledger(row[2], row[3]) if kind in OF_THE_LEDGER else _account(row[2], row[3]),
-        charge=_charge(row[4], row[5], row[13]),
-        question=None if row[6] is None else _text(row[6]),
-        refers_to=None if row[7] is None else _whole(row[7]),
-        release=None if row[8] is None else _text(row[8]),
-        at=_text(row[9]),
-        previous=_text(row[10]),
-        digest=_text(row[11]),
-        terms=None if row[14] is None else _text(row[14]),
+        account=_parse_ledger_account(row[2], row[3]) if kind in LEDGER_KINDS else _parse_account(row[2], row[3]),
+        charge=_parse_charge(row[4], row[5], row[13]),
+        question=None if row[6] is None else _parse_text(row[6]),
+        refers_to=None if row[7] is None else _parse_int(row[7]),
+        release=None if row[8] is None else _parse_text(row[8]),
+        at=_parse_text(row[9]),
+        previous=_parse_text(row[10]),
+        digest=_parse_text(row[11]),
+        terms=None if row[14] is None else _parse_text(row[14]),
     )
     try:
-        if entry.kind in OF_THE_LEDGER:
-            chain_from(entry.terms)
+        if entry.kind in LEDGER_KINDS:
+            parse_chain(entry.terms)
         elif entry.kind is EntryKind.DATA:
-            data_of(entry)
-        elif entry.terms is not None and by_from(entry.terms) is None and entry.kind is EntryKind.GRANT:
+            promised_account(entry)
+        elif entry.terms is not None and parse_granter(entry.terms) is None and entry.kind is EntryKind.GRANT:
             raise ValueError("nobody granted it")
-        elif entry.terms is not None and entry.kind is not EntryKind.GRANT and not parts_from(entry.terms):
+        elif entry.terms is not None and entry.kind is not EntryKind.GRANT and not parse_parts(entry.terms):
             raise ValueError("no parts")
-        if entry.account.analyst == EVERYBODY and entry.kind not in (EntryKind.DATA, *OF_THE_LEDGER):
+        if entry.account.analyst == EVERYBODY and entry.kind not in (EntryKind.DATA, *LEDGER_KINDS):
             raise ValueError("nobody")
     except ValueError:
         raise DamagedRowError("its terms are none") from None
     return entry
 
 
-def data_of(entry: Entry) -> DataAccount:
-    """What an entry promises of data."""
-    return data_from(entry.account.dataset, entry.charge, entry.terms or "")
+def promised_account(entry: Entry) -> DataAccount:
+    """Return the account of data that an entry promises."""
+    return parse_data_terms(entry.account.dataset, entry.charge, entry.terms or "")
 
 
-def intact_entry_from(row: Row) -> Entry:
-    """A row of the table entry whose digest and question hash are those of what it says."""
-    entry = entry_from(row)
-    if digest_of(entry) != entry.digest:
+def parse_intact_entry(row: Row) -> Entry:
+    """Parse a row of the table entry, and check its digest and the hash of its question."""
+    entry = parse_entry(row)
+    if compute_digest(entry) != entry.digest:
         raise DamagedRowError("its contents do not match its digest")
     if row[12] != _question_hash(entry):
         raise DamagedRowError("the hash of its question does not match the question")
@@ -83,19 +91,21 @@ def intact_entry_from(row: Row) -> Entry:
 
 
 def entry_row(entry: Entry) -> list[Cell]:
-    """The cells of an entry, in the order of `sql.ENTRY`."""
-    whose = (entry.account.dataset, entry.account.analyst)
-    says: list[Cell] = [entry.number, str(entry.kind), *whose, *_amounts(entry.charge)[:2], entry.question]
-    says += [entry.refers_to, entry.release, entry.at, entry.previous, entry.digest, _question_hash(entry)]
-    return [*says, decimal(entry.charge.renyi), entry.terms]
+    """Return the cells of an entry, in the order of `sql.ENTRY`."""
+    names = (entry.account.dataset, entry.account.analyst)
+    cells: list[Cell] = [entry.number, str(entry.kind), *names, *_format_amounts(entry.charge)[:2], entry.question]
+    cells += [entry.refers_to, entry.release, entry.at, entry.previous, entry.digest, _question_hash(entry)]
+    return [*cells, format_decimal(entry.charge.renyi), entry.terms]
 
 
-@lru_cache(maxsize=256)  # what it promises takes a while to compute
-def data_account_from(row: Row) -> DataAccount:
-    """A row of the table data."""
+@lru_cache(maxsize=256)  # a promise takes a while to compute
+def parse_data_account(row: Row) -> DataAccount:
+    """Parse a row of the table data."""
     _check_seal(row)
     try:
-        return data_from(_account(row[0], EVERYBODY).dataset, _charge(row[1], row[2]), _text(row[3]))
+        return parse_data_terms(
+            _parse_account(row[0], EVERYBODY).dataset, _parse_charge(row[1], row[2]), _parse_text(row[3])
+        )
     except DamagedRowError:
         raise
     except ValueError:
@@ -103,62 +113,64 @@ def data_account_from(row: Row) -> DataAccount:
 
 
 def data_account_row(data: DataAccount) -> list[Cell]:
-    """Its cells, in the order of `sql.DATA`."""
-    return _sealed(data.dataset, *_amounts(total_of(data))[:2], data_text(data))
+    """Return the cells of an account, in the order of `sql.DATA`."""
+    return _with_seal(data.dataset, *_format_amounts(total_charge(data))[:2], format_data_terms(data))
 
 
 @lru_cache(maxsize=256)
-def quota_from(row: Row) -> tuple[Account, Charge]:
-    """A row of the table quota: who was granted what in total."""
+def parse_quota(row: Row) -> tuple[Account, Charge]:
+    """Parse a row of the table quota: the account, and what was granted in total."""
     _check_seal(row)
-    return _account(row[0], row[1]), _charge(row[2], row[3])
+    return _parse_account(row[0], row[1]), _parse_charge(row[2], row[3])
 
 
 def quota_row(account: Account, granted: Charge) -> list[Cell]:
-    """Its cells, in the order of `sql.QUOTA`."""
-    return _sealed(account.dataset, account.analyst, *_amounts(granted)[:2])
+    """Return the cells of a quota, in the order of `sql.QUOTA`."""
+    return _with_seal(account.dataset, account.analyst, *_format_amounts(granted)[:2])
 
 
-def used_from(row: Row) -> tuple[Account, str, Used]:
-    """A row of the table used: by whom, in which period, how much."""
+def parse_used(row: Row) -> tuple[Account, str, Used]:
+    """Parse a row of the table used: by whom, in which period, how much."""
     _check_seal(row)
-    return _account(row[0], row[2]), _text(row[1]), Used(_charge(*row[3:6]), _charge(*row[6:9]))
+    return _parse_account(row[0], row[2]), _parse_text(row[1]), Used(_parse_charge(*row[3:6]), _parse_charge(*row[6:9]))
 
 
-def used_row(account: Account, period: str, used: Used) -> list[Cell]:
-    """Its cells, in the order of `sql.USED`."""
-    return _sealed(account.dataset, period, account.analyst, *_amounts(used.spent), *_amounts(used.reserved))
+def used_row(account: Account, period: str, usage: Used) -> list[Cell]:
+    """Return the cells of a usage, in the order of `sql.USED`."""
+    return _with_seal(
+        account.dataset, period, account.analyst, *_format_amounts(usage.spent), *_format_amounts(usage.reserved)
+    )
 
 
 def _question_hash(entry: Entry) -> str | None:
-    return None if entry.question is None else hash_of(entry.question)
+    return None if entry.question is None else hash_question(entry.question)
 
 
-def _sealed(*cells: str) -> list[Cell]:
-    return [*cells, _seal(cells)]
+def _with_seal(*cells: str) -> list[Cell]:
+    return [*cells, _checksum(cells)]
 
 
 def _check_seal(row: Row) -> None:
-    if row[-1] != _seal(row[:-1]):
+    if row[-1] != _checksum(row[:-1]):
         raise DamagedRowError("its contents do not match its seal")
 
 
-def _seal(cells: Row) -> str:
-    """A checksum against a failing disk; against a person there is the chain of entries."""
+def _checksum(cells: Row) -> str:
+    """Return a checksum against a failing disk; against people there is the chain of entries."""
     return hashlib.sha256(json.dumps([str(cell) for cell in cells]).encode()).hexdigest()
 
 
-def _amounts(charge: Charge) -> tuple[str, str, str]:
-    return decimal(charge.epsilon), decimal(charge.delta), decimal(charge.renyi)
+def _format_amounts(charge: Charge) -> tuple[str, str, str]:
+    return format_decimal(charge.epsilon), format_decimal(charge.delta), format_decimal(charge.renyi)
 
 
-def _whole(cell: object) -> int:
+def _parse_int(cell: object) -> int:
     if type(cell) is not int:
         raise DamagedRowError("a number is not a number")
     return cell
 
 
-def _text(cell: object) -> str:
+def _parse_text(cell: object) -> str:
     if not isinstance(cell, str):
         raise DamagedRowError("a text is not a text")
     try:
@@ -168,35 +180,35 @@ def _text(cell: object) -> str:
     return cell
 
 
-def _kind(cell: object) -> EntryKind:
+def _parse_kind(cell: object) -> EntryKind:
     try:
-        return EntryKind(_text(cell))
+        return EntryKind(_parse_text(cell))
     except ValueError:
         raise DamagedRowError("its kind is unknown") from None
 
 
-def _account(dataset: object, analyst: object) -> Account:
+def _parse_account(dataset: object, analyst: object) -> Account:
     try:
-        return Account.kept(_text(dataset), _text(analyst))
+        return Account.from_stored(_parse_text(dataset), _parse_text(analyst))
     except DamagedRowError:
         raise
     except ValueError:
         raise DamagedRowError("the name of its data set or analyst is not a name") from None
 
 
-def _ledger(dataset: object, analyst: object) -> Account:
-    account = Account.of_the_ledger()
+def _parse_ledger_account(dataset: object, analyst: object) -> Account:
+    account = Account.for_ledger()
     if (dataset, analyst) != (account.dataset, account.analyst):
         raise DamagedRowError("it is about the ledger, and names a data set or an analyst")
     return account
 
 
-def _charge(epsilon: object, delta: object, renyi: object = None) -> Charge:
-    return Charge(_amount(epsilon), _amount(delta), _amount(epsilon if renyi is None else renyi))
+def _parse_charge(epsilon: object, delta: object, renyi: object = None) -> Charge:
+    return Charge(_parse_amount(epsilon), _parse_amount(delta), _parse_amount(epsilon if renyi is None else renyi))
 
 
-def _amount(cell: object) -> Fraction:
+def _parse_amount(cell: object) -> Fraction:
     try:
-        return undecimal(_text(cell))
+        return parse_decimal(_parse_text(cell))
     except ValueError:
         raise DamagedRowError("an amount is not an amount") from None

@@ -1,4 +1,4 @@
-"""The tables of a ledger, in the form that this program reads and writes, and the statements for every store."""
+"""The tables of a ledger in today's format, and the SQL statements for every store."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from dpselect.draws import fresh_key
 from dpselect.errors import LedgerError
-from dpselect.ledger.entry import first_digest
+from dpselect.ledger.entry import genesis_digest
 from dpselect.ledger.port import Store, StoreDialect
 
-PAGE = 1_000  # entries that are read at once
+PAGE_SIZE = 1_000  # entries that are read at once
 ENTRY = (
     "number, kind, dataset, analyst, epsilon, delta, question, refers_to, release, at, previous, digest, "
     "question_hash, renyi, terms"
@@ -22,14 +22,14 @@ USED = (
 )
 
 
-def _of(table: str, columns: str) -> str:
-    """The columns by their full names."""
+def _qualified_columns(table: str, columns: str) -> str:
+    """Return the columns with the name of their table."""
     return ", ".join(f"{table}.{name}" for name in columns.split(", "))
 
 
 META = "SELECT version, ledger, entries, head FROM meta WHERE id = 1"
 VERSION = "SELECT version FROM meta WHERE id = 1"
-END = (
+CHAIN_END = (
     "SELECT version, ledger, entries, head, number, digest, kind FROM meta LEFT JOIN entry "
     "ON number = (SELECT max(number) FROM entry) WHERE id = 1"
 )
@@ -38,25 +38,28 @@ ONE_DATA = f"SELECT {DATA} FROM data WHERE dataset = ?"
 ALL_DATA = f"SELECT {DATA} FROM data"
 ONE_QUOTA = f"SELECT {QUOTA} FROM quota WHERE dataset = ? AND analyst = ?"
 QUOTA_AND_DATA = (
-    f"SELECT {_of('quota', QUOTA)}, {_of('data', DATA)} FROM quota LEFT JOIN data ON data.dataset = quota.dataset "
+    f"SELECT {_qualified_columns('quota', QUOTA)}, {_qualified_columns('data', DATA)} "
+    "FROM quota LEFT JOIN data ON data.dataset = quota.dataset "
     "WHERE quota.dataset = ? AND quota.analyst = ?"
 )
 QUOTAS = f"SELECT {QUOTA} FROM quota"
 TWO_USED = f"SELECT {USED} FROM used WHERE dataset = ? AND period = ? AND analyst IN (?, ?)"
 ALL_USED = f"SELECT {USED} FROM used"
-READ = "SELECT number FROM entry WHERE kind = 'read' AND refers_to = ?"
-AFTER = (
+READ_OF = "SELECT number FROM entry WHERE kind = 'read' AND refers_to = ?"
+CLOSED_OR_READ = (
     "SELECT kind FROM entry WHERE kind IN ('settle', 'return') AND refers_to = ? "
     "UNION ALL SELECT kind FROM entry WHERE kind = 'read' AND refers_to = ?"
 )
 SETTLE_OF = "SELECT number FROM entry WHERE kind = 'settle' AND refers_to = ?"
-ASKED = "SELECT number FROM entry WHERE kind = 'hold' AND dataset = ? LIMIT 1"
-ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE}"
-ENTRIES_OF = f"SELECT {ENTRY} FROM entry WHERE number > ? AND dataset = ? AND analyst = ? ORDER BY number LIMIT {PAGE}"
+ANY_HOLD = "SELECT number FROM entry WHERE kind = 'hold' AND dataset = ? LIMIT 1"
+ENTRIES = f"SELECT {ENTRY} FROM entry WHERE number > ? ORDER BY number LIMIT {PAGE_SIZE}"
+ENTRIES_OF = (
+    f"SELECT {ENTRY} FROM entry WHERE number > ? AND dataset = ? AND analyst = ? ORDER BY number LIMIT {PAGE_SIZE}"
+)
 PENDING = f"""
 SELECT {ENTRY} FROM entry WHERE number > ? AND kind = 'hold' AND NOT EXISTS (
     SELECT 1 FROM entry AS later WHERE later.kind IN ('settle', 'return') AND later.refers_to = entry.number
-) ORDER BY number LIMIT {PAGE}
+) ORDER BY number LIMIT {PAGE_SIZE}
 """
 RELEASED = """
 SELECT s.number FROM entry r JOIN entry s ON s.kind = 'settle' AND s.refers_to = r.number
@@ -65,35 +68,35 @@ AND s.release IS NOT NULL ORDER BY s.number DESC LIMIT 1
 """
 
 
-def _places(columns: str) -> str:
+def _placeholders(columns: str) -> str:
     return ", ".join("?" * len(columns.split(", ")))
 
 
-def _put(table: str, columns: str, key: str, rows: int = 1) -> str:
-    """Write rows in the place of those of the same keys."""
-    rest = [name for name in columns.split(", ") if name not in key.split(", ")]
-    given = ", ".join(f"{name} = excluded.{name}" for name in rest)
-    places = ", ".join([f"({_places(columns)})"] * rows)
-    return f"INSERT INTO {table} ({columns}) VALUES {places} ON CONFLICT ({key}) DO UPDATE SET {given}"
+def _upsert(table: str, columns: str, key: str, rows: int = 1) -> str:
+    """Return a statement that writes rows, in place of rows with the same keys."""
+    other_columns = [name for name in columns.split(", ") if name not in key.split(", ")]
+    assignments = ", ".join(f"{name} = excluded.{name}" for name in other_columns)
+    values = ", ".join([f"({_placeholders(columns)})"] * rows)
+    return f"INSERT INTO {table} ({columns}) VALUES {values} ON CONFLICT ({key}) DO UPDATE SET {assignments}"
 
 
 NEW_META = "INSERT INTO meta (id, version, ledger, entries, head) VALUES (1, ?, ?, 0, ?)"
-NEW_ENTRY = f"INSERT INTO entry ({ENTRY}) VALUES ({_places(ENTRY)})"
+NEW_ENTRY = f"INSERT INTO entry ({ENTRY}) VALUES ({_placeholders(ENTRY)})"
 SET_HEAD = "UPDATE meta SET entries = ?, head = ? WHERE id = 1"
 SET_VERSION = "UPDATE meta SET version = ? WHERE id = 1"
-SET_DATA = _put("data", DATA, "dataset")
-SET_QUOTA = _put("quota", QUOTA, "dataset, analyst")
-NEW_USED = f"INSERT INTO used ({USED}) VALUES ({_places(USED)}) ON CONFLICT (dataset, period, analyst) DO NOTHING"
-SET_TWO_USED = _put("used", USED, "dataset, period, analyst", rows=2)
+SET_DATA = _upsert("data", DATA, "dataset")
+SET_QUOTA = _upsert("quota", QUOTA, "dataset, analyst")
+NEW_USED = f"INSERT INTO used ({USED}) VALUES ({_placeholders(USED)}) ON CONFLICT (dataset, period, analyst) DO NOTHING"
+SET_TWO_USED = _upsert("used", USED, "dataset, period, analyst", rows=2)
 UPGRADE = "`dpselect ledger upgrade OLD NEW` makes a ledger of today's format that continues it"
 UPGRADE_AGAIN = "run the same `dpselect ledger upgrade OLD NEW` again, which makes or finishes it"
-FORM = 6
-READ_FORMS = (4, 5)  # whose tables and entries are those of today, but for kinds and terms that they lack
-UNFINISHED = 0  # in the place of the form while entries are carried over into a ledger: nobody spends from it
-_WHOLE = {
+FORMAT = 6
+READABLE_FORMATS = (4, 5)  # they lack some kinds and terms of today's
+UNFINISHED = 0  # the format while an upgrade carries entries over: nobody can open the ledger
+_INTEGER_TYPES = {
     StoreDialect.SQLITE: "INTEGER",
     StoreDialect.POSTGRES: "BIGINT",
-}  # a dialect's type for whole numbers, {whole} below
+}  # replaces {whole} below
 _TABLES = (
     """CREATE TABLE meta (
         id {whole} PRIMARY KEY CHECK (id = 1), version {whole} NOT NULL, ledger TEXT NOT NULL,
@@ -105,7 +108,7 @@ _TABLES = (
         refers_to {whole} REFERENCES entry (number), release TEXT, terms TEXT,
         at TEXT NOT NULL, previous TEXT NOT NULL, digest TEXT NOT NULL
     )""",
-    # A reservation is closed once, by a settle or by a return, and read under once.
+    # A reservation is closed once, by a settle or a return, and has one read.
     "CREATE UNIQUE INDEX entry_closes ON entry (refers_to) WHERE kind IN ('settle', 'return')",
     "CREATE UNIQUE INDEX entry_reads ON entry (refers_to) WHERE kind = 'read'",
     "CREATE INDEX entry_asked ON entry (question_hash) WHERE question_hash IS NOT NULL",
@@ -125,7 +128,7 @@ _TABLES = (
         seal TEXT NOT NULL, PRIMARY KEY (dataset, period, analyst)
     )""",
 )
-_NEVER_CHANGED = {
+_APPEND_ONLY = {
     StoreDialect.SQLITE: tuple(
         f"CREATE TRIGGER entry_{event} BEFORE {event} ON entry "
         "BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END"
@@ -138,49 +141,51 @@ _NEVER_CHANGED = {
         FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()""",
     ),
 }
-# The place itself refuses the next entry, also one of an older program that had it open.
+# The store itself refuses the next entry, also from an older program that has it open.
 CLOSE = {
     StoreDialect.SQLITE: "CREATE TRIGGER entry_closed BEFORE INSERT ON entry "
     "BEGIN SELECT RAISE(ABORT, 'the ledger is closed'); END",
     StoreDialect.POSTGRES: "CREATE TRIGGER entry_closed BEFORE INSERT ON entry "
     "FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()",
 }
-_NO_TABLES = (
+_DROP_TABLES = (
     *(f"DROP TABLE {table}" for table in ("used", "quota", "data", "entry", "meta")),
     "DROP FUNCTION IF EXISTS refuse_change",
 )
 
 
-def build(store: Store, version: int | None = None) -> None:
+def build_tables(store: Store, version: int | None = None) -> None:
     """Make the tables of a new ledger, all or none."""
     with store.creation():
-        _make(store, FORM if version is None else version)
+        _make_tables(store, FORMAT if version is None else version)
 
 
-def build_again(store: Store, check: Callable[[], None]) -> None:
-    """Make the tables of an unfinished ledger anew, where `check` raises nothing."""
+def rebuild_tables(store: Store, check: Callable[[], None]) -> None:
+    """Make the tables of an unfinished ledger again, if `check` raises nothing."""
     with store.creation(check):
-        for statement in _NO_TABLES if store.dialect is StoreDialect.POSTGRES else _NO_TABLES[:-1]:
+        for statement in _DROP_TABLES if store.dialect is StoreDialect.POSTGRES else _DROP_TABLES[:-1]:
             store.run(statement)
-        _make(store, UNFINISHED)
+        _make_tables(store, UNFINISHED)
 
 
-def _make(store: Store, version: int) -> None:
-    for statement in (*_TABLES, *_NEVER_CHANGED[store.dialect]):
-        store.run(statement.replace("{whole}", _WHOLE[store.dialect]))
+def _make_tables(store: Store, version: int) -> None:
+    for statement in (*_TABLES, *_APPEND_ONLY[store.dialect]):
+        store.run(statement.replace("{whole}", _INTEGER_TYPES[store.dialect]))
     ledger = fresh_key().hex()
-    store.run(NEW_META, (version, ledger, first_digest(ledger, FORM)))
+    store.run(NEW_META, (version, ledger, genesis_digest(ledger, FORMAT)))
 
 
-def check_form(store: Store) -> None:
-    """Refuse a ledger that this program cannot read. Of an older form that it reads, it writes none."""
+def check_format(store: Store) -> None:
+    """Refuse a ledger of a format that this program cannot read. Older formats are read, never written."""
     rows = store.run(VERSION)
-    form = rows[0][0] if rows else None
-    if not isinstance(form, int):
+    version = rows[0][0] if rows else None
+    if not isinstance(version, int):
         hint = "take it from a backup"
         raise LedgerError(f"the ledger at {store.place} is damaged: its version is missing", hint)
-    if form == UNFINISHED:
+    if version == UNFINISHED:
         raise LedgerError(f"the ledger at {store.place} is unfinished: an upgrade was interrupted", UPGRADE_AGAIN)
-    if form not in (*READ_FORMS, FORM):
+    if version not in (*READABLE_FORMATS, FORMAT):
         hint = "use the version of dpselect that made it"
-        raise LedgerError(f"the ledger at {store.place} has format {form}, but this dpselect reads format {FORM}", hint)
+        raise LedgerError(
+            f"the ledger at {store.place} has format {version}, but this dpselect reads format {FORMAT}", hint
+        )

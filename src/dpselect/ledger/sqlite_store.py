@@ -2,8 +2,8 @@
 
 A commit is on the disk before it returns, except one that need not last (`durable=False`), which the next one syncs.
 
-What SQLite says when something fails becomes a sentence for a person; its own text is never shown. A group may get at
-a ledger's files, where the owner says so; everybody may by oversight only.
+Errors of SQLite are translated to sentences for people; its own text is never shown. An owner may open a ledger's files
+to a group; files that are open to everybody are warned of.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dpselect._ground.processes import leave_to_parent
 from dpselect.errors import LedgerError, LedgerWarning
-from dpselect.ledger.port import PATIENCE, WRITES, Cell, Row, StoreDialect, cut_short
+from dpselect.ledger.port import LOCK_TIMEOUT_SECONDS, WRITE_PREFIXES, Cell, Row, StoreDialect, interrupted_change_error
 
 _SETTINGS = (
     "fullfsync=ON",  # macOS: through the disk's own cache as well
@@ -28,13 +28,13 @@ _SETTINGS = (
     "cell_size_check=ON",
 )
 
-# Write-ahead log: one sync per commit, so that what was committed stays; or none, so that it stays with the next sync.
+# Write-ahead log: one sync per commit makes it durable; without one it is durable after the next sync.
 _DURABLE = ("PRAGMA synchronous=FULL", "BEGIN IMMEDIATE")
-_SOON = ("PRAGMA synchronous=NORMAL", "BEGIN IMMEDIATE")
+_NOT_DURABLE = ("PRAGMA synchronous=NORMAL", "BEGIN IMMEDIATE")
 
 
 class SqliteStore:
-    """One connection to one file."""
+    """Connection to one file."""
 
     dialect = StoreDialect.SQLITE
     alive = True
@@ -43,67 +43,74 @@ class SqliteStore:
         self.place: str = str(path)
         self._made = made
         self._path = path
-        self._file = _identity(path)
+        self._file = _file_identity(path)
         self.writable = writable
         self._connection = connection
         leave_to_parent(self)
 
     def run(self, sql: str, values: Sequence[Cell] = ()) -> list[Row]:
-        """All rows of one statement."""
-        if sql.startswith(WRITES) and not self._connection.in_transaction:
-            raise cut_short(self.place)
-        with said_plainly(self.place):
+        """Run a statement, and return all rows."""
+        if sql.startswith(WRITE_PREFIXES) and not self._connection.in_transaction:
+            raise interrupted_change_error(self.place)
+        with translated_errors(self.place):
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
     def creation(self, again: Callable[[], None] | None = None) -> Iterator[None]:
-        """The transaction that makes the tables, then the write-ahead log for all that follows."""
-        alone = False
+        """Open the transaction that makes the tables, then switch to the write-ahead log.
+
+        `again` allows existing tables: it raises LedgerError unless they may be made anew.
+        """
+        owns_file = False
         try:
-            with self._between(*_DURABLE):
+            with self._transact(*_DURABLE):
                 if again is not None:
                     again()
-                elif not _has_nothing(self._connection):  # another process was faster
-                    raise _already_there(self._path)
-                alone = True
+                elif not _has_no_tables(self._connection):  # another process was faster
+                    raise _already_exists(self._path)
+                owns_file = True
                 yield
             self.run("PRAGMA journal_mode=WAL")
             _sync_folder(self._path)
         except BaseException:
             self.close()
-            if self._made and alone:
+            if self._made and owns_file:
                 self._path.unlink(missing_ok=True)
             raise
 
     @contextmanager
     def transaction(self, *, durable: bool = True) -> Iterator[None]:
-        """Waits for its turn first, so that what it reads is still true when it writes."""
-        if _identity(self._path) != self._file:
+        """Wait for the write lock first, so that what is read stays true until it writes."""
+        if _file_identity(self._path) != self._file:
             raise LedgerError(
                 f"the ledger at {self.place} was removed or replaced while it was open", "close it and open it again"
             )
         _check_one_name(self._path)
-        with self._between(*(_DURABLE if durable else _SOON)):
+        with self._transact(*(_DURABLE if durable else _NOT_DURABLE)):
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Reads one moment and hinders nobody."""
-        with self._between("BEGIN"):
+        """Read one moment, without blocking writers."""
+        with self._transact("BEGIN"):
             yield
 
     def problems(self) -> list[str]:
-        """What SQLite's own check of pages, tables and indexes finds."""
-        found = [str(row[0]) for row in self.run("PRAGMA integrity_check(10)")]
-        return [] if found == ["ok"] else [f"SQLite finds: {one}" for lines in found for one in lines.splitlines()]
+        """Return the problems that SQLite's own check of pages, tables and indexes finds."""
+        findings = [str(row[0]) for row in self.run("PRAGMA integrity_check(10)")]
+        return (
+            []
+            if findings == ["ok"]
+            else [f"SQLite finds: {line}" for finding in findings for line in finding.splitlines()]
+        )
 
     def close(self) -> None:
         """Close the connection; the last one also empties the write-ahead log."""
-        with said_plainly(self.place):
+        with translated_errors(self.place):
             self._connection.close()
 
     @contextmanager
-    def _between(self, *begin: str) -> Iterator[None]:
+    def _transact(self, *begin: str) -> Iterator[None]:
         try:
             for statement in begin:
                 self.run(statement)
@@ -116,49 +123,49 @@ class SqliteStore:
             raise
 
 
-def create_sqlite(path: Path, *, there: bool = False) -> SqliteStore:
-    """A new, empty file, for this user alone, or one that is `there`. The tables are for the caller to make."""
+def create_sqlite(path: Path, *, may_exist: bool = False) -> SqliteStore:
+    """Create a file for this user alone, or open an existing one without tables; the caller makes the tables."""
     check_folder(path.resolve())
-    there = there and path.exists()
+    may_exist = may_exist and path.exists()
     try:
-        if there:
+        if may_exist:
             path.chmod(0o600)
         else:  # SQLite makes its log with the same rights
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        raise _already_there(path) from None
+        raise _already_exists(path) from None
     except OSError as error:
         raise LedgerError(
-            f"no ledger can be made at {path}: {_reason(error)}", "check the folder and the rights to it"
+            f"no ledger can be made at {path}: {_system_reason(error)}", "check the folder and the rights to it"
         ) from None
     path = path.resolve()
-    return SqliteStore(path, _connect(path, "mode=rw"), writable=True, made=not there)
+    return SqliteStore(path, _connect(path, "mode=rw"), writable=True, made=not may_exist)
 
 
 def is_empty_sqlite(path: Path) -> bool:
-    """Is there no file, or one without tables, such as a process leaves that died when it made a ledger?"""
+    """Return whether there is no file, or one without tables, as a process leaves that died while making a ledger."""
     with suppress(OSError, ValueError):
         if not path.exists() or (path.is_file() and not path.stat().st_size):
             return True
     _check_file(path)
     connection = _connect(path.resolve(), "mode=rw")
     try:
-        with said_plainly(str(path)):
-            return _has_nothing(connection)
+        with translated_errors(str(path)):
+            return _has_no_tables(connection)
     finally:
         connection.close()
 
 
-def _has_nothing(connection: sqlite3.Connection) -> bool:
+def _has_no_tables(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT count(*) FROM sqlite_master").fetchall() == [(0,)]
 
 
-def _already_there(path: Path) -> LedgerError:
+def _already_exists(path: Path) -> LedgerError:
     return LedgerError(f"{path} is already there", "a ledger is never overwritten: name another file")
 
 
 def _sync_folder(path: Path) -> None:
-    """So that the file has its name also after the power failed."""
+    """Sync the folder, so that the file keeps its name after a power failure."""
     if os.name == "posix":
         with suppress(OSError):
             folder = os.open(path.parent, os.O_RDONLY)
@@ -169,18 +176,18 @@ def _sync_folder(path: Path) -> None:
 
 
 def open_sqlite(path: Path) -> SqliteStore:
-    """An existing file, read-only where this user may not write to it."""
+    """Open an existing file, read-only if this user may not write to it."""
     _check_file(path)
     path = path.resolve()  # the log lies beside the file itself, not beside a link to it
     _check_one_name(path)
     warn_of_others(path)
-    if _may(path, os.W_OK) and _may(path.parent, os.W_OK):
+    if _has_right(path, os.W_OK) and _has_right(path.parent, os.W_OK):
         return SqliteStore(path, _connect(path, "mode=rw"), writable=True)
     return _open_to_read(path)
 
 
 def _open_to_read(path: Path) -> SqliteStore:
-    """Beside a file that others write lies a log that must be read too; where there is none, the file is all."""
+    """Open a file that others may write: its log must be read too, unless there is none."""
     with suppress(LedgerError):
         return SqliteStore(path, _connect(path, "mode=ro"), writable=False)
     logs = (path.with_name(path.name + end) for end in ("-wal", "-journal"))
@@ -199,11 +206,11 @@ def _check_file(path: Path) -> None:
         raise LedgerError(f"there is no ledger at {path}", f"make one with `dpselect ledger init {path}`") from None
     except (OSError, ValueError) as error:
         raise LedgerError(
-            f"the ledger at {path} cannot be opened: {_reason(error)}", "check the path and the rights to it"
+            f"the ledger at {path} cannot be opened: {_system_reason(error)}", "check the path and the rights to it"
         ) from None
     if path.is_dir():
         raise LedgerError(f"{path} is a folder, not a ledger", "name the file of the ledger")
-    if not _may(path, os.R_OK):
+    if not _has_right(path, os.R_OK):
         raise LedgerError(f"the ledger at {path} may not be read by this user", "ask its owner for the right")
     if not size:
         raise LedgerError(
@@ -212,7 +219,10 @@ def _check_file(path: Path) -> None:
 
 
 def _check_one_name(path: Path) -> None:
-    """SQLite's log lies beside the name: under two names (hard links) two would spend one budget, each unseen."""
+    """Refuse a file with several hard links.
+
+    SQLite's log lies beside the name, so under two names one budget would be spent twice, each unseen by the other.
+    """
     with suppress(OSError):
         if path.stat().st_nlink > 1:
             raise LedgerError(
@@ -221,53 +231,55 @@ def _check_one_name(path: Path) -> None:
             )
 
 
-def _connect(path: Path, how: str) -> sqlite3.Connection:
-    with said_plainly(str(path)):
+def _connect(path: Path, uri_options: str) -> sqlite3.Connection:
+    with translated_errors(str(path)):
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?{how}",
+            f"{path.absolute().as_uri()}?{uri_options}",
             uri=True,
-            timeout=PATIENCE,
-            isolation_level=None,  # every BEGIN and COMMIT is ours
+            timeout=LOCK_TIMEOUT_SECONDS,
+            isolation_level=None,  # every BEGIN and COMMIT is explicit
             check_same_thread=False,  # the ledger has a lock
         )
-        # Damaged bytes are still text for the digests to judge.
+        # Damaged bytes become text, which the digests then refuse.
         connection.text_factory = _text
         try:
             for setting in _SETTINGS:
                 connection.execute(f"PRAGMA {setting}")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()  # only reading shows that it can
+            connection.execute(
+                "SELECT count(*) FROM sqlite_master"
+            ).fetchall()  # only a read shows that the file can be read
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file it is on this machine; None where it is gone."""
+def _file_identity(path: Path) -> tuple[int, int] | None:
+    """Return which file it is on this machine, or None if it is gone."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _text(cell: bytes) -> str:
     return cell.decode("utf-8", "surrogateescape")
 
 
-def _may(path: Path, right: int) -> bool:
+def _has_right(path: Path, right: int) -> bool:
     return os.access(path, right, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _reason(error: OSError | ValueError) -> str:
-    """The system's word for it, without any path."""
+def _system_reason(error: OSError | ValueError) -> str:
+    """Return the system's reason for an error, without any path."""
     return (error.strerror or type(error).__name__) if isinstance(error, OSError) else "it is no path"
 
 
 _PRIMARY = 0xFF  # the low byte of SQLite's extended error codes
 _NO_TABLE = ("no such table", "no such column")
 
-_SAYS: dict[int, tuple[str, str | None]] = {
+_SENTENCES: dict[int, tuple[str, str | None]] = {
     sqlite3.SQLITE_FULL: ("could not be written: the disk is full", "make room, then ask again"),
     sqlite3.SQLITE_READONLY: (
         "may not be written by this user",
@@ -275,7 +287,10 @@ _SAYS: dict[int, tuple[str, str | None]] = {
     ),
     sqlite3.SQLITE_CORRUPT: ("is damaged", "run `dpselect ledger verify`, then take it from a backup"),
     sqlite3.SQLITE_NOTADB: ("is not a ledger: the file is not a SQLite database", "check the path"),
-    sqlite3.SQLITE_BUSY: (f"was in use by others for {PATIENCE} seconds", "ask again, or find out who is using it"),
+    sqlite3.SQLITE_BUSY: (
+        f"was in use by others for {LOCK_TIMEOUT_SECONDS} seconds",
+        "ask again, or find out who is using it",
+    ),
     sqlite3.SQLITE_LOCKED: ("is in use", "ask again"),
     sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "check the rights to the file and its folder"),
     sqlite3.SQLITE_IOERR: ("could not be read or written: the disk or its file system failed", "check the disk"),
@@ -287,34 +302,34 @@ _SAYS: dict[int, tuple[str, str | None]] = {
 
 
 @contextmanager
-def said_plainly(place: str) -> Iterator[None]:
-    """Turn SQLite's errors into ledger errors."""
+def translated_errors(place: str) -> Iterator[None]:
+    """Turn SQLite's errors into LedgerError."""
     try:
         yield
     except sqlite3.Error as error:
-        says, hint = _sentence(error)
-        raise LedgerError(f"the ledger at {place} {says}", hint) from None
+        sentence, hint = _translate(error)
+        raise LedgerError(f"the ledger at {place} {sentence}", hint) from None
     except UnicodeDecodeError:  # the message itself quotes damaged bytes
-        says, hint = _SAYS[sqlite3.SQLITE_CORRUPT]
-        raise LedgerError(f"the ledger at {place} {says}", hint) from None
+        sentence, hint = _SENTENCES[sqlite3.SQLITE_CORRUPT]
+        raise LedgerError(f"the ledger at {place} {sentence}", hint) from None
 
 
-def _sentence(error: sqlite3.Error) -> tuple[str, str | None]:
+def _translate(error: sqlite3.Error) -> tuple[str, str | None]:
     code = getattr(error, "sqlite_errorcode", None)
-    if isinstance(code, int) and code & _PRIMARY in _SAYS:
-        return _SAYS[code & _PRIMARY]
-    if any(words in str(error) for words in _NO_TABLE):
+    if isinstance(code, int) and code & _PRIMARY in _SENTENCES:
+        return _SENTENCES[code & _PRIMARY]
+    if any(message in str(error) for message in _NO_TABLE):
         return "is not a ledger: its tables do not exist", "make one with `dpselect ledger init`"
     name = getattr(error, "sqlite_errorname", type(error).__name__)
     return f"failed ({name})", "run `dpselect ledger verify`"
 
 
-_FILES = ("", "-wal", "-shm", "-journal")  # what SQLite keeps beside the file
+_FILE_SUFFIXES = ("", "-wal", "-shm", "-journal")  # of the files that SQLite keeps beside the database
 
 
 def check_folder(path: Path) -> None:
-    """Refuse to make a ledger where everybody could put another one in its place."""
-    if _everybody_may_replace(path):
+    """Refuse to make a ledger where every user could replace it."""
+    if _is_replaceable_by_all(path):
         raise LedgerError(
             f"no ledger can be made at {path}: every user of this machine may replace files in its folder",
             f"name another folder, or chmod o-w {path.parent}",
@@ -322,28 +337,28 @@ def check_folder(path: Path) -> None:
 
 
 def warn_of_others(path: Path) -> None:
-    """Tell of a ledger that is open to everybody."""
-    for file in (path.with_name(path.name + end) for end in _FILES):
+    """Warn of a ledger that is open to every user of the machine."""
+    for file in (path.with_name(path.name + end) for end in _FILE_SUFFIXES):
         if _mode(file) & (stat.S_IROTH | stat.S_IWOTH):
             _warn(
                 f"{file} may be read by every user of this machine, and it holds questions and answers", f"600 {file}"
             )
-    if _everybody_may_replace(path):
+    if _is_replaceable_by_all(path):
         _warn(f"every user of this machine may replace the ledger at {path}", f"o-w {path.parent}")
 
 
-def _warn(what: str, chmod: str) -> None:
-    warnings.warn(f"{what}\nhint: chmod {chmod}", LedgerWarning, stacklevel=2)
+def _warn(problem: str, chmod: str) -> None:
+    warnings.warn(f"{problem}\nhint: chmod {chmod}", LedgerWarning, stacklevel=2)
 
 
-def _everybody_may_replace(path: Path) -> bool:
-    """A sticky folder, such as /tmp, lets nobody but its owner replace a file."""
+def _is_replaceable_by_all(path: Path) -> bool:
+    """Return whether every user may replace a file; in a sticky folder, such as /tmp, only its owner may."""
     mode = _mode(path.parent)
     return bool(mode & stat.S_IWOTH and not mode & stat.S_ISVTX)
 
 
 def _mode(path: Path) -> int:
-    """The rights of a file, none where it is not there, or where rights are kept otherwise (Windows)."""
+    """Return the mode of a file, or 0 if it is not there or the system has no modes (Windows)."""
     try:
         return path.stat().st_mode if os.name == "posix" else 0
     except OSError:

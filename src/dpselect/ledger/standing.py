@@ -1,12 +1,13 @@
-"""How data and those who ask of them stand: the account that keeps the promise, what was used, and what still fits.
+"""Standings: the account of data that keeps the promise, what was used of it, and what still fits.
 
-An account is written into its entry as text: unit, order, what is set apart and kept back, period.
+An entry has its account as text: unit, order, what is set apart and kept back, period.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -17,26 +18,26 @@ from dpselect.accounting.limits import Limits
 from dpselect.accounting.prices import Price, Spent
 from dpselect.accounting.promise import Promise, at_least
 from dpselect.errors import BudgetError, ParameterError, came
-from dpselect.ledger.account import ALWAYS, USER, Account, several, shown
+from dpselect.ledger.account import ALWAYS, ONE_USER, Account, format_user, user_columns
 from dpselect.ledger.charge import ZERO, Ceiling, Charge
 
-HOLDS_LESS = "an answer may cost less than is reserved; ask with a smaller epsilon"
-FIXED = ("unit", "user", "period", "time", "timezone")
+HOLD_HINT = "an answer may cost less than is reserved; ask with a smaller epsilon"
+FIXED_FIELDS = ("unit", "user", "period", "time", "timezone")
 _FRACTION = re.compile(r"[0-9]{1,2000}(/[0-9]{1,2000})?", re.ASCII)
 
 
 @dataclass(frozen=True)
 class DataAccount:
-    """What is promised about the data of one name, to every unit: all answers to all analysts, in each period.
+    """The promise about the data of one name: for all answers to all analysts together, in each period.
 
-    `unit` is whom the promise is about, and `user` the column that says whose a row is, if that is fixed. `keep` is
-    the share that analysts cannot use for now. With a `period` the unit is one user in one such period of `timezone`
-    by the column `time`, and each has the whole promise for itself.
+    `unit` is what the promise protects, and `user` the column that identifies users, if that is fixed. `keep` is the
+    share that analysts cannot use for now. With a `period` the unit is one user in one such period of `timezone`, by
+    the column `time`, and each period has the whole promise for itself.
     """
 
     dataset: str
     promise: Promise
-    unit: str = USER
+    unit: str = ONE_USER
     keep: Fraction = Fraction(0)
     user: str | None = None
     period: str | None = None
@@ -44,48 +45,48 @@ class DataAccount:
     timezone: str | None = None
 
     @property
-    def fixed(self) -> dict[str, str | None]:
-        """What cannot change once a question was asked."""
-        return {name: getattr(self, name) for name in FIXED}
+    def fixed_terms(self) -> dict[str, str | None]:
+        """The terms that cannot change after the first question."""
+        return {name: getattr(self, name) for name in FIXED_FIELDS}
 
     @property
     def open_to_analysts(self) -> Limits:
-        """What all analysts together may use."""
+        """The limits of all analysts together."""
         return self.promise.limits.scaled(1 - self.keep)
 
     def quota(self, granted: Charge) -> Limits:
-        """What one of them may use who was granted so much."""
+        """Return the limits of an analyst who was granted this amount."""
         return self.promise.cap(granted.epsilon, granted.delta)
 
 
 @dataclass(frozen=True)
 class Used:
-    """What answers cost, and what open questions may still cost."""
+    """The cost of answers, and the highest cost of open questions."""
 
     spent: Charge = ZERO
     reserved: Charge = ZERO
 
     @property
     def total(self) -> Charge:
-        """All of it."""
+        """The sum of what is spent and reserved."""
         return self.spent + self.reserved
 
-    def holding(self, ceiling: Charge) -> Used:
-        """With one more open question."""
+    def with_hold(self, ceiling: Charge) -> Used:
+        """Return this with one more open question."""
         return replace(self, reserved=self.reserved + ceiling)
 
-    def settling(self, ceiling: Charge, spent: Charge) -> Used:
-        """With an answer in place of an open question."""
+    def with_settlement(self, ceiling: Charge, spent: Charge) -> Used:
+        """Return this with an answer in place of an open question."""
         return Used(self.spent + spent, self.reserved - ceiling)
 
-    def returning(self, ceiling: Charge) -> Used:
-        """Without an open question."""
+    def without_hold(self, ceiling: Charge) -> Used:
+        """Return this without an open question."""
         return replace(self, reserved=self.reserved - ceiling)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How an analyst stands in one period of data, and how the data stand there."""
+    """The standing of an analyst in one period of data, and of all analysts together."""
 
     account: Account
     data: DataAccount
@@ -95,143 +96,161 @@ class Standing:
 
     @property
     def order(self) -> int | None:
-        """That of the account: questions are priced at it."""
+        """The Rényi order of the account, at which questions are priced."""
         return self.data.promise.order
 
     @property
     def limits(self) -> list[tuple[Limits, Used]]:
-        """What binds a question, beside what was used of it."""
+        """The two limits of a question, each with what was used of it."""
         return [(self.data.quota(self.granted), self.own), (self.data.open_to_analysts, self.all)]
 
     def ceiling(self, price: Ceiling) -> Charge:
-        """Which of two prices is held: what adding buys is of use while the settled epsilons of the data fit."""
-        adds = self.all.spent.epsilon <= self.data.promise.epsilon
-        return price.whole if adds else price.without_composition
+        """Return the price to hold: the one for adding up, while the settled epsilons of the data fit the promise."""
+        can_add_up = self.all.spent.epsilon <= self.data.promise.epsilon
+        return price.whole if can_add_up else price.without_composition
+
+    def ceiling_at(self, price_at: Callable[[int | None], Price]) -> Charge:
+        """Return what is held of a question that costs an account of each order so much."""
+        return self.ceiling(Ceiling.from_price(price_at(self.order)))
 
     def admits(self, ceiling: Charge) -> bool:
-        """Does a question fit into the quota, and into what the data promise?"""
-        return all(limits.hold((used.total + ceiling).sums) for limits, used in self.limits)
+        """Return whether a question fits into the quota, and into the promise."""
+        return all(limits.hold((usage.total + ceiling).as_spent) for limits, usage in self.limits)
 
     @property
-    def unit(self) -> Limits:
-        """What parts are of: the quota, or what all may use if that is less."""
+    def share_limits(self) -> Limits:
+        """The limits that shares refer to: the quota, or what all analysts may use if that is less."""
         return self.data.quota(self.granted).within(self.data.open_to_analysts)
 
     def part(self, charge: Charge) -> Fraction:
-        """Which part of the quota a charge is, or of what all may use if that is less."""
-        return self.unit.part(charge.sums)
+        """Return the share of the quota, or of what all may use if that is less, that a charge is."""
+        return self.share_limits.part(charge.as_spent)
 
     def refusal(self, ceiling: Charge, period: str) -> BudgetError:
-        """Why it does not fit, in words."""
-        whose = [f"the quota of {self.account}", f"what is promised of {self.data.dataset!r}"]
-        for who, (limits, used) in zip(whose, self.limits, strict=True):
-            if not limits.hold((used.total + ceiling).sums):
+        """Return the error that says why a question does not fit."""
+        owners = [f"the quota of {self.account}", f"what is promised of {self.data.dataset!r}"]
+        for owner, (limits, usage) in zip(owners, self.limits, strict=True):
+            if not limits.hold((usage.total + ceiling).as_spent):
                 when = f" in {period}" if period != ALWAYS else ""
-                return _refusal(who + when, limits, used.total, ceiling)
+                return _refusal(owner + when, limits, usage.total, ceiling)
         raise ValueError("it fits")
 
     @property
     def left(self) -> Fraction:
-        """The part that is left to this analyst, at least 0: of the quota, and no more than all have left of it."""
+        """The share that this analyst has left, at least 0: of the quota, and at most what all have left."""
         return max(Fraction(0), self.left_with(ZERO))
 
     def left_with(self, charge: Charge) -> Fraction:
-        """The same once this was charged too; below 0 where it does not fit."""
-        return min(limits.left((used.total + charge).sums, self.unit) for limits, used in self.limits)
+        """Return the share left after another charge; below 0 if it does not fit."""
+        return min(limits.left((usage.total + charge).as_spent, self.share_limits) for limits, usage in self.limits)
 
     def left_without(self, charge: Charge) -> Fraction:
-        """The part that was left before this was charged."""
+        """Return the share that was left before a charge."""
         return max(
-            Fraction(0), min(limits.left(used.total.sums - charge.sums, self.unit) for limits, used in self.limits)
+            Fraction(0),
+            min(
+                limits.left(usage.total.as_spent - charge.as_spent, self.share_limits) for limits, usage in self.limits
+            ),
         )
 
     @property
-    def of_promise(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-        """In parts of what is promised: the quota, what was used of it, what is left of it, and what all have left.
+    def promise_shares(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Shares of the promise: the quota, what was used of it, what is left of it, and what all have left.
 
-        Deltas have a part of their own, `delta_left`.
+        Epsilon and divergence only: `delta_left` has the deltas.
         """
-        limits = [self.data.promise.limits, *(one for one, _ in self.limits)]
-        promised, quota, everybody = (replace(one, failure=Fraction(0)) for one in limits)
-        own, common = (replace(used.total.sums, failure=Fraction(0)) for _, used in self.limits)
-        mine, rest = (max(Fraction(0), of.left(used, promised)) for of, used in ((quota, own), (everybody, common)))
-        return promised.part(Spent(quota.epsilon, quota.renyi or Fraction(0))), promised.part(own), mine, rest
+        all_limits = [self.data.promise.limits, *(limits for limits, _ in self.limits)]
+        promised, quota, everybody = (replace(limits, failure=Fraction(0)) for limits in all_limits)
+        own_usage, all_usage = (replace(usage.total.as_spent, failure=Fraction(0)) for _, usage in self.limits)
+        own_left, common_left = (
+            max(Fraction(0), limits.left(usage, promised))
+            for limits, usage in ((quota, own_usage), (everybody, all_usage))
+        )
+        return (
+            promised.part(Spent(quota.epsilon, quota.renyi or Fraction(0))),
+            promised.part(own_usage),
+            own_left,
+            common_left,
+        )
 
     @property
     def delta_left(self) -> Fraction:
-        """What questions may still fail with."""
-        return max(Fraction(0), min(limits.failure - used.total.delta for limits, used in self.limits))
+        """The delta that questions may still use."""
+        return max(Fraction(0), min(limits.failure - usage.total.delta for limits, usage in self.limits))
 
     def left_for(self, price: Price | Charge) -> int:
-        """How many more questions of this price fit at least, whatever their answers cost."""
+        """Return how many more questions of this price fit at least, whatever their answers cost."""
         return at_least(
             self.data.promise,
-            Ceiling.of(price).price,
-            settled=self.all.spent.sums,
-            pending=self.all.reserved.sums,
-            caps=[(limits, used.total.sums) for limits, used in self.limits],
+            Ceiling.from_price(price).price,
+            settled=self.all.spent.as_spent,
+            pending=self.all.reserved.as_spent,
+            caps=[(limits, usage.total.as_spent) for limits, usage in self.limits],
         )
 
 
-def _refusal(who: str, limits: Limits, used: Charge, ceiling: Charge) -> BudgetError:
-    room = max(Fraction(0), limits.failure - used.delta)
-    if ceiling.delta > room or used.delta > limits.failure:
+def _refusal(owner: str, limits: Limits, usage: Charge, ceiling: Charge) -> BudgetError:
+    room = max(Fraction(0), limits.failure - usage.delta)
+    if ceiling.delta > room or usage.delta > limits.failure:
         return BudgetError(
-            f"the question needs a delta of {rounded_up(ceiling.delta)}, and {who} has {rounded_down(room)} "
+            f"the question needs a delta of {rounded_up(ceiling.delta)}, and {owner} has {rounded_down(room)} "
             "left for that",
             "ask with a smaller delta, or ask the owner of the ledger for a larger one",
         )
-    held, left = to_hold(limits, used.sums, ceiling.sums)
+    hold, left = format_hold(limits, usage.as_spent, ceiling.as_spent)
     return BudgetError(
-        f"the question must reserve up to {held} of {who} while it runs, but only {left} is left",
-        f"{HOLDS_LESS}, or ask the owner of the ledger for a larger budget",
+        f"the question must reserve up to {hold} of {owner} while it runs, but only {left} is left",
+        f"{HOLD_HINT}, or ask the owner of the ledger for a larger budget",
     )
 
 
-def to_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
-    """What a question that does not fit must hold, and what is left, in parts of limits; the first is shown larger.
+def format_hold(limits: Limits, used: Spent, ceiling: Spent) -> tuple[str, str]:
+    """Format what a question that does not fit must hold, and what is left, as shares; the first is larger.
 
-    It is the part that the ceiling is by itself, or where that is no larger, because another sum is full, beside those.
+    A hold is the ceiling's own share. If that is no larger than the rest, because the other sum is full, it is the share
+    that the ceiling adds to what was used.
     """
     left = max(Fraction(0), 1 - limits.part(used))
-    alone, beside = limits.part(ceiling), limits.part(used + ceiling) - limits.part(used)
-    held = alone if alone > left else beside
-    shown, of_left, _ = format_cost(cost_between(left, left - held), before=rounded_part(left))
-    return shown, of_left
+    own_share, added_share = limits.part(ceiling), limits.part(used + ceiling) - limits.part(used)
+    hold = own_share if own_share > left else added_share
+    formatted_hold, formatted_left, _ = format_cost(cost_between(left, left - hold), before=rounded_part(left))
+    return formatted_hold, formatted_left
 
 
 def charged_periods(data: DataAccount, during: Periods | None) -> tuple[str, ...]:
-    """Which periods of an account pay for a question; ParameterError where it cannot pay for that."""
+    """Return the periods of an account that pay for a question; ParameterError if they cannot."""
     if data.period is None:
         check_one_period(during)
         return (ALWAYS,)
     for name in ("period", "time", "timezone"):
-        wanted = getattr(data, name)
-        given = None if during is None else during.said[name]
-        if given != wanted:
+        account_value = getattr(data, name)
+        question_value = None if during is None else during.said[name]
+        if question_value != account_value:
             hint = f"give time=Time({data.time!r}, period={data.period!r}, timezone={data.timezone!r}), and during"
-            must = f"be {wanted} as in the account of {data.dataset!r}"
-            raise ParameterError(name, must, "nothing" if given is None else came(given), hint)
+            must = f"be {account_value} as in the account of {data.dataset!r}"
+            raise ParameterError(name, must, "nothing" if question_value is None else came(question_value), hint)
     return during.names if during is not None else ()
 
 
 def check_user(data: DataAccount, user: str | None) -> None:
-    """Where an account says which column holds its users, no other may be taken for them.
+    """Refuse another column of users than the one that the account names.
 
-    Several columns together are a unit of their own, for which only an account pays that names them.
+    Several columns together are another unit, for which only an account that names them pays.
     """
     if data.user is not None and user != data.user:
-        must = f"be {shown(data.user)}, which the account of {data.dataset!r} is about"
-        raise ParameterError("user", must, shown(user))
-    if data.user is None and several(user) is not None:
+        must = f"be {format_user(data.user)}, which the account of {data.dataset!r} is about"
+        raise ParameterError("user", must, format_user(user))
+    if data.user is None and user_columns(user) is not None:
         hint = "`dpselect ledger data --user A --user B` makes an account that protects their combinations"
-        raise ParameterError("user", f"be one column, as the account of {data.dataset!r} names none", shown(user), hint)
+        raise ParameterError(
+            "user", f"be one column, as the account of {data.dataset!r} names none", format_user(user), hint
+        )
 
 
 def check_one_period(during: Periods | None) -> None:
-    """A promise to whole users pays for one period as for any filter, and not for several.
+    """Refuse several periods under a promise to whole users; one period is like any filter.
 
-    Where a question is about several, its user is one in one of them, and a whole user may be several.
+    The user of a question about several periods is a user in one of them, and one whole user may be in several.
     """
     if during is not None and len(during.all) > 1:
         hint = "or let an account by period pay: `dpselect ledger data --period`"
@@ -241,15 +260,15 @@ def check_one_period(during: Periods | None) -> None:
         raise ParameterError("during", "name one period if the promise is to whole users", came(during.text), hint)
 
 
-def total_of(data: DataAccount) -> Charge:
-    """The epsilon and delta that are promised, as an amount."""
+def total_charge(data: DataAccount) -> Charge:
+    """Return the epsilon and delta that are promised, as a charge."""
     return Charge(data.promise.epsilon, data.promise.delta)
 
 
-def data_text(data: DataAccount) -> str:
-    """All but the total, which is the charge of its entry."""
+def format_data_terms(data: DataAccount) -> str:
+    """Format the terms of an account, without the total, which is the charge of its entry."""
     promise = data.promise
-    says = {
+    terms = {
         "unit": data.unit,
         "order": promise.order,
         "apart": str(promise.apart),
@@ -259,27 +278,29 @@ def data_text(data: DataAccount) -> str:
         "time": data.time,
         "timezone": data.timezone,
     }
-    return json.dumps(says, ensure_ascii=True, separators=(",", ":"))
+    return json.dumps(terms, ensure_ascii=True, separators=(",", ":"))
 
 
-def _fraction(text: str) -> Fraction:
-    """What `str` makes of a fraction, and nothing that would take long to read."""
+def _parse_fraction(text: str) -> Fraction:
+    """Parse a fraction as `str` formats it, of a length that is quick to read."""
     if not _FRACTION.fullmatch(text):
         raise ValueError("no fraction")
     return Fraction(text)
 
 
-def data_from(dataset: str, total: Charge, text: str) -> DataAccount:
-    """What was written; ValueError for what cannot have been."""
+def parse_data_terms(dataset: str, total: Charge, text: str) -> DataAccount:
+    """Parse the text of `format_data_terms`; ValueError for anything else."""
     try:
-        says = json.loads(text)
-        order, fixed = says["order"], {name: says[name] for name in FIXED}
-        apart, keep = (_fraction(says[name]) for name in ("apart", "keep"))
+        terms = json.loads(text)
+        order, fixed_terms = terms["order"], {name: terms[name] for name in FIXED_FIELDS}
+        apart, keep = (_parse_fraction(terms[name]) for name in ("apart", "keep"))
     except (TypeError, KeyError, ArithmeticError):
         raise ValueError("no terms") from None
-    sound = isinstance(fixed["unit"], str) and all(one is None or isinstance(one, str) for one in fixed.values())
-    if not sound or not (order is None or (type(order) is int and order >= 2)):
+    is_valid = isinstance(fixed_terms["unit"], str) and all(
+        value is None or isinstance(value, str) for value in fixed_terms.values()
+    )
+    if not is_valid or not (order is None or (type(order) is int and order >= 2)):
         raise ValueError("no terms")
     if not 0 <= keep <= 1 or not 0 <= apart <= total.delta or (order is None and apart):
         raise ValueError("no terms")
-    return DataAccount(dataset, Promise(total.epsilon, total.delta, order, apart), keep=keep, **fixed)
+    return DataAccount(dataset, Promise(total.epsilon, total.delta, order, apart), keep=keep, **fixed_terms)

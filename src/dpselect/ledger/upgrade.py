@@ -1,15 +1,15 @@
-"""A ledger goes on in another: every entry is carried over, and of the two never more than one is open.
+"""Upgrade of a ledger: a new one gets every entry, and of the two never more than one is open.
 
-The order is what keeps the promise. Nobody writes to the old ledger from the first step to the fourth:
+The order of the steps keeps the promise. Nobody writes to the old ledger from the first step to the fourth:
 
 1. The old ledger is locked, and all of it is verified.
 2. The new one is made, marked as unfinished, so that nobody can open it; all entries are carried over.
-3. The new one is opened anew and looked at: it is whole on its disk.
-4. The old one is closed: its last entry names the new one, and the place itself refuses any other after it.
-5. The new one is opened: an entry names how the old one was closed, and the mark is gone.
+3. The new one is opened again and checked: it is whole on its disk.
+4. The old one is closed: its last entry names the new one, and the store itself refuses any other after it.
+5. The new one is opened: an entry names how the old one was closed, and the mark is removed.
 
-Whoever dies before the fourth step leaves the old ledger open and as it was. Whoever dies after it leaves it closed,
-and a new one that the same command opens: the entry that closed the old one names which.
+A process that dies before the fourth step leaves the old ledger open and as it was. After that step the old one is
+closed, and the same command opens the new one, which the last entry of the old one names.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from dpselect._ground.first_use import door
 from dpselect.errors import LedgerError
 from dpselect.ledger import sql
 from dpselect.ledger.account import Account
-from dpselect.ledger.chains import Chain, carried, chain_from, chain_text, closing, opening
+from dpselect.ledger.chains import Chain, closing_entry, format_chain, opening_entry, parse_chain, shift_entry
 from dpselect.ledger.charge import ZERO
-from dpselect.ledger.entry import Draft, Entry, EntryKind, chained
+from dpselect.ledger.entry import Draft, Entry, EntryKind, chain_entry
 from dpselect.ledger.journal import Journal
-from dpselect.ledger.places import Where, create_store, is_empty, open_store
+from dpselect.ledger.places import LedgerPlace, create_store, is_empty, open_store
 from dpselect.ledger.port import Store
 from dpselect.ledger.rows import Meta, used_row
 
 
-def upgrade(old: Where, new: Where) -> None:
+def upgrade(old: LedgerPlace, new: LedgerPlace) -> None:
     """Make or finish the new ledger, and close the old one."""
     with closed_after(open_store(old)) as source:
-        sql.check_form(source)
-        last = _last(source)
-        if last is None or last.kind is not EntryKind.CLOSED:
+        sql.check_format(source)
+        closing = _last_entry(source)
+        if closing is None or closing.kind is not EntryKind.CLOSED:
             _check_place(new, source)
-            last = _carried_over(source, new)
-    _open(new, last)
+            closing = _carry_over(source, new)
+    _open_new(new, closing)
 
 
-def _last(store: Store) -> Entry | None:
+def _last_entry(store: Store) -> Entry | None:
     with store.snapshot():
         journal = Journal(store)
         return journal.entry(journal.meta().entries)
 
 
-def _check_place(new: Where, source: Store) -> None:
-    """Before anything is locked: a place with a ledger that is in use may be that of the old one."""
+def _check_place(new: LedgerPlace, source: Store) -> None:
+    """Refuse a place with another ledger, before anything is locked: it may even be the old one."""
     if is_empty(new):
         return
     with closed_after(open_store(new)) as target, target.snapshot():
@@ -55,104 +55,104 @@ def _check_place(new: Where, source: Store) -> None:
 
 
 def _check_unfinished(target: Store, old: str) -> None:
-    """What an interrupted upgrade of the same ledger left is made anew; anything else is never overwritten."""
+    """Refuse a ledger unless an interrupted upgrade of the same old ledger left it; it is made again."""
     journal = Journal(target)
     if journal.meta().version == sql.UNFINISHED:
-        of = journal.continued_from()
-        if of is None or of.ledger == old:
+        source_chain = journal.continued_from()
+        if source_chain is None or source_chain.ledger == old:
             return
     raise LedgerError(f"{target.place} is already there", "a ledger is never overwritten: name another place")
 
 
-def _carried_over(source: Store, new: Where) -> Entry:
-    """Steps 1 to 4; the entry that closed the old ledger."""
+def _carry_over(source: Store, new: LedgerPlace) -> Entry:
+    """Carry out steps 1 to 4, and return the entry that closed the old ledger."""
     with source.transaction():
         journal = Journal(source)
         end = journal.end()
         old = Chain(end.ledger, end.version, end.entries, end.head)
         problems = _problems(source)
         if problems:
-            more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+            suffix = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
             hint = "run `dpselect ledger verify`, then take it from a backup"
-            raise LedgerError(f"the ledger at {source.place} is not clean: {problems[0]}{more}", hint)
-        with closed_after(_made(new, old.ledger)) as target:
-            made = _fill(journal, old, target)
+            raise LedgerError(f"the ledger at {source.place} is not clean: {problems[0]}{suffix}", hint)
+        with closed_after(_make_tables(new, old.ledger)) as target:
+            new_chain = _copy_entries(journal, old, target)
         with closed_after(open_store(new)) as target:
-            _check_whole(target, made)
-        last = closing(old, made)
-        journal.write(last)
+            _check_whole(target, new_chain)
+        closing = closing_entry(old, new_chain)
+        journal.write(closing)
         source.run(sql.CLOSE[source.dialect])
-    return last
+    return closing
 
 
 def _problems(store: Store) -> list[str]:
-    """What `verify` finds, in the transaction that is open."""
-    found: list[str] = [*store.problems(), *door("audit.verification", "of_the_moment")(store)]
-    return found
+    """Return the problems that `verify` finds, in the open transaction."""
+    problems: list[str] = [*store.problems(), *door("audit.verification", "find_problems")(store)]
+    return problems
 
 
-def _made(new: Where, old: str) -> Store:
-    """The tables of the new ledger, unfinished and without entries."""
+def _make_tables(new: LedgerPlace, old: str) -> Store:
+    """Make the tables of the new ledger, marked as unfinished and without entries."""
     empty = is_empty(new)
-    store = create_store(new, there=True) if empty else open_store(new)
+    store = create_store(new, may_exist=True) if empty else open_store(new)
     try:
         if empty:
-            sql.build(store, sql.UNFINISHED)
+            sql.build_tables(store, sql.UNFINISHED)
         else:
-            sql.build_again(store, lambda: _check_unfinished(store, old))
+            sql.rebuild_tables(store, lambda: _check_unfinished(store, old))
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _fill(journal: Journal, old: Chain, target: Store) -> Chain:
-    """Carry all entries over, with what they add up to; the new ledger as it then is."""
+def _copy_entries(journal: Journal, old: Chain, target: Store) -> Chain:
+    """Copy all entries, and what they add up to; return the chain of the new ledger."""
     copy = Journal(target)
     ledger = copy.meta().ledger
     with target.transaction():
         meta = copy.meta()
         if meta != Meta(sql.UNFINISHED, ledger, 0, meta.head):
             raise LedgerError(f"the ledger at {target.place} was made anew by another upgrade", sql.UPGRADE_AGAIN)
-        draft = Draft(EntryKind.CONTINUES, Account.of_the_ledger(), ZERO, terms=chain_text(old))
-        last = chained(draft, 1, meta.head)
+        draft = Draft(EntryKind.CONTINUES, Account.for_ledger(), ZERO, terms=format_chain(old))
+        last = chain_entry(draft, 1, meta.head)
         copy.write(last)
-        after = 0
-        while page := journal.page(after):
+        last_number = 0
+        while page := journal.read_page(last_number):
             for entry in page:
-                last = carried(entry, 1, last.digest)
+                last = shift_entry(entry, 1, last.digest)
                 copy.write(last)
-            after = page[-1].number
+            last_number = page[-1].number
         for data in journal.all_data():
             copy.set_data(data)
         for account, granted in journal.quotas():
             copy.set_quota(account, granted)
-        for (account, period), used in journal.all_used().items():
-            target.run(sql.NEW_USED, used_row(account, period, used))
-    return Chain(ledger, sql.FORM, last.number, last.digest)
+        for (account, period), usage in journal.all_used().items():
+            target.run(sql.NEW_USED, used_row(account, period, usage))
+    return Chain(ledger, sql.FORMAT, last.number, last.digest)
 
 
-def _check_whole(target: Store, made: Chain) -> None:
-    """Is it what was carried over, and nothing else?"""
-    if Journal(target).meta() != Meta(sql.UNFINISHED, made.ledger, made.entries, made.head):
+def _check_whole(target: Store, new_chain: Chain) -> None:
+    """Check that the new ledger is what was carried over, and nothing else."""
+    if Journal(target).meta() != Meta(sql.UNFINISHED, new_chain.ledger, new_chain.entries, new_chain.head):
         raise LedgerError(f"the ledger at {target.place} was replaced while it was made", sql.UPGRADE_AGAIN)
 
 
-def _open(new: Where, last: Entry) -> None:
-    """Step 5, once: the ledger that the entry names begins to be spent from."""
-    made = chain_from(last.terms)
-    gone = LedgerError(
-        f"the old ledger is closed: ledger {made.ledger} continues it, and is not at that place",
+def _open_new(new: LedgerPlace, closing: Entry) -> None:
+    """Carry out step 5, once: open the ledger that the closing entry names."""
+    new_chain = parse_chain(closing.terms)
+    not_there = LedgerError(
+        f"the old ledger is closed: ledger {new_chain.ledger} continues it, and is not at that place",
         "name the place of that ledger; a ledger that is closed is not continued again",
     )
     if is_empty(new):
-        raise gone
+        raise not_there
     with closed_after(open_store(new)) as target, target.transaction():
         journal = Journal(target)
         meta, old = journal.meta(), journal.continued_from()
-        if meta.ledger != made.ledger or old is None:
-            raise gone
+        if meta.ledger != new_chain.ledger or old is None:
+            raise not_there
         if meta.version == sql.UNFINISHED:
-            _check_whole(target, made)
-            journal.write(opening(old, made, last))
-            target.run(sql.SET_VERSION, (sql.FORM,))
+            _check_whole(target, new_chain)
+            journal.write(opening_entry(old, new_chain, closing))
+            target.run(sql.SET_VERSION, (sql.FORMAT,))

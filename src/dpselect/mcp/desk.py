@@ -30,7 +30,7 @@ class Desk:
     ask: Callable[[Body], Body]  # the job of a question, which may not have ended
     look: Callable[[Body], Body]  # a job, a while later
 
-    def ended(self, job: Body) -> Body:
+    def wait_until_ended(self, job: Body) -> Body:
         """The job once it has ended, or waits for somebody to agree."""
         while is_open(job):
             job = self.look(job)
@@ -42,7 +42,7 @@ def is_open(job: Body) -> bool:
     return job["state"] in RUNNING and job["state"] != APPROVAL
 
 
-def afar(remote: Remote) -> Desk:
+def remote_desk(remote: Remote) -> Desk:
     """A gateway at an address. A question has a key of its own, so what is sent twice is asked once."""
     wire = remote.data().wire
     return Desk(
@@ -56,7 +56,7 @@ def afar(remote: Remote) -> Desk:
     )
 
 
-def words_of(error: DpselectError) -> str:
+def describe_error(error: DpselectError) -> str:
     """An error for an agent: `fix:` where it may correct what it sent, and `refused:` where that would be no use."""
     if isinstance(error, GatewayError) and error.kind == "connection":
         return "refused: the data cannot be reached now; wait a minute. The same question is never paid twice."

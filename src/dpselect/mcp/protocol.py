@@ -15,10 +15,17 @@ from dpselect.release.formatting import Json
 
 Reply = dict[str, Any]
 STATELESS = "2026-07-28"
-BY_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-REVISION = "io.modelcontextprotocol/protocolVersion"
-LONGEST = 1 << 20  # bytes of a message
-PARSE, REQUEST, METHOD, PARAMS, INTERNAL, UNSUPPORTED = -32700, -32600, -32601, -32602, -32603, -32022
+HANDSHAKE_REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+REVISION_KEY = "io.modelcontextprotocol/protocolVersion"
+MAX_MESSAGE_BYTES = 1 << 20  # bytes of a message
+PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD, INVALID_PARAMS, INTERNAL_ERROR, UNSUPPORTED_REVISION = (
+    -32700,
+    -32600,
+    -32601,
+    -32602,
+    -32603,
+    -32022,
+)
 INSTRUCTIONS = (
     "Differentially private answers about people: no tool can describe one person, list rare items or give exact "
     "numbers. Read answers first, and ask price before you spend: spent budget is never restored. An error "
@@ -31,7 +38,7 @@ INSTRUCTIONS = (
 class Tools(Protocol):
     """What is offered."""
 
-    def listed(self) -> list[dict[str, Json]]:
+    def list_tools(self) -> list[dict[str, Json]]:
         """Each tool, with the schema of its arguments."""
         ...
 
@@ -49,38 +56,38 @@ class WrongError(Exception):
         self.data: dict[str, Json] = data
 
 
-def read(line: bytes) -> Any:
+def parse_message(line: bytes) -> Any:
     """A message, which may still be anything."""
     try:
-        if len(line) > LONGEST:
+        if len(line) > MAX_MESSAGE_BYTES:
             raise ValueError
         return json_text.read(line)
     except ValueError:
-        raise WrongError(PARSE, f"a message is one line of JSON of at most {LONGEST:,} bytes") from None
+        raise WrongError(PARSE_ERROR, f"a message is one line of JSON of at most {MAX_MESSAGE_BYTES:,} bytes") from None
 
 
-def answered(message: Any, tools: Tools, version: str, call: Callable[..., Any] | None = None) -> Reply | None:
+def reply_to(message: Any, tools: Tools, version: str, call: Callable[..., Any] | None = None) -> Reply | None:
     """The reply to a message; None where it asks for none. `call` stands for that of the tools."""
     number = message.get("id") if isinstance(message, dict) else None
     number = number if isinstance(number, (str, int)) and not isinstance(number, bool) else None
     try:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            raise WrongError(REQUEST, "a message is one JSON-RPC 2.0 object")
+            raise WrongError(INVALID_REQUEST, "a message is one JSON-RPC 2.0 object")
         method, given = message.get("method"), message.get("params", {})
         if "id" not in message or (method is None and ("result" in message or "error" in message)):
             return None  # a notification, or a reply to what was never asked
         if not isinstance(method, str) or number is None:
-            raise WrongError(REQUEST, "a request has a method and an id, a text or a whole number")
+            raise WrongError(INVALID_REQUEST, "a request has a method and an id, a text or a whole number")
         if not isinstance(given, dict):
-            raise WrongError(PARAMS, "params must be an object")
+            raise WrongError(INVALID_PARAMS, "params must be an object")
         return {"jsonrpc": "2.0", "id": number, "result": _result(method, given, tools, version, call or tools.call)}
     except WrongError as wrong:
-        return failed(wrong, number)
+        return error_reply(wrong, number)
     except Exception:  # the text of an unexpected error may hold data
-        return failed(WrongError(INTERNAL, "something unexpected happened"), number)
+        return error_reply(WrongError(INTERNAL_ERROR, "something unexpected happened"), number)
 
 
-def failed(wrong: WrongError, number: str | int | None = None) -> Reply:
+def error_reply(wrong: WrongError, number: str | int | None = None) -> Reply:
     """The reply to a wrong message."""
     error: dict[str, Json] = {"code": wrong.code, "message": str(wrong)}
     return {"jsonrpc": "2.0", "id": number, "error": error | ({"data": dict(wrong.data)} if wrong.data else {})}
@@ -88,9 +95,11 @@ def failed(wrong: WrongError, number: str | int | None = None) -> Reply:
 
 def _result(method: str, given: dict[str, Any], tools: Tools, version: str, call: Callable[..., Any]) -> Reply:
     meta = given.get("_meta")
-    said = meta.get(REVISION) if isinstance(meta, dict) else None
-    if said is not None and said not in (STATELESS, *BY_HANDSHAKE):
-        raise WrongError(UNSUPPORTED, "that revision is not known", supported=[STATELESS, *BY_HANDSHAKE])
+    said = meta.get(REVISION_KEY) if isinstance(meta, dict) else None
+    if said is not None and said not in (STATELESS, *HANDSHAKE_REVISIONS):
+        raise WrongError(
+            UNSUPPORTED_REVISION, "that revision is not known", supported=[STATELESS, *HANDSHAKE_REVISIONS]
+        )
     complete: Reply = {"resultType": "complete"} if said == STATELESS else {}
     kept: Reply = {"ttlMs": 0, "cacheScope": "private"} if said == STATELESS else {}
     about = {"serverInfo": {"name": "dpselect", "version": version}}
@@ -98,20 +107,24 @@ def _result(method: str, given: dict[str, Any], tools: Tools, version: str, call
     match method:
         case "initialize":
             asked = given.get("protocolVersion")
-            return {"protocolVersion": asked if asked in BY_HANDSHAKE else BY_HANDSHAKE[0], **offered, **about}
+            return {
+                "protocolVersion": asked if asked in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[0],
+                **offered,
+                **about,
+            }
         case "server/discover":
-            versions = [STATELESS, *BY_HANDSHAKE]
+            versions = [STATELESS, *HANDSHAKE_REVISIONS]
             return {"supportedVersions": versions, **offered, "_meta": about, "resultType": "complete", **kept}
         case "ping":
             return complete
         case "tools/list":
-            return {"tools": tools.listed(), **complete, **kept}
+            return {"tools": tools.list_tools(), **complete, **kept}
         case "tools/call":
             name, arguments = given.get("name"), given.get("arguments")
             if not isinstance(name, str) or not isinstance(arguments, (dict, type(None))):
-                raise WrongError(PARAMS, "a call has the name of a tool, and an object of arguments")
+                raise WrongError(INVALID_PARAMS, "a call has the name of a tool, and an object of arguments")
             return {**call(name, arguments or {}), **complete}
-    raise WrongError(METHOD, "there is no such method here")
+    raise WrongError(UNKNOWN_METHOD, "there is no such method here")
 
 
 def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
@@ -119,15 +132,17 @@ def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
 
     While a question is at work nothing else is replied to: how fast that would be tells how much is computed.
     """
-    while line := source.readline(LONGEST + 1):
-        while len(line) > LONGEST and not line.endswith(b"\n") and (more := source.readline(LONGEST)):
-            line = b"?" * LONGEST + more[-1:]  # the rest of what is too long
+    while line := source.readline(MAX_MESSAGE_BYTES + 1):
+        while (
+            len(line) > MAX_MESSAGE_BYTES and not line.endswith(b"\n") and (more := source.readline(MAX_MESSAGE_BYTES))
+        ):
+            line = b"?" * MAX_MESSAGE_BYTES + more[-1:]  # the rest of what is too long
         if not line.strip():
             continue
         try:
-            reply = answered(read(line), tools, version)
+            reply = reply_to(parse_message(line), tools, version)
         except WrongError as wrong:
-            reply = failed(wrong)
+            reply = error_reply(wrong)
         if reply is not None:
             try:
                 sink.write(json.dumps(reply, allow_nan=False).encode("ascii") + b"\n")
@@ -136,6 +151,6 @@ def serve(tools: Tools, source: BinaryIO, sink: BinaryIO, version: str) -> None:
                 return  # nobody reads any more, so nothing more is asked and paid
 
 
-def failure(text: str) -> Reply:
+def failure_result(text: str) -> Reply:
     """A result that says why there is none."""
     return {"content": [{"type": "text", "text": text}], "isError": True}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, replace
+from dataclasses import KW_ONLY
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -15,7 +15,7 @@ from dpselect.questions.value import Value, frozen, param, said
 from dpselect.release.formatting import Json
 
 if TYPE_CHECKING:
-    from dpselect.texts.text import Words
+    from dpselect.texts.text import NgramRange
 
 WORDS = "words"
 
@@ -39,7 +39,7 @@ class Rows(Protocol):
         ...
 
     @property
-    def words(self) -> Words | None:
+    def words(self) -> NgramRange | None:
         """Which n-grams are the items, where they are those of a text."""
         ...
 
@@ -135,18 +135,18 @@ class Facts(Value):
                 more[one.name] = value
             elif said(one, value) != said(one, getattr(self, one.name)):
                 raise ParameterError(one.name, "be that of the data", came(value), f"say {one.name} of the data set")
-        return replace(self, **more) if more else self
+        return self.replace(**more) if more else self
 
     @property
-    def words(self) -> Words | None:
+    def words(self) -> NgramRange | None:
         """Which n-grams are the items; None where items are no text."""
         if self.ngrams is None:
             return None
-        from dpselect.texts.text import Words
+        from dpselect.texts.text import NgramRange
         from dpselect.texts.tokenizer import Tokenizer
 
         shortest, longest = self.ngrams  # type: ignore[misc] # check has read it
-        return Words(Tokenizer(self.tokenizer, self.lower), shortest, longest)
+        return NgramRange(Tokenizer(self.tokenizer, self.lower), shortest, longest)
 
 
 def cut_by(most: int | None, listed: Domain | None) -> int | None:

@@ -98,7 +98,7 @@ class Plan(ABC):
         needed = self.needs_delta(self.question)
         set_fields(self, delta=parameters.delta_or_default(self.payment.delta, needed=needed))
         if self.payment.delta is None:
-            set_fields(self, payment=replace(self.payment, delta=self.delta))
+            set_fields(self, payment=self.payment.replace(delta=self.delta))
         self.settle()
 
     @abstractmethod
@@ -322,7 +322,7 @@ class Plan(ABC):
         """All parameters by their flat names, as JSON has them."""
         of_price = ("epsilon", "delta", *cls.accuracies)
         price, facts = Payment.flat_fields(), Facts.flat_fields()
-        found = QUESTIONS[cls.verb].flat_fields() | {name: price[name] for name in of_price}
+        found = {**QUESTIONS[cls.verb].flat_fields(), **{name: price[name] for name in of_price}}
         return found | {name: facts[name] for name in cls.takes}
 
     def to_dict(self) -> dict[str, Json]:
@@ -421,7 +421,7 @@ def planned(
         if payment.epsilon is None and payment.accuracy is None:
             raise unpriced(question.verb, [*(["share"] if paying else []), *of.accuracies])
         if paying is not None and needed and paying.usual_delta:
-            payment = replace(payment, delta=paying.usual_delta)
+            payment = payment.replace(delta=paying.usual_delta)
         return make(question=question, payment=payment, facts=facts)
     if paying is None:
         hint = "budget=dps.Budget(epsilon=, delta=), or --budget FILE; or give epsilon"

@@ -10,8 +10,8 @@ from typing import Any
 from dpselect._ground import parameters
 from dpselect._ground.privacy import warn_if_weak
 from dpselect.draws import Draws, secure
-from dpselect.ledger.budget import Budget, Where, budget_of
-from dpselect.ledger.question import question as fingerprint
+from dpselect.ledger.budget import Budget, Where, parse_budget
+from dpselect.ledger.question import fingerprint
 from dpselect.queries.facts import Facts
 from dpselect.queries.outline import asked_with, log_question, outline
 from dpselect.queries.plan import Plan, planned
@@ -46,7 +46,7 @@ def paid(
 ) -> Release:
     """The answer. Values have no fingerprint: an answer is found again only where the budget names them."""
     parameters.flag("fresh", fresh)
-    paying = budget_of(budget)
+    paying = parse_budget(budget)
     plan: Any = planned(question, payment, NOTHING, paying)
     warn_if_weak(plan.ceiling)
     said, draws = outline(plan), secure()
@@ -59,4 +59,4 @@ def paid(
     what = "scores" if isinstance(question, Scores) else "values"
     known = fingerprint(plan.verb, asked, {"source": what, "snapshot": paying.snapshot}, paying.snapshot is not None)
     answer = partial(plan.select, values)
-    return known.told(paying.pay(plan, known, lambda: asked_with(said, answer(draws)), fresh=fresh))
+    return known.with_repeat_price(paying.pay(plan, known, lambda: asked_with(said, answer(draws)), fresh=fresh))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, Field
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpselect._ground import parameters
@@ -48,12 +48,6 @@ class Question(Value):
     """
 
     verb: ClassVar[str]
-    without: ClassVar[tuple[str, ...]] = ()  # flat names of its parts that it has no use for
-
-    @classmethod
-    def flat_fields(cls) -> dict[str, Field[Any]]:
-        """All fields by their flat names, but for those of its parts that it has no use for."""
-        return {name: one for name, one in super().flat_fields().items() if name not in cls.without}
 
     @classmethod
     def called(cls) -> str:

@@ -9,7 +9,8 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from dpselect._ground.domain import Column
@@ -54,6 +55,7 @@ class Value:
     """What is made of parameters: checked when it is made, equal if it says the same, its repr is its Python."""
 
     said_as: ClassVar[str] = ""  # in an error
+    without: ClassVar[tuple[str, ...]] = ()  # flat names of its inner values that it has no use for
 
     def __post_init__(self) -> None:
         for one in self.parameters():
@@ -65,12 +67,27 @@ class Value:
     def check(self) -> None:
         """What fields must be together; few values need it."""
 
+    def replace(self, **changes: Any) -> Self:
+        """Return the value with these fields changed. Only they are read: the others were, when this value was made."""
+        made = object.__new__(type(self))
+        for one in self.parameters():
+            value = getattr(self, one.name)
+            if one.name in changes:
+                value = changes.pop(one.name)
+                value = value if value is None is one.default else one.metadata["kind"].read(one.name, value)
+            object.__setattr__(made, one.name, value)
+        if changes:
+            raise TypeError(f"{type(self).__name__} has no field {next(iter(changes))!r}")
+        made.check()
+        return made
+
     @classmethod
     def called(cls) -> str:
         """What an error calls it."""
         return cls.said_as
 
     @classmethod
+    @cache
     def parameters(cls) -> tuple[Field[Any], ...]:
         """The fields, in their order."""
         return fields(cls)  # type: ignore[arg-type] # every subclass is a dataclass
@@ -118,17 +135,18 @@ class Value:
     # ---- from flat names ------------------------------------------------------------------------------------
 
     @classmethod
-    def flat_fields(cls) -> dict[str, Field[Any]]:
-        """All fields by their flat names, those of inner values among them."""
+    @cache
+    def flat_fields(cls) -> Mapping[str, Field[Any]]:
+        """All fields by their flat names, those of inner values for which it has a use among them."""
         found: dict[str, Field[Any]] = {}
         for one in cls.parameters():
             kind = one.metadata["kind"]
             if isinstance(kind, Inner):
                 for each in kind.classes:
-                    found |= each.flat_fields()
+                    found |= {name: one for name, one in each.flat_fields().items() if name not in cls.without}
             else:
                 found[_flat_name(one)] = one
-        return found
+        return MappingProxyType(found)
 
     @classmethod
     def flat_names(cls) -> list[str]:
@@ -236,8 +254,13 @@ def _flat_name(one: Field[Any]) -> str:
 
 
 def _is_default(one: Field[Any], found: Any) -> bool:
+    return one.default is not None and bool(found == _read_default(one))
+
+
+@cache
+def _read_default(one: Field[Any]) -> Any:
     kind: Kind = one.metadata["kind"]
-    return one.default is not None and bool(found == kind.read(one.name, one.default))
+    return kind.read(one.name, one.default)
 
 
 def told(value: Json) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import BinaryIO
 
-from dpselect._ground.temporary import LOCKS, Folder, claimed, same, sweep_drafts
+from dpselect._ground.temporary import LOCKS, claimed, same, sweep_drafts
 from dpselect.errors import OutputError
 from dpselect.release import formatting
 
@@ -140,16 +140,6 @@ def csv_text(columns: Mapping[str, Sequence[object]], *, escape: bool) -> str:
     writer.writerow(map(written, columns))
     writer.writerows(zip(*(map(written, cells) for cells in columns.values()), strict=True))
     return "".join(f"{row[:-2]}\n" for row in rows)
-
-
-def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:
-    """The columns as a Parquet file, written by the engine."""
-    from dpselect.engines.duckdb.tables import write_table
-
-    with Folder() as folder:
-        path = Path(folder.path, "release.parquet")
-        write_table(columns, path)
-        return path.read_bytes()
 
 
 def save(path: str | os.PathLike[str], content: str | bytes, *, private: bool = False) -> None:

@@ -183,7 +183,13 @@ class Release(Tabular, Generic[Label_co]):
         """Write the table to a Parquet file."""
         from dpselect.release import files
 
-        files.save(path, files.parquet_bytes(self.to_columns()))
+        files.save(path, self._parquet())
+
+    def _parquet(self) -> bytes:
+        """Return the table as a Parquet file, which an engine writes."""
+        from dpselect.engines.duckdb.tables import parquet_bytes
+
+        return parquet_bytes(self.to_columns())
 
     def to_columns(self) -> dict[str, list[object]]:
         """Return the table as columns: rank (not for a set), item and, if counts were released, count, low, high.

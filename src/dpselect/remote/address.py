@@ -16,7 +16,7 @@ _PATH = re.compile(r"[A-Za-z0-9._~/-]*")
 
 
 @dataclass(frozen=True)
-class Address:
+class GatewayAddress:
     """The address of a gateway, checked. `path` is what stands before the paths of requests."""
 
     safe: bool  # does TLS protect what is sent?
@@ -30,7 +30,7 @@ class Address:
         return f"http{'s' if self.safe else ''}://{host}{port}{self.path}"
 
 
-def address_of(url: object, *, insecure: bool = False) -> Address:
+def address_of(url: object, *, insecure: bool = False) -> GatewayAddress:
     """The address that a text means. A token must not travel in the open, unless somebody says so.
 
     >>> print(address_of("https://gateway.example.org/"), address_of("http://127.0.0.1:8080"))
@@ -49,7 +49,7 @@ def address_of(url: object, *, insecure: bool = False) -> Address:
         raise ParameterError(
             "url", "start with https://, or anybody on the network could read the token", came(url), hint
         )
-    return Address(safe, host, port, parts.path.rstrip("/"))
+    return GatewayAddress(safe, host, port, parts.path.rstrip("/"))
 
 
 def _check(url: str, parts: SplitResult) -> None:

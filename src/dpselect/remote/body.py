@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Protocol
 
 from dpselect._ground.privacy import warn_if_weak
@@ -55,12 +54,12 @@ def _of(question: Question, rows: About) -> Body:
 def _filled(question: Question) -> Question:
     """With something in place of what the owner may have declared, so that all else can be looked at."""
     if isinstance(question, (Choose, Histogram)) and question.domain is None:
-        return replace(question, domain=("a", "b"))
+        return question.replace(domain=("a", "b"))
     if isinstance(question, Quantile) and question.bounds is None:
-        return replace(question, bounds=(0, 1 if question.step is None else question.step))
+        return question.replace(bounds=(0, 1 if question.step is None else question.step))
     if isinstance(question, TopK) and isinstance(question.score, Total) and question.score.at_most is None:
         most = 1 if question.score.unit is None else question.score.unit
-        return replace(question, score=replace(question.score, at_most=most))
+        return question.replace(score=question.score.replace(at_most=most))
     return question
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from dpselect._ground import json_text
 from dpselect._ground.processes import here
 from dpselect.errors import GatewayError
-from dpselect.remote.address import Address
+from dpselect.remote.address import GatewayAddress
 from dpselect.remote.problems import error_of, kind_of, plainly
 
 MOST = 64 << 20  # bytes of a reply
@@ -66,7 +66,7 @@ class Wire:
     a gateway that has too much to do is waited for. No redirection is followed: the token is for this address alone.
     """
 
-    def __init__(self, address: Address, token: str, patience: float) -> None:
+    def __init__(self, address: GatewayAddress, token: str, patience: float) -> None:
         self.address = address
         self.patience = patience
         self._token = token
@@ -226,7 +226,7 @@ def _busy(reply: Reply) -> GatewayError:
     return GatewayError(said, f"try again {when}", kind=kind_of(found) if found else "busy")
 
 
-def _refusal(reply: Reply, address: Address) -> Exception:
+def _refusal(reply: Reply, address: GatewayAddress) -> Exception:
     found = _problem(reply)
     if found:
         return error_of(found)

@@ -10,7 +10,7 @@ from dpselect._ground.parameters import Number, names_checked, positive, whole
 from dpselect.errors import ParameterError, came
 from dpselect.texts.tokenizer import WORDS, Tokenizer, ngram_levels
 
-LEAST = Fraction(1, 10**6)  # of a share: what every method can be made for, the one that auto takes too
+MIN_SHARE = Fraction(1, 10**6)  # of a share: what every method can be made for, the one that auto takes too
 
 
 @names_checked
@@ -55,13 +55,13 @@ class Text:
         return Tokenizer(self.tokenizer, self.lower)
 
     @property
-    def words(self) -> Words:
+    def words(self) -> NgramRange:
         """Which n-grams are meant."""
-        return Words(self.cutter, *ngram_levels(self.ngrams, self.cutter))
+        return NgramRange(self.cutter, *ngram_levels(self.ngrams, self.cutter))
 
 
 @dataclass(frozen=True)
-class Words:
+class NgramRange:
     """`shortest` to `longest` tokens in a row, of text that `tokenizer` cuts."""
 
     tokenizer: Tokenizer
@@ -89,7 +89,7 @@ def level_shares(longest: int, shares: Sequence[Number] | None = None) -> tuple[
         hint = "shorter n-grams are released first, so they need a share too"
         raise ParameterError("shares", f"be {levels} numbers, one for each length from 1", came(shares), hint)
     dealt = tuple(positive("shares", share) for share in shares)
-    if min(dealt) < LEAST:
+    if min(dealt) < MIN_SHARE:
         raise ParameterError("shares", "be at least 1e-6 each", came(list(shares)))
     if sum(dealt) > 1:
         hint = "write thirds as fractions or as text, such as '1/3': 0.3333 is taken literally"

@@ -20,7 +20,7 @@ Int64 = npt.NDArray[np.int64]
 Gram = tuple[str, ...]
 """The tokens of an n-gram; its label joins them by one space."""
 GAP = LOW - 1  # no code is that large
-NOTHING = np.zeros(0, dtype=np.int64)
+NO_CODES = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -93,7 +93,7 @@ class TokenStream:
             pairs[:-1][both] = part[:-1][both] * base + part[1:][both]
             return pairs
 
-        pairs = NOTHING
+        pairs = NO_CODES
         for block in self.entries.blocks():
             own = joined(block)
             more = np.concatenate([pairs, own[own >= 0]])
@@ -118,7 +118,7 @@ class TokenStream:
         )
 
     @classmethod
-    def of(cls, people: Iterable[Iterable[Sequence[str]]]) -> TokenStream:
+    def from_messages(cls, people: Iterable[Iterable[Sequence[str]]]) -> TokenStream:
         """From the messages of every user, each a list of its tokens."""
         known: dict[str, int] = {}
         codes: list[int] = []
@@ -129,7 +129,7 @@ class TokenStream:
                 codes.append(GAP)
             offsets.append(len(codes))
         names = list(known)
-        entries = kept_in_memory(np.array(offsets, dtype=np.int64), np.array(codes, dtype=np.int64))
+        entries = store_in_memory(np.array(offsets, dtype=np.int64), np.array(codes, dtype=np.int64))
         return cls(level=1, entries=entries, size=len(names), grams=lambda codes: [(names[code],) for code in codes])
 
 
@@ -146,12 +146,12 @@ class _Joined:
         return [self.parts[left] + self.parts[right][-1:] for left, right in asked]
 
 
-def kept_in_memory(offsets: Int64, codes: Int64) -> UserSets:
+def store_in_memory(offsets: Int64, codes: Int64) -> UserSets:
     """Entries of users as arrays; they have no names."""
-    return UserSets(offsets=offsets, codes=codes, size=GAP + 1, label=unnamed, label_many=unnamed)
+    return UserSets(offsets=offsets, codes=codes, size=GAP + 1, label=refuse_label, label_many=refuse_label)
 
 
-def unnamed(_: object) -> list[object]:
+def refuse_label(_: object) -> list[object]:
     """An entry has no name of its own."""
     raise LookupError("the n-gram has the name")
 
@@ -169,7 +169,7 @@ def _codes(released: npt.ArrayLike, size: int) -> Int64:
     return found
 
 
-Union = Callable[[Sets, int], npt.ArrayLike]
+LevelUnion = Callable[[Sets, int], npt.ArrayLike]
 """A set union with the budget of one level: from the users' sets and the level to the codes it releases."""
 
 
@@ -181,7 +181,7 @@ class Level:
     labels: tuple[str, ...]
 
 
-def level_by_level(stream: TokenStream, longest: int, release: Union) -> Iterator[Level]:
+def release_levels(stream: TokenStream, longest: int, release: LevelUnion) -> Iterator[Level]:
     """The levels 1 to `longest`, each as soon as it is released.
 
     `release` is called once for every level and pays for it, also for those below the shortest n-gram that is wanted:

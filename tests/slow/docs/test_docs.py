@@ -15,7 +15,7 @@ import pytest
 
 import dpselect
 from dpselect import mechanisms, papers
-from dpselect.command.parser import parser
+from dpselect.command.parser import build_parser
 from tests.conftest import ROOT
 from tests.papers.named import named
 
@@ -137,4 +137,4 @@ def test_the_guarantee_in_words_is_the_one_in_numbers(name):
 
 def test_every_command_is_documented():
     page = (ROOT / "docs" / "command.md").read_text()
-    assert [name for name in parser().commands() if f"`dpselect {name}" not in page] == []
+    assert [name for name in build_parser().commands() if f"`dpselect {name}" not in page] == []

@@ -12,7 +12,6 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts, cost, grammar
@@ -26,6 +25,7 @@ from dpselect.errors import ParameterError
 from dpselect.gateway import filters
 from tests.engines import filter_words
 from tests.engines.filter_rows import TYPES
+from tests.engines.opened import DuckDBEngine
 
 LIMITS = {
     " OR ".join(f"n = {one}" for one in range(33)): "64 operators, got 65",

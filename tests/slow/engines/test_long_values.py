@@ -17,7 +17,7 @@ ASKED = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
 import dpselect as dps
-from dpselect.engines.registry import open_engine
+from tests.engines.opened import open_engine
 for source in sys.argv[1:]:
     columns = {{"where": "item <> 'i3'", "max_items_per_user": None, "split": None, "table": None}}
     with open_engine(source, user="user", item="item", key=bytes(16), **columns) as engine:

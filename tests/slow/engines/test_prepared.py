@@ -17,13 +17,13 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Mean, Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.duckdb.engine import DuckDBEngine
-from dpselect.engines.port import PerUser
-from dpselect.engines.registry import Engine, open_engine
+from dpselect.engines.duckdb import engine as of_duckdb
+from dpselect.engines.port import Engine, PerUser
 from dpselect.engines.sql import questions
 from dpselect.errors import DataError, ParameterError
 from dpselect.flat import prepare
 from tests.engines import timed_rows, typed_rows
+from tests.engines.opened import open_engine
 from tests.engines.test_conformance import kept as kept_of
 from tests.engines.test_conformance import named, pairs
 
@@ -210,7 +210,7 @@ def test_every_item_of_a_user_is_as_likely_to_stay(tmp_path, more):
     prepare(rows, user="user", item="item", to=tmp_path / "p.prepared")
     with open_engine(tmp_path / "p.prepared", user="user", item="item", key=KEY, max_items_per_user=1) as engine:
         counts = kept_of(engine)
-        assert isinstance(engine, DuckDBEngine)
+        assert isinstance(engine, of_duckdb.DuckDBEngine)
         kept = engine.pairs()
         kept.weigh(np.ones(1, dtype=np.int64), KEY)
         database = engine._database

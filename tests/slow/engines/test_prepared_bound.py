@@ -14,13 +14,13 @@ import pytest
 from flint import arb, ctx
 
 from dpselect.command.main import main
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.preparation import findings
 from dpselect.engines.prepared import preparing
 from dpselect.engines.prepared.file import read_state
 from dpselect.errors import ParameterError
 from dpselect.flat import prepare
 from dpselect.testing import ExactDraws, Law, law
+from tests.engines.opened import DuckDBEngine
 from tests.exact.laws import BITS, same
 
 MOST = 3

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from dpselect._ground.domain import Column
+from dpselect.engines.address import Address
 from dpselect.engines.identity import source_of
 from dpselect.errors import DataError
 from tests.engines.test_conformance import pairs
@@ -39,7 +40,7 @@ def test_a_file_that_the_caller_has_open_keeps_its_lock(tmp_path, read_only):
             opened(str(source))
         with opened(connection) as engine, pytest.raises(DataError, match="cannot be opened"):
             engine.check(Column(str(source), "item", table="t"))
-        assert source_of(str(source))[1]
+        assert source_of(Address.parse(str(source)))[1]
     assert is_locked(file)
     with opened(connection) as engine:
         assert pairs(engine.top(3)) == [(2, 1)]
@@ -66,7 +67,7 @@ def test_another_engine_keeps_its_lock(tmp_path, name, said):
 def test_a_forgotten_engine_is_tidied_up_and_silent(tmp_path):
     code = """
 import duckdb, gc
-from dpselect.engines.duckdb.engine import DuckDBEngine
+from tests.engines.opened import DuckDBEngine
 connection = duckdb.connect()
 connection.execute("CREATE TABLE t AS SELECT range AS user, range % 7 AS item FROM range(1000)").fetchall()
 engine = DuckDBEngine(connection, user="user", item="item", table="t", key=b"k")

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.text import MAX_MARKS, MAX_PATTERN_TEXT, compile_tokens
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import ParameterError
 from dpselect.texts.text import Text
-from dpselect.texts.token_stream import Level, level_by_level
+from dpselect.texts.token_stream import Level, release_levels
 from dpselect.texts.tokenizer import Tokenizer, ngram_levels
+from tests.engines.opened import DuckDBEngine
 from tests.engines.sources import AWKWARD as ROWS
 from tests.engines.sources import KINDS, READERS
 from tests.plain_text import PLAIN, level_sets, spaces
@@ -227,7 +227,7 @@ def test_no_words_are_no_items(rows):
         stream = engine.tokens(Tokenizer())
         assert (stream.size, len(stream.sets().codes), stream.sets().users) == (0, 0, stream.users)
         assert stream.grow([]).size == 0
-        assert list(level_by_level(stream, 2, lambda sets, _: np.arange(sets.size))) == [Level(1, ()), Level(2, ())]
+        assert list(release_levels(stream, 2, lambda sets, _: np.arange(sets.size))) == [Level(1, ()), Level(2, ())]
 
 
 def test_a_line_that_is_no_unicode_changes_nothing_else(tmp_path):
@@ -322,7 +322,7 @@ def test_only_released_words_are_named(monkeypatch):
         def release(sets, _level):
             return np.flatnonzero(np.bincount(sets.codes, minlength=sets.size) >= 2)
 
-        levels = list(level_by_level(stream, 3, release))
+        levels = list(release_levels(stream, 3, release))
     assert levels == [Level(1, ("door", "open")), Level(2, ("open door",)), Level(3, ())]
     assert "open" in "".join(said)
     assert "canary" not in "".join(said).lower()

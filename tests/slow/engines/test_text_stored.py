@@ -14,12 +14,12 @@ from dpselect.aggregates.stored_sets import StoredSets, stored
 from dpselect.aggregates.user_sets import UserSets
 from dpselect.engines import memory
 from dpselect.engines.duckdb import text, workspace
-from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.errors import DataError
 from dpselect.testing import SeededDraws
-from dpselect.texts.token_stream import GAP, TokenStream, unnamed
+from dpselect.texts.token_stream import GAP, TokenStream, refuse_label
 from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import by_names
+from tests.engines.opened import DuckDBEngine
 from tests.engines.test_text_levels import CROWDS, climb, consistent
 from tests.plain_text import level_sets
 from tests.text_rows import rows_of
@@ -37,10 +37,10 @@ def small_blocks(monkeypatch, tmp_path):
 @pytest.mark.parametrize("number", range(0, 60, 4))
 def test_levels_are_those_of_lists_and_sets(number):
     people, released = CROWDS[number]
-    held = TokenStream.of(people)
+    held = TokenStream.from_messages(people)
     block = held.entries
     assert isinstance(block, UserSets)
-    entries = stored([(np.diff(block.offsets), block.codes)], GAP + 1, unnamed)
+    entries = stored([(np.diff(block.offsets), block.codes)], GAP + 1, refuse_label)
     stream = TokenStream(level=1, entries=entries, size=held.size, grams=held.grams)
     assert climb(stream, released) == level_sets(people, consistent(released))
 

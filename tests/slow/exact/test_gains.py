@@ -20,12 +20,12 @@ import pytest
 from dpselect._ground.domain import Listed
 from dpselect._ground.periods import Periods, periods_of
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.engines.registry import open_engine
 from dpselect.engines.sql import questions
 from dpselect.queries.top.plan import TopKPlan
 from dpselect.release.scale import Scale
 from dpselect.testing import Law, law
 from tests.by_names import plan_of
+from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
 from tests.exact.laws import at_most, delta_between, equals, log_range, private, same
 from tests.exact.test_grouped import Kept

@@ -22,7 +22,7 @@ from dpselect.queries.union import bound, terms
 from dpselect.queries.union.bounded_union import BoundedUnion
 from dpselect.queries.union.plan import draw_union, union_price
 from dpselect.testing import SeededDraws, law
-from dpselect.texts.text import Words
+from dpselect.texts.text import NgramRange
 from dpselect.texts.tokenizer import Tokenizer
 from tests.by_names import plan_of
 from tests.covering import covering
@@ -237,7 +237,7 @@ def counted(variance, order):
 @pytest.mark.parametrize("order", [2, 8, 23])
 def test_counts_cost_what_a_user_moves_of_all_of_them(most, order):
     """The rest of the price is that of the items; the levels of a text share it."""
-    words, asked = Words(Tokenizer("words", True), 1, 2), {"method": "renyi-shaped", "max_items_per_user": most}
+    words, asked = NgramRange(Tokenizer("words", True), 1, 2), {"method": "renyi-shaped", "max_items_per_user": most}
     for levels in ({}, {"words": words, "shares": ["1/4", "3/4"]}):
         query = plan_of("union", epsilon=2, delta="1e-4", counts=True, **asked, **levels)
         told = sum(most * counted(query.noise(place, most), order) for place in range(len(query.parts)))

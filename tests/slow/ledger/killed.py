@@ -22,8 +22,8 @@ from dpselect.ledger import Account, Charge, Ledger
 HOME = str(Path(dpselect.ledger.__file__).parent)
 # These see no store and change nothing: between two lines of theirs a death leaves what it leaves before them.
 COMPUTING = ("account.py", "charge.py", "entry.py", "rows.py", "standing.py", "terms.py")
-CEILING = Charge.up(Fraction("0.75"), Fraction("1e-6"))
-PRICE = Charge.up(Fraction("0.5"), Fraction("1e-6"))
+CEILING = Charge.round_up(Fraction("0.75"), Fraction("1e-6"))
+PRICE = Charge.round_up(Fraction("0.5"), Fraction("1e-6"))
 
 
 def die_at(line: int) -> None:

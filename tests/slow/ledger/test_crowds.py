@@ -110,7 +110,7 @@ def careless_reserve(ledger: Ledger, account: Account, ceiling: Charge, meanwhil
 def hold(journal: Journal, end: Meta, before: Standing, ceiling: Charge) -> None:
     """Write a question that is open from here on."""
     journal.append(end, Draft(EntryKind.HOLD, before.account, ceiling, "{}"))
-    journal.change(before.account, ALWAYS, before.own.holding(ceiling), before.all.holding(ceiling))
+    journal.set_used(before.account, ALWAYS, before.own.with_hold(ceiling), before.all.with_hold(ceiling))
 
 
 def interleaved(where: str, ann: Account, *, careless: bool) -> tuple[list[str], list[str]]:

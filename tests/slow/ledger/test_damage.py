@@ -182,7 +182,7 @@ def check_after_full(ledger: Ledger, path: Path, account: Account) -> None:
 
 def test_no_more_pages(file: Path, ann: Account) -> None:
     with Ledger(file) as ledger:
-        store = ledger._opened()
+        store = ledger._usable_store()
         store.run("PRAGMA max_page_count = 40")
         error = spend_until_it_fails(ledger, ann)
         assert str(error).endswith("could not be written: the disk is full\nhint: make room, then ask again")

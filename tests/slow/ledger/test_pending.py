@@ -118,7 +118,7 @@ def test_entries_that_no_ledger_writes_are_named(
     with Ledger.create(tmp_path / "x") as ledger:
         grant(ledger, ann, 1, "1e-6")
         ledger.reserve(ann, HALF, "{}")
-        run = ledger._opened().run
+        run = ledger._usable_store().run
         run("DROP INDEX entry_closes")
         run("DROP INDEX entry_reads")
         for kind, number in entries:
@@ -226,7 +226,7 @@ def test_a_ledger_that_cannot_take_the_mark_gives_back_in_time(
         assert ledger.verify() == []
 
 
-@pytest.mark.parametrize("inside", ["change", "append"])
+@pytest.mark.parametrize("inside", ["set_used", "append"])
 def test_what_comes_in_the_middle_of_a_change_leaves_no_half_of_it(
     ledger: Ledger, ann: Account, monkeypatch: pytest.MonkeyPatch, inside: str
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.command.main import main
-from dpselect.mcp.tools import AGAIN
+from dpselect.mcp.tools import PAID_BEFORE
 from tests.gateway.processes import PATIENCE, demonstration, write_rows
 
 
@@ -102,7 +102,7 @@ def test_in_front_of_a_file(tmp_path: Path) -> None:
             found = client.call("top_k", k=2, share="80%")
             assert time.monotonic() - begun >= 1  # the first tick
             assert set(found["rows"]) == {"a0", "a1"}  # of all users
-            assert client.call("top_k", k=2, share="80%") == {**found, "cost": AGAIN}
+            assert client.call("top_k", k=2, share="80%") == {**found, "cost": PAID_BEFORE}
             assert client.leave() == 0
         (entry,) = [one for one in kept.entries() if one.release is not None]
         assert entry.account == dps.Account(dataset="plays", analyst="agent")
@@ -135,7 +135,7 @@ def test_who_leaves_early_and_what_is_killed_lose_no_answer(tmp_path: Path) -> N
         for hold in held:
             outcome = kept.outcome(hold)
             assert outcome is not None
-            assert outcome.settle is not None or outcome.given_back or outcome.held.may_have_read
+            assert outcome.settle is not None or outcome.given_back or outcome.reservation.may_have_read
 
 
 def test_what_it_needs_is_said_by_the_name_of_the_option(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 import dpselect as dps
-from dpselect.engines.registry import open_engine
 from dpselect.engines.spark import database as database_module
 from dpselect.engines.spark.dialect import SPARK
 from dpselect.engines.sql import questions
 from tests.by_names import by_names
+from tests.engines.opened import open_engine
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_every_engine import (  # noqa: F401 - tests run here too
     test_no_rows_are_an_outcome,

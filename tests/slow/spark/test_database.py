@@ -16,10 +16,10 @@ import pytest
 
 import dpselect as dps
 from dpselect._ground.domain import Listed
+from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.dialect import counted_type
 from dpselect.engines.duckdb.domain import keep_domain
 from dpselect.engines.duckdb.workspace import Workspace
-from dpselect.engines.registry import open_engine
 from dpselect.engines.row_filter import parse
 from dpselect.engines.spark import source as spark_source
 from dpselect.engines.spark.database import SparkDatabase
@@ -27,6 +27,7 @@ from dpselect.engines.spark.dialect import SPARK, literal, secret
 from dpselect.engines.sql.database import ReadRequest
 from dpselect.errors import DataError, ParameterError, SourceError
 from tests import spark as local_spark
+from tests.engines.opened import open_engine
 from tests.engines.sources import AWKWARD, counts
 from tests.engines.test_conformance import pairs
 
@@ -563,8 +564,10 @@ def test_a_stream_is_refused(spark):
 
 
 def test_what_is_of_spark(spark):
-    assert all(map(spark_source.is_spark, [spark, spark.range(1), "spark:", "spark://h:7077", "spark:local[2]"]))
-    assert not any(map(spark_source.is_spark, ["rows.parquet", "sparks", {"user": []}, None, Path("spark:")]))
+    for source in (spark, spark.range(1), "spark:", "spark://h:7077", "spark:local[2]"):
+        assert Address.parse(source).kind is SourceKind.SPARK
+    for source in ("rows.parquet", "sparks", {"user": []}, None, Path("spark:")):
+        assert Address.parse(source).kind is not SourceKind.SPARK
     assert (spark_source.display_name("spark:local[2]"), spark_source.display_name(spark)) == (
         "spark:local[2]",
         "Spark",

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import dpselect as dps
-from dpselect.engines.registry import open_engine
 from dpselect.engines.spark import database as database_module
 from dpselect.engines.spark.sizes import compile_row_bytes, max_result_bytes
 from dpselect.engines.sql import sets
 from dpselect.errors import DataError
+from tests.engines.opened import open_engine
 
 TYPES = "user string, text string, real double, small float, whole bigint, amount decimal(20, 3), yes boolean"
 TYPES += ", bytes binary, day date"

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from dpselect import Budget, Dataset
-from dpselect.engines.registry import open_engine
 from dpselect.errors import DataError
 from tests.engines.every_engine import KEY
+from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
 
 pytestmark = pytest.mark.usefixtures("asked_once")

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from dpselect._ground.parameters import near_column
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.sources import Scan, open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, item_form, kind, label
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
@@ -23,7 +24,7 @@ def read_candidates(source: object, label: str, score: str, *, table: str | None
     """Return the score of each label. A label may occur once; candidates are public, so a second one is refused."""
     workspace = Workspace()
     try:
-        scan = open_scan(workspace, source, table)
+        scan = open_scan(workspace, Address.parse(source, table))
         _check_columns(scan, label, score)
         types = scan.types(workspace, [label, score])
         if kind(types[score]) not in {*INTEGERS, *FLOATS, *TEXTS, "DECIMAL", OBJECT}:

@@ -22,7 +22,7 @@ from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, TEXTS, filter_form, filter_type, item_form, kind, plain_type
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.filters.column_names import refuse_case_twins
-from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
+from dpselect.engines.sources.scans.columns import AskedColumns
 from dpselect.engines.sql.database import Database, Names, ReadRequest
 from dpselect.engines.sql.port import Columns, Int64, Key, SqlType, TextColumn, int64
 from dpselect.engines.values import MARK
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from dpselect._ground.parameters import Progress
     from dpselect._ground.periods import Periods
     from dpselect.aggregates.user_sets import Sets
+    from dpselect.engines.address import Address
     from dpselect.engines.row_periods import RowPeriods
     from dpselect.engines.sources.scans.columns import ColumnType
-    from dpselect.engines.sources.scans.declarations import Types
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
@@ -47,19 +47,11 @@ class DuckDBDatabase(Database):
     dialect = DUCKDB
     holds = True
 
-    def __init__(
-        self,
-        source: object,
-        table: str | None,
-        request: ReadRequest,
-        *,
-        csv: CsvForm = USUAL_CSV,
-        types: Types | None = None,
-    ) -> None:
+    def __init__(self, address: Address, request: ReadRequest) -> None:
         self.workspace: Workspace = Workspace()
         self._request = request
         try:
-            self._scan = open_scan(self.workspace, source, table, csv=csv, types=types)
+            self._scan = open_scan(self.workspace, address)
             self.fixed: bool = self._scan.fixed
             self.state: str | None = self._scan.state
             self.row_bound: RowBound | None = self._scan.row_bound
@@ -78,7 +70,7 @@ class DuckDBDatabase(Database):
         condition = request.condition
         source_columns = () if condition is None else scan.names or condition.columns
         self._filter_columns = tuple(request.filter_columns(source_columns, scan.hint))
-        scan.refuse(request.users, request.named_columns, self._filter_columns, request.periods)
+        scan.refuse(AskedColumns(request.users, request.named_columns, self._filter_columns, request.periods))
         for parameter, name in request.named_columns:
             if scan.names and name not in scan.names:
                 raise missing_column(parameter, name, scan)

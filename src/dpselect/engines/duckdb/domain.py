@@ -8,11 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from dpselect._ground.domain import Column, Listed
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.scans import describe_columns, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.objects import Texts, written
+from dpselect.engines.sources.scans.columns import AskedColumns
 from dpselect.engines.sql.port import SqlType
 from dpselect.engines.values import INFINITY, LESS_INFINITY
 from dpselect.errors import DataError, ParameterError
@@ -101,10 +103,10 @@ def to_object_forms(items: list[object]) -> Texts:
 
 def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_objects: bool) -> list[object] | None:
     """Store the column as a table, or return its values if it has no declared type, or items have none."""
-    scan = open_scan(workspace, domain.source, domain.table)
+    scan = open_scan(workspace, Address.parse(domain.source, domain.table))
     if scan.names and domain.column not in scan.names:
         raise missing_column("domain", domain.column, scan)
-    scan.refuse(None, [("domain", domain.column)], (), None)
+    scan.refuse(AskedColumns(None, [("domain", domain.column)]))
     sql_type = scan.types(workspace, [domain.column])[domain.column]
 
     def select(source: str) -> str:

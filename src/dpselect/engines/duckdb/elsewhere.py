@@ -99,9 +99,10 @@ class DatabaseElsewhere(Database):
 
 def open_cutter(users: object, texts: object) -> DuckDBEngine:
     """Open an engine that splits texts."""
+    from dpselect.engines.address import Address
     from dpselect.engines.duckdb.engine import DuckDBEngine
 
-    return DuckDBEngine({"u": users, "i": texts}, user="u", item="i", key=_NO_KEY)
+    return DuckDBEngine(Address.parse({"u": users, "i": texts}), user="u", item="i", key=_NO_KEY)
 
 
 def read_domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpselect.engines.duckdb.database import DuckDBDatabase
-from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sql.engine import SqlEngine
 
 if TYPE_CHECKING:
-    from dpselect.engines.sources.scans.declarations import Types
+    from dpselect.engines.address import Address
 
 
 class DuckDBEngine(SqlEngine):
@@ -19,11 +17,8 @@ class DuckDBEngine(SqlEngine):
 
     _database: DuckDBDatabase
 
-    def __init__(
-        self, source: object, *, csv: CsvForm = USUAL_CSV, types: Types | None = None, **arguments: Any
-    ) -> None:
-        database = partial(DuckDBDatabase, csv=csv, types=types)
-        super().__init__(database, source, **arguments)
+    def __init__(self, address: Address, **arguments: Any) -> None:
+        super().__init__(DuckDBDatabase, address, **arguments)
 
     def findings(self) -> Iterator[str]:
         """Yield what the owner should know of the rows. Nothing of it is private."""

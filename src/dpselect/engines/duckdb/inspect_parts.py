@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
@@ -64,16 +65,15 @@ class Part:
         return "a line"
 
 
-def open_parts(
-    workspace: Workspace, source: object, files: Files | None, table: str | None, *, csv: CsvForm
-) -> Iterator[Part]:
+def open_parts(workspace: Workspace, address: Address, files: Files | None) -> Iterator[Part]:
     """Yield the files of a source grouped by schema, or the whole of another source.
 
     A file that cannot be opened has a finding of its own.
     """
     if files is None or files.kind in ("duckdb", "prepared"):
-        yield Part(open_scan(workspace, source, table))
+        yield Part(open_scan(workspace, address))
         return
+    csv = address.csv
     from dpselect.engines.duckdb.files import open_file_scan
 
     roots = dict(zip(files.paths, files.roots, strict=True))

@@ -22,7 +22,7 @@ from dpselect.engines.sources.text_lines import Header, blocks
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
-    from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.columns import AskedColumns
 
 _LINE_FEED = r"\n"
 _IS_OBJECT = "(starts_with(line, '{') OR starts_with(ltrim(line, ' ' || chr(9) || chr(13)), '{'))"
@@ -71,19 +71,13 @@ class JsonScan(Scan):
         """Return a hint about a column that does not exist."""
         return self.inside.hint(column) or super().hint(column)
 
-    def refuse(
-        self,
-        user: tuple[str, ...] | None,
-        other_columns: Sequence[tuple[str, str]],
-        filter_columns: Sequence[str],
-        periods: Periods | None,
-    ) -> None:
+    def refuse(self, asked: AskedColumns) -> None:
         """Refuse a column whose name is a folder above the files, because hardly any record would have such a key.
 
         Only reading would tell whether a record has the key; an owner who declares the column says so.
         """
-        super().refuse(user, other_columns, filter_columns, periods)
-        for parameter, column in (*other_columns, *(("where", name) for name in filter_columns)):
+        super().refuse(asked)
+        for parameter, column in asked.named:
             folder_hint = None if column in self.keys else self.inside.hint(column)
             if folder_hint is not None:
                 declaration_hint = (

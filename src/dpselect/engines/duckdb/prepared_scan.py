@@ -23,6 +23,7 @@ from dpselect.engines.values import MARK
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.columns import AskedColumns
 
 
 @dataclass(frozen=True)
@@ -55,15 +56,9 @@ class PreparedScan(Scan):
         """Return a hint about a column that does not exist."""
         return self._rules.hint(column)
 
-    def refuse(
-        self,
-        user: tuple[str, ...] | None,
-        other_columns: Sequence[tuple[str, str]],
-        filter_columns: Sequence[str],
-        periods: Periods | None,
-    ) -> None:
+    def refuse(self, asked: AskedColumns) -> None:
         """Refuse what these data cannot answer as their source would."""
-        self._rules.refuse(user, other_columns, filter_columns, periods)
+        self._rules.refuse(asked)
 
     def with_duplicates(self) -> Self:
         """Return the scan that reads equal rows as often as they occur in the source."""

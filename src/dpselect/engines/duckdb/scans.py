@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from dpselect._ground.parameters import near_column
 from dpselect._ground.row_bound import RowBound
 from dpselect.engines.duckdb.workspace import Workspace, quoted
-from dpselect.engines.sources.scans.columns import ColumnType
+from dpselect.engines.sources.scans.columns import AskedColumns, ColumnType
 from dpselect.errors import SourceError
 
 if TYPE_CHECKING:
@@ -93,13 +93,7 @@ class Scan(ABC):
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
         """Return a context of the SQL after FROM for one query over the selected rows."""
 
-    def refuse(  # noqa: B027 - most answer for every column that they have
-        self,
-        user: tuple[str, ...] | None,
-        other_columns: Sequence[tuple[str, str]],
-        filter_columns: Sequence[str],
-        periods: Periods | None,
-    ) -> None:
+    def refuse(self, asked: AskedColumns) -> None:  # noqa: B027 - most answer for every column that they have
         """Refuse, before anything is paid, columns that the source cannot answer for in their roles."""
 
     def with_duplicates(self) -> Self:

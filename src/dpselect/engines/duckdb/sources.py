@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import duckdb
 
+from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.files import open_file_scan
 from dpselect.engines.duckdb.scans import Scan, SqlScan, describe_columns
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
-from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import find
 from dpselect.engines.sources.tables import is_delta_table, is_iceberg_table, is_lake, refuse_table
-from dpselect.engines.sources.wrapped import at_home, in_memory
+from dpselect.engines.sources.wrapped import in_memory
 from dpselect.errors import SourceError, came
-
-if TYPE_CHECKING:
-    from dpselect.engines.sources.scans.declarations import Types
 
 __all__ = ["Scan", "open_scan"]
 
@@ -29,29 +24,22 @@ _MUST = (
 )
 
 
-def open_scan(
-    workspace: Workspace,
-    source: object,
-    table: str | None,
-    *,
-    csv: CsvForm = USUAL_CSV,
-    types: Types | None = None,
-) -> Scan:
+def open_scan(workspace: Workspace, address: Address) -> Scan:
     """Open any supported source as a scan, with the types that its owner declares."""
-    declared_types = types or {}
-    scan = _open_undeclared(workspace, source, table, declared_types, csv=csv)
-    if not declared_types:
+    scan = _open_undeclared(workspace, address)
+    if not address.types:
         return scan
     from dpselect.engines.sources.scans.declared import with_types
 
-    return with_types(scan, declared_types)
+    return with_types(scan, address.types)
 
 
-def _open_undeclared(workspace: Workspace, source: object, table: str | None, types: Types, *, csv: CsvForm) -> Scan:
-    original_source, (source, table) = source, at_home(source, table)
-    if original_source is not source and is_postgres(source):  # a message about an address never shows its password
+def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
+    home = address.at_home()
+    if home is not address and home.kind is SourceKind.POSTGRES:  # a message about an address never shows its password
         must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
         raise SourceError("source", must, "one over PostgreSQL")
+    source, table, csv = home.source, home.table, home.csv
     if is_lake(source) or is_iceberg_table(source):
         from dpselect.engines.duckdb.frame_scan import FrameScan
         from dpselect.engines.sources.lake import open_lake
@@ -70,7 +58,7 @@ def _open_undeclared(workspace: Workspace, source: object, table: str | None, ty
             from dpselect.engines.duckdb.prepared_scan import PreparedScan
 
             return PreparedScan.open(workspace, files.paths[0])
-        return open_file_scan(workspace, files, types, csv=csv)
+        return open_file_scan(workspace, files, address.types, csv=csv)
     if isinstance(source, duckdb.DuckDBPyConnection):
         return _open_connection_table(workspace, source, table)
     refuse_table(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect._ground.columns import has_one_type
+from dpselect._ground.temporary import Folder
 from dpselect.engines.duckdb.workspace import literal, quoted
 from dpselect.engines.memory import check_address_space
 from dpselect.engines.sources.array_columns import array_of
@@ -38,6 +40,14 @@ def _to_array(values: npt.NDArray[Any] | Codes) -> npt.NDArray[Any]:
     codes, names = values
     # One Python text per name, not one per row.
     return np.array(list(names), dtype=object)[codes]
+
+
+def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:
+    """Return short lists as a Parquet file."""
+    with Folder() as folder:
+        path = Path(folder.path, "release.parquet")
+        write_table(columns, path)
+        return path.read_bytes()
 
 
 def write_table(columns: Mapping[str, Sequence[object]], path: str | os.PathLike[str]) -> None:

@@ -12,7 +12,7 @@ from dpselect.aggregates.user_sets import BLOCK, MOST_ROWS, Sets, offsets_of
 from dpselect.engines.duckdb.types import has_text, kind
 from dpselect.engines.duckdb.workspace import Rows, Workspace, literal, sparing
 from dpselect.errors import DataError, ParameterError, SourceError
-from dpselect.texts.token_stream import GAP, NOTHING, Int64, TokenStream, kept_in_memory, unnamed
+from dpselect.texts.token_stream import GAP, NO_CODES, Int64, TokenStream, refuse_label, store_in_memory
 from dpselect.texts.tokenizer import SENTENCES, SPACES, Tokenizer
 
 # A letter of a script that puts spaces between words, a mark, a digit, an underscore and its kind.
@@ -153,17 +153,17 @@ def _make_entries(tokens: Iterable[tuple[Int64, Int64, Int64]], user_count: int,
             previous_users = np.where(ends > 0, users_of_tokens[ends - 1], user)
             lengths[:] += np.bincount(np.concatenate([users_of_tokens, previous_users]), minlength=user_count)
             last_token = int(users_of_tokens[-1]), int(message[-1])
-            yield NOTHING, np.insert(code, ends, GAP)
+            yield NO_CODES, np.insert(code, ends, GAP)
         if last_token is not None:
             lengths[last_token[0]] += 1
-            yield NOTHING, np.array([GAP], dtype=np.int64)
+            yield NO_CODES, np.array([GAP], dtype=np.int64)
         for start in range(0, user_count, BLOCK):
-            yield lengths[start : start + BLOCK], NOTHING
+            yield lengths[start : start + BLOCK], NO_CODES
 
     if many:
-        return stored(blocks(), GAP + 1, unnamed)
-    codes = np.concatenate([NOTHING, *(block for _, block in blocks())])
-    return kept_in_memory(offsets_of(lengths), codes)
+        return stored(blocks(), GAP + 1, refuse_label)
+    codes = np.concatenate([NO_CODES, *(block for _, block in blocks())])
+    return store_in_memory(offsets_of(lengths), codes)
 
 
 def _fetch_words(workspace: Workspace, words: str, codes: Int64) -> list[str]:

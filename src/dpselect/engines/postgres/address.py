@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from dpselect.errors import DataError, SourceError, install_hint
 
-_SCHEMES = ("postgresql://", "postgres://")
 # The parameters that decide which rows a table name means.
 _ROW_PARAMETERS = ("host", "hostaddr", "port", "dbname", "user", "options", "service")
-
-
-def is_postgres(source: object) -> TypeGuard[str]:
-    """Return whether a source names a PostgreSQL database."""
-    return isinstance(source, str) and source.startswith(_SCHEMES)
 
 
 def parse_address(address: str) -> dict[str, str]:

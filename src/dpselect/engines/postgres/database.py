@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpselect._ground.parameters import Progress
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import POSTGRES
@@ -26,12 +27,12 @@ class PostgresDatabase(DatabaseElsewhere):
 
     dialect = POSTGRES
 
-    def __init__(self, address: str, table: str | None, request: ReadRequest) -> None:
-        self._workspace = PostgresWorkspace(address)
+    def __init__(self, address: Address, request: ReadRequest) -> None:
+        self._workspace = PostgresWorkspace(address.source)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
         try:
-            source_and_types = read_columns(self._workspace, table, request)
+            source_and_types = read_columns(self._workspace, address.table, request)
             self.source: str = source_and_types[0]
             self.types: Mapping[str, SqlType] = source_and_types[1]
         except BaseException:

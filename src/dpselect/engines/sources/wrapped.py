@@ -1,4 +1,4 @@
-"""Wrappings: a narwhals frame is what it wraps, and a table of Ibis what its own engine takes.
+"""Objects of other packages: a table of Ibis is what its own engine takes.
 
 So no driver stands between us and a row for which it may fail.
 """
@@ -19,13 +19,6 @@ _MUST = "be an Ibis table over DuckDB, polars or PostgreSQL"
 _ARROW = "pass the result of its to_pyarrow(), which fails before anybody asks if a row cannot be read"
 
 
-def native(source: object) -> object:
-    """What stands behind a narwhals frame, eager or lazy; anything else as it is."""
-    narwhals = sys.modules.get("narwhals")
-    wrapped = narwhals is not None and isinstance(source, (narwhals.DataFrame, narwhals.LazyFrame))
-    return source.to_native() if wrapped else source  # type: ignore[attr-defined]
-
-
 _TO_ARROW = {
     ("pyarrow.dataset", "Dataset"): "to_table",  # of which one of Lance is a kind
     ("pyarrow.dataset", "Scanner"): "to_table",
@@ -41,18 +34,6 @@ def in_memory(source: object) -> str | None:
             columns = 'columns=["user", "item"]' if name == "Dataset" else ""
             return f"pass the Arrow table that its {method}({columns}) makes"
     return None
-
-
-def at_home(source: object, table: str | None) -> Home:
-    """A source behind its wrapping, and its table: those of Ibis as the engine has them in which they are."""
-    source = native(source)
-    return home_of(source, table) if is_ibis(source) else (source, table)
-
-
-def is_ibis(source: object) -> bool:
-    """Is it a table of Ibis? A package that nobody has imported has made none."""
-    types = sys.modules.get("ibis.expr.types")
-    return types is not None and isinstance(source, types.Table)
 
 
 def home_of(source: Any, table: str | None) -> Home:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dpselect._ground.parameters import Progress
+from dpselect.engines.address import Address
 from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.spark.dialect import SPARK, secret, short_column
 from dpselect.engines.spark.jobs import fresh_name
@@ -48,18 +49,13 @@ class SparkDatabase(DatabaseElsewhere):
 
     dialect = SPARK
 
-    def __init__(
-        self,
-        source: object,
-        table: str | None,
-        request: ReadRequest,
-    ) -> None:
-        self._work = open_work(source)
+    def __init__(self, address: Address, request: ReadRequest) -> None:
+        self._work = open_work(address.source)
         self._views: dict[str, DataFrame | None] = {}  # our views, and the frames that Spark keeps for them
         self._ordered: dict[tuple[str, str], str] = {}
         self._names = LookedUpNames(self._work)
         try:
-            frame = open_frame(self._work, source, table)
+            frame = open_frame(self._work, address.source, address.table)
             self.types: Mapping[str, SqlType] = read_columns(self._work, frame, request)
             view_name = create_column_view(self._work, frame, list(self.types))
             self._views[view_name] = None

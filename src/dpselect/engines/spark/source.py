@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from dpselect._ground.parameters import near
+from dpselect.engines.address import SPARK_PREFIX
 from dpselect.engines.sources.files import KINDS, UNCLEAR
 from dpselect.errors import DataError, SourceError, absent, install_hint
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from dpselect.engines.spark.jobs import SparkWork
 
-_START = "spark:"
 # A session of our own logs nothing: Spark's log can quote rows.
 _QUIET_SETTINGS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 _LOCAL_SETTINGS = {
@@ -35,18 +35,6 @@ UNORDERED_CUTS = {"GlobalLimit": "limit", "Offset": "offset", "Tail": "tail"}
 ORDER_DEPENDENT = {"First": "first", "Last": "last", "AnyValue": "any_value"}
 KEEPING_ORDER = (*UNORDERED_CUTS, "LocalLimit", "Project", "Filter", "SubqueryAlias", "View")
 _PATH = re.compile(r"[a-z0-9+]+://.*|.*/.*|\..*", re.DOTALL)
-
-
-def is_spark(source: object) -> bool:
-    """Return whether a source is a frame or a session of Spark, or names one, without importing PySpark."""
-    return (isinstance(source, str) and source.startswith(_START)) or _is_object(source)
-
-
-def _is_object(source: object) -> bool:
-    kinds = {"DataFrame", "SparkSession"}
-    return any(
-        class_.__module__.startswith("pyspark.sql.") and class_.__name__ in kinds for class_ in type(source).__mro__
-    )
 
 
 def display_name(source: object) -> str:
@@ -88,7 +76,7 @@ def _start_session(address: str) -> SparkSession:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    master = address if address.startswith("spark://") else address.removeprefix(_START)
+    master = address if address.startswith("spark://") else address.removeprefix(SPARK_PREFIX)
     if SparkContext._active_spark_context is not None:
         running_session = SparkSession.builder.getOrCreate()
         if master and running_session.sparkContext.master != master:

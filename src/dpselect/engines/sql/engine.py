@@ -17,7 +17,7 @@ from dpselect._ground.keys import apart
 from dpselect._ground.parameters import Progress, whole
 from dpselect._ground.row_bound import RowBound
 from dpselect.aggregates.count_groups import CountGroups
-from dpselect.engines.port import PerUser
+from dpselect.engines.port import PerUser, Tally
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database, ReadRequest
 from dpselect.engines.sql.port import Key, int64
@@ -26,11 +26,11 @@ from dpselect.errors import SourceError, naming
 
 if TYPE_CHECKING:
     from dpselect._ground.periods import Periods
-    from dpselect.aggregates.measures import Measure, Measured
-    from dpselect.aggregates.totals import Totals
+    from dpselect.aggregates.measures import Measured
     from dpselect.aggregates.unbounded import Points
     from dpselect.aggregates.user_sets import Sets
     from dpselect.aggregates.value_counts import UsersAt
+    from dpselect.engines.address import Address
     from dpselect.engines.row_filter import RowFilter
     from dpselect.engines.sql.pairs import SqlPairs
     from dpselect.texts.token_stream import TokenStream
@@ -40,26 +40,23 @@ if TYPE_CHECKING:
 class SqlEngine(QuestionsByGroup):
     """Distinct users per item of one source. Opening it reads the schema and refuses what does not fit.
 
-    With `totals` the score of an item is the sum of its users' totals, in place of their number;
-    `measures` can be asked of items that came back.
+    `tally` says what is counted: with totals the score of an item is the sum of its users' totals, in place of their
+    number.
     `key` is the secret key of the contribution bound, fresh for every question (`dpselect.draws.fresh_key`).
     """
 
     def __init__(
         self,
-        open_database: Callable[[object, str | None, ReadRequest], Database],
-        source: object,
+        open_database: Callable[[Address, ReadRequest], Database],
+        address: Address,
         *,
         user: Names,
         item: Names,
         where: str | None = None,
         max_items_per_user: int | None = None,
         split: str | None = None,
-        table: str | None = None,
         periods: Periods | None = None,
-        totals: Totals | None = None,
-        measures: Sequence[Measure] = (),
-        by: Sequence[str] = (),
+        tally: Tally | None = None,
         key: bytes,
     ) -> None:
         condition = None
@@ -67,13 +64,15 @@ class SqlEngine(QuestionsByGroup):
             from dpselect.engines import row_filter
 
             condition = row_filter.parse(where)
+        tally = tally or Tally()
+        by, totals, measures = tally.by, tally.totals, tally.measures
         numbers = [] if totals is None else [("by_weight", totals.column)]
         numbers += [("measures", measure.column) for measure in measures]
-        request = ReadRequest(user, item, tuple(by), condition, periods, tuple(numbers))
-        self._database = database = open_database(source, table, request)
+        request = ReadRequest(user, item, by, condition, periods, tuple(numbers))
+        self._database = database = open_database(address, request)
         try:
             self._dialect, self._key, self._max_items_per_user = database.dialect, key, max_items_per_user
-            self._condition, self._totals, self._measures = condition, totals, tuple(measures)
+            self._condition, self._totals, self._measures = condition, totals, measures
             self._names, self._by_names, self._is_split = request.items, request.by, split is not None
             self._gains = periods is not None and bool(periods.compared)
             user_key, item_key = database.user(request.users), database.item(request.items, plain=split is not None)

@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dpselect.audit.spending import SpentSoFar, picture
+from dpselect.audit.spending import SpentSoFar, draw_picture
 from dpselect.draws.entropy import fresh_key
 from dpselect.errors import ParameterError
 from dpselect.gateway import views
@@ -269,7 +269,7 @@ def _of_quota(jobs: Sequence[Row], name: str) -> Markup | None:
 def _drawn(spent: Sequence[tuple[int, object, float]], what: str) -> Markup | None:
     """What is used after each entry: its number, when it was made, and the part."""
     found = [SpentSoFar(number, str(when)[:10], used) for number, when, used in spent]
-    return Markup(picture({"": found}, what).html(style=False)) if len(found) > 1 else None
+    return Markup(draw_picture({"": found}, what).html(style=False)) if len(found) > 1 else None
 
 
 @PAGES.at("GET", "/record", OWNER | AUDITOR)

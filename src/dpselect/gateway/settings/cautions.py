@@ -7,8 +7,7 @@ import stat
 from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
-from dpselect.engines.postgres.address import is_postgres
-from dpselect.engines.spark.source import is_spark
+from dpselect.engines.address import Address, SourceKind
 from dpselect.gateway.settings.tokens import EXAMPLES
 from dpselect.gateway.settings.values import Role, Settings
 
@@ -37,7 +36,7 @@ def _addresses(settings: Settings) -> Iterator[str]:
 
 
 def _has_password(address: str) -> bool:
-    if not is_postgres(address):
+    if Address.parse(address).kind is not SourceKind.POSTGRES:
         return False
     try:
         parts = urlsplit(address)
@@ -61,8 +60,7 @@ def _of_server(settings: Settings) -> Iterator[str]:
 def _of_data(settings: Settings) -> Iterator[str]:
     owners = [one for one in settings.people.values() if one.role is Role.OWNER]
     for name, one in settings.data.items():
-        elsewhere = isinstance(one.source, str) and (is_postgres(one.source) or is_spark(one.source))
-        if elsewhere and one.snapshot is None:
+        if Address.parse(one.source).is_elsewhere and one.snapshot is None:
             yield f"every question to {name} is charged again, because a database does not report changes: set snapshot"
         if one.approve and not any(owner.data is None or name in owner.data for owner in owners):
             yield f"no question to {name} can run: approve = true, and it has no owner among the people"

@@ -28,11 +28,10 @@ from pydantic import (
 from dpselect._ground import parameters
 from dpselect._ground.keys import apart, key_of
 from dpselect._ground.periods import SORTS, zone_of
-from dpselect.engines.postgres.address import is_postgres
+from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.sources.scans.declarations import parse_type
-from dpselect.engines.spark.source import is_spark
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.account import clean_name
+from dpselect.ledger import clean_name
 
 LATEST = 3_600
 """Seconds after which every answer has left."""
@@ -192,7 +191,11 @@ Allowed = Annotated[Scalars | None, WrapValidator(_allowed)]
 
 def is_address(source: object) -> bool:
     """Is it a database that is reached by its address?"""
-    return isinstance(source, str) and (is_postgres(source) or is_spark(source))
+    return Address.parse(source).is_elsewhere
+
+
+def _is_postgres(text: str) -> bool:
+    return Address.parse(text).kind is SourceKind.POSTGRES
 
 
 def _path(text: str, info: ValidationInfo) -> str:
@@ -207,9 +210,9 @@ def _folder(value: object, info: ValidationInfo) -> Path:
 
 
 def _ledger(text: str, info: ValidationInfo) -> str:
-    if "://" in text and not is_postgres(text):
+    if "://" in text and not _is_postgres(text):
         raise ParameterError("value", "be the path of a file, or postgresql://HOST/DATABASE", came(text))
-    return text if is_postgres(text) else _path(text, info)
+    return text if _is_postgres(text) else _path(text, info)
 
 
 def _source(value: object, info: ValidationInfo) -> str | tuple[str, ...]:
@@ -271,7 +274,7 @@ def _digest(value: object) -> str:
 
 Folder = Annotated[Path, PlainValidator(_folder)]
 Ledger = Annotated[Text, AfterValidator(_ledger)]
-Postgres = Annotated[Text, _where(is_postgres, "be an address postgresql://HOST/DATABASE")]
+Postgres = Annotated[Text, _where(_is_postgres, "be an address postgresql://HOST/DATABASE")]
 Source = Annotated[str | tuple[str, ...], PlainValidator(_source)]
 Url = Annotated[Text, AfterValidator(_url)]
 Host = Annotated[str, _where(_HOST.fullmatch, "be a name or an address of this machine, such as 127.0.0.1")]

@@ -25,12 +25,11 @@ from dpselect._ground.parameters import MOST_LISTED, near
 from dpselect._ground.periods import periods_of
 from dpselect.aggregates.totals import Totals
 from dpselect.aggregates.value_counts import Grid
-from dpselect.engines.sources.files import kind_of, prepared_path
-from dpselect.engines.sources.tables import is_lake
+from dpselect.engines.address import Address
 from dpselect.errors import ParameterError, came
 from dpselect.gateway.settings import kinds
 from dpselect.gateway.settings.kinds import LATEST, Key, Role, Scalar, WrongError, around
-from dpselect.ledger.account import usual_unit
+from dpselect.ledger import default_unit
 
 __all__ = ["BYTES_OF_A_ROW", "LATEST", "Key", "Role", "Scalar"]
 
@@ -212,7 +211,7 @@ class DataSettings(Named):
     @property
     def whom(self) -> str:
         """Whom the promise is about, in words."""
-        return self.unit or usual_unit(None if self.user is None else text_of(self.user), self.period)
+        return self.unit or default_unit(None if self.user is None else text_of(self.user), self.period)
 
     @field_validator("source")
     @classmethod
@@ -226,7 +225,7 @@ class DataSettings(Named):
         ]
         if inside:
             raise WrongError(f"must not hold what the gateway writes: {' and '.join(inside)} of [server]")
-        if is_lake(source):
+        if Address.parse(source).is_lake:
             hint = "dpselect prepare reads it once; its own reader has no time that rows and bytes fix"
             raise WrongError("must be files, a Delta table, a database or prepared data", hint)
         return source
@@ -234,7 +233,7 @@ class DataSettings(Named):
     @field_validator("user")
     @classmethod
     def _is_said(cls, user: Key | None, info: ValidationInfo) -> Key | None:
-        if user is None and "source" in info.data and prepared_path(info.data["source"]) is None:
+        if user is None and "source" in info.data and Address.parse(info.data["source"]).prepared is None:
             raise WrongError("must be given", "only a file of prepared data says itself who its users are")
         return user
 
@@ -309,12 +308,8 @@ class DataSettings(Named):
 
 def _kind(source: str | tuple[str, ...]) -> str:
     """What a name says that a source is; a folder where it says nothing that is known."""
-    if kinds.is_address(source):
-        return "address"
-    try:
-        return kind_of(source if isinstance(source, str) else source[0])
-    except ParameterError:
-        return "folder"
+    address = Address.parse(source)
+    return "address" if address.is_elsewhere else address.file_kind or "folder"
 
 
 class Person(Named):

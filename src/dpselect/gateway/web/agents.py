@@ -15,7 +15,7 @@ from dpselect.gateway.web.api import looked, written
 from dpselect.gateway.web.desk import desk_of
 from dpselect.gateway.web.routes import ANALYST, Route
 from dpselect.mcp.desk import is_open
-from dpselect.mcp.protocol import WrongError, answered, failed, read
+from dpselect.mcp.protocol import WrongError, error_reply, parse_message, reply_to
 from dpselect.mcp.tools import AgentTools
 
 
@@ -24,11 +24,11 @@ async def agents(request: Request) -> Response:
     gateway, person = request.state.gateway, request.state.person
     thinking = partial(desk_of(request).run, person.name)
     try:
-        message = await thinking(read, await request.body())
+        message = await thinking(parse_message, await request.body())
     except WrongError as wrong:
-        return written(failed(wrong), 400)
+        return written(error_reply(wrong), 400)
     tools = AgentTools(here(gateway, person))
-    reply = await thinking(answered, message, tools, version("dpselect"), tools.begun)
+    reply = await thinking(reply_to, message, tools, version("dpselect"), tools.begin)
     if reply is None:
         return Response(status_code=202)
     found: dict[str, Any] = reply.get("result", {})
@@ -41,7 +41,7 @@ async def agents(request: Request) -> Response:
                     return Response(status_code=202)
                 job = await looked(request, found["id"])
         said = {name: found[name] for name in ("resultType",) if name in found}
-        reply["result"] = {**await thinking(AgentTools(here(gateway, request.state.person)).ended, job), **said}
+        reply["result"] = {**await thinking(AgentTools(here(gateway, request.state.person)).finish, job), **said}
     return written(reply)
 
 

@@ -26,12 +26,6 @@ def _text(said: str) -> bytes:
     return said.encode("utf-8", "backslashreplace")
 
 
-def _parquet(answer: Answer) -> bytes:
-    from dpselect.release import files
-
-    return files.parquet_bytes(answer.release.to_columns())
-
-
 def _svg(answer: Answer) -> bytes:
     return _text(replace(answer.release.plot(), title=asked(answer.question)).svg())
 
@@ -57,7 +51,9 @@ FORMS = {
     "plain-csv": AnswerForm(
         CSV, "as CSV, with labels as they are", lambda answer: _text(answer.release.to_csv(escape=False)), download=True
     ),
-    "parquet": AnswerForm("application/vnd.apache.parquet", "as Parquet", _parquet, download=True),
+    "parquet": AnswerForm(
+        "application/vnd.apache.parquet", "as Parquet", lambda answer: answer.release._parquet(), download=True
+    ),
     "svg": AnswerForm("image/svg+xml", "as a picture", _svg),
     "html": AnswerForm("text/html; charset=utf-8", "as a page", _html),
 }

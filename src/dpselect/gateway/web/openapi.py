@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpselect.gateway.asked import OF_TEXTS
+from dpselect.gateway.pages.words import listed
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.values import Role
 from dpselect.gateway.web import replies
@@ -232,7 +233,7 @@ def _operation(one: Route, returns: dict[str, Any]) -> dict[str, Any]:
             content["examples"] = EXAMPLES[one.name]
         found["requestBody"] = {"required": True, "content": {JSON: content}}
     if one.roles:
-        found["description"] = f"For {_and(roles_of(one))}."
+        found["description"] = f"For {listed([f'{role}s' for role in roles_of(one)])}."
         found["x-roles"] = [*roles_of(one)]
     else:
         found["security"] = NOBODY
@@ -270,9 +271,3 @@ def _refusals(one: Route) -> dict[str, Any]:
         if status in (429, 503):
             found[str(status)]["headers"] = {"Retry-After": AFTER}
     return found
-
-
-def _and(names: tuple[str, ...]) -> str:
-    """Roles in words."""
-    every = [f"{name}s" for name in names]
-    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"

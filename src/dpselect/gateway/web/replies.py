@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from dpselect._ground.privacy import Neighbors
-from dpselect.audit.report import STATES
+from dpselect.audit.report import STATE_SENTENCES
 from dpselect.gateway.jobs import JobState
 from dpselect.gateway.problems import KINDS
 from dpselect.gateway.settings.kinds import Role
@@ -20,7 +20,7 @@ Part = Annotated[float, Field(ge=0, le=1)]
 Open = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
 Value = Annotated[Any, WithJsonSchema({"type": ["null", "boolean", "number", "string", "array"]})]
 ProblemType = Annotated[str, WithJsonSchema({"enum": [f"/problems/{kind}" for kind in KINDS]})]
-AskedState = Annotated[str, WithJsonSchema({"enum": sorted({*STATES.values()})})]
+AskedState = Annotated[str, WithJsonSchema({"enum": sorted({*STATE_SENTENCES.values()})})]
 Exact = Annotated[Any, WithJsonSchema({"description": "the item as [kind, text], where JSON has no type for it"})]
 ExactGroup = Annotated[list[Any], WithJsonSchema({"type": "array"})]
 Others = Annotated[list[Open], Field(description="the other mistakes in the same body, each as a problem")]

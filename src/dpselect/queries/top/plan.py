@@ -138,9 +138,9 @@ class TopKPlan(Plan):
     def _bounded(self, epsilon: Fraction, most: int) -> Self:
         """The question with a bound; the engine leaves items out before the bound is chosen, and once."""
         by: Any = self.question.by
-        question = replace(self.question, by=replace(by, max_groups_per_user=most))
+        question = self.question.replace(by=by.replace(max_groups_per_user=most))
         payment = Payment(epsilon=epsilon, delta=self.delta)
-        return replace(self, question=question, payment=payment, facts=replace(self.facts, exclude=None))
+        return replace(self, question=question, payment=payment, facts=self.facts.replace(exclude=None))
 
     @property
     def of_pairs(self) -> bool:

@@ -123,7 +123,7 @@ class BoundedUnion:
             self.accuracy(),
             kind=Kind.SET,
             counted=self.terms.counts,
-            interval_of=lambda item: interval_of(item.level, item.score),
+            width=lambda item: interval_of(item.level, item.score),
             columns=self.terms.by,
         )
 

@@ -28,7 +28,7 @@ from dpselect.release.answers.outcome import DrawnItem, Outcome
 from dpselect.release.answers.union_sentences import describe_method
 from dpselect.release.groups import Group, told_apart
 from dpselect.release.release import Release
-from dpselect.texts.token_stream import TokenStream, level_by_level
+from dpselect.texts.token_stream import TokenStream, release_levels
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -114,7 +114,7 @@ def draw_vocabulary(stream: TokenStream, terms: UnionTerms, draws: Draws, progre
         drawn.append({item.label: item for item in items.values()})
         return np.array(list(items), dtype=np.int64)
 
-    lengths = [level.length for level in level_by_level(stream, longest, release)]
+    lengths = [level.length for level in release_levels(stream, longest, release)]
     wanted = [length for length in lengths if length >= shortest]
     levels = [drawn[length - 1] if length <= len(drawn) else {} for length in wanted]
     return union.outcome(levels, secure=draws.secure, lengths=[str(length) for length in wanted])

@@ -16,7 +16,7 @@ from dpselect._ground.parameters import rounded_up
 from dpselect._ground.privacy import Neighbors, Privacy, PureDP, Steps
 from dpselect.accounting.calibration import largest_rho
 from dpselect.errors import ParameterError, came
-from dpselect.ledger.question import named
+from dpselect.ledger.question import typed_name
 from dpselect.mechanisms.port import set_fields
 from dpselect.mechanisms.set_union.renyi_shaped import RenyiShaped, has_curve, least_epsilon, whole_budget
 from dpselect.queries.plan import Plan
@@ -35,7 +35,7 @@ from dpselect.questions.payment import Payment
 from dpselect.questions.questions import Union
 from dpselect.release.accuracy import TIMES
 from dpselect.release.answers.target_accuracy import TargetAccuracy, describe_target_threshold
-from dpselect.texts.text import Words, level_shares
+from dpselect.texts.text import NgramRange, level_shares
 
 ROUNDS = "renyi-shaped"
 ONE_ITEM, ONE_ITEM_COUNTED = "truncated-geometric", "count-laplace"
@@ -102,7 +102,7 @@ class UnionTerms(Plan):
         return self.bound
 
     @property
-    def words(self) -> Words | None:
+    def words(self) -> NgramRange | None:
         """Which n-grams are the items; None where items are."""
         return self.facts.words
 
@@ -344,7 +344,7 @@ def _near_enough(plan: UnionTerms, _popular: str) -> TargetAccuracy:
 
 def _digest(popular: tuple[Any, ...]) -> str:
     """What tells one public list from another: its items, their types, and their order."""
-    return hashlib.sha256(json.dumps(list(map(named, popular))).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(list(map(typed_name, popular))).encode()).hexdigest()
 
 
 def without_curve(

@@ -15,6 +15,8 @@ from dpselect.release.scale import USERS, Scale
 from dpselect.release.statement import Ranked, Statement
 
 Interval = tuple[float | None, float | None]
+Width = int | Callable[[DrawnItem], Interval] | None
+"""How far a score may be off at most, in steps; or what returns the interval of one."""
 
 
 def write_release(
@@ -24,8 +26,7 @@ def write_release(
     *,
     kind: Kind = Kind.RANKING,
     counted: bool = False,
-    width: int | None = None,
-    interval_of: Callable[[DrawnItem], Interval] | None = None,
+    width: Width = None,
     ranked: Sequence[Ranked] = (),
     columns: tuple[str, ...] = (),
     group_width: int | None = None,
@@ -33,8 +34,8 @@ def write_release(
 ) -> Release:
     """Return the release: ranks within groups, and scores, if `counted`, with their intervals.
 
-    A score lies within `width` steps, or in the interval of `interval_of`; quantiles have what is `ranked`; numbers of
-    users of groups, if they were counted, lie within `group_width`. `columns` are those of groups.
+    A score lies within `width`; quantiles have what is `ranked`; numbers of users of groups, if they were counted, lie
+    within `group_width`. `columns` are those of groups.
     """
     places = Counter[object]()
     items = []
@@ -47,7 +48,7 @@ def write_release(
         high: float | None = None
         if counted and drawn.score is not None:
             count = scale.value(drawn.score)
-            low, high = interval(drawn.score, width, scale) if interval_of is None else interval_of(drawn)
+            low, high = width(drawn) if callable(width) else interval(drawn.score, width, scale)
         items.append(Item(drawn.label, rank, count, low, high, drawn.group, drawn.measures, rank_of))
     groups = None
     if outcome.groups is not None:

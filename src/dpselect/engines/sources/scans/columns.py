@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpselect._ground.periods import Periods
     from dpselect.engines.sources.scans.declarations import DeclaredType
 
 
@@ -21,3 +24,18 @@ class ColumnType:
     type: str
     by: Literal["owner", "source", "nobody"]
     declaration: DeclaredType | None = None
+
+
+@dataclass(frozen=True)
+class AskedColumns:
+    """The columns that a question names, by their parameters. Without a user it is no question of users."""
+
+    user: tuple[str, ...] | None
+    others: Sequence[tuple[str, str]]  # each beside its parameter; those of the user, too
+    filtered: Sequence[str] = ()
+    periods: Periods | None = None
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Every column beside the parameter that names it."""
+        return [*self.others, *(("where", name) for name in self.filtered)]

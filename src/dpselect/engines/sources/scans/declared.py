@@ -15,7 +15,7 @@ from dpselect.engines.sources.scans.reading import read_value
 from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
-    from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.columns import AskedColumns
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,10 @@ class DeclaredScan(Scan):
         with self.inner.rows(workspace, columns, declared) as found:
             yield found
 
-    def refuse(
-        self,
-        user: tuple[str, ...] | None,
-        others: Sequence[tuple[str, str]],
-        filtered: Sequence[str],
-        periods: Periods | None,
-    ) -> None:
+    def refuse(self, asked: AskedColumns) -> None:
         """Refuse what the source cannot answer, and other users than those to whom it gave numbers."""
-        self.inner.refuse(user, others, filtered, periods)
-        if self.user_code is not None and (name := next((one for one in user or () if one in self.asked), None)):
+        self.inner.refuse(asked)
+        if self.user_code is not None and (name := next((one for one in asked.user or () if one in self.asked), None)):
             hint = "prepare the source again with types="
             raise SourceError("types", "be left out for the user of prepared data", came(name), hint)
 

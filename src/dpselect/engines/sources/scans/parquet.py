@@ -25,7 +25,7 @@ from dpselect.engines.sources.scans.unions import common_type, refuse_unequal
 from dpselect.errors import DataError, SourceError
 
 if TYPE_CHECKING:
-    from dpselect._ground.periods import Periods
+    from dpselect.engines.sources.scans.columns import AskedColumns
     from dpselect.engines.sources.scans.declarations import DeclaredType
 
 Footer = Mapping[str, str]
@@ -74,15 +74,9 @@ class ParquetScan(Scan):
         """What may be said about a column that is not there."""
         return self.inside.hint(column) or super().hint(column)
 
-    def refuse(
-        self,
-        user: tuple[str, ...] | None,
-        others: Sequence[tuple[str, str]],  # noqa: ARG002
-        filtered: Sequence[str],  # noqa: ARG002
-        periods: Periods | None,  # noqa: ARG002
-    ) -> None:
+    def refuse(self, asked: AskedColumns) -> None:
         """Refuse files without the user's columns, whose people would be nobody."""
-        for name in user or ():
+        for name in asked.user or ():
             lacking = next((paths[0] for footer, paths in self.footers if name not in footer), None)
             if name in self.names and lacking is not None and name not in (*self.folders, *self.table):
                 raise SourceError("user", "be a column of every file", f"{name!r}, which {lacking} {LACKS}")

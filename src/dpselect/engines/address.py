@@ -1,0 +1,123 @@
+"""Where rows are, and what their owner declares of them: which kind of place it is, found once, from its form alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Self
+
+from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
+from dpselect.engines.sources.files import kind_of, prepared_path
+from dpselect.engines.sources.tables import REMOTE, is_lake
+from dpselect.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dpselect.engines.sources.scans.declarations import Types
+
+_POSTGRES = ("postgresql://", "postgres://")
+SPARK_PREFIX = "spark:"
+
+
+class SourceKind(Enum):
+    """What a source is. Each has an engine or a reader of its own."""
+
+    POSTGRES = auto()
+    SPARK = auto()
+    IBIS = auto()
+    REMOTE = auto()  # a file at an address
+    PATHS = auto()  # files, folders or patterns on this machine
+    OBJECT = auto()  # a frame, a connection, or nothing that can be read
+
+
+@dataclass(frozen=True, eq=False)
+class Address:
+    """A source of rows. Nothing is opened, and no package is imported, to make one."""
+
+    kind: SourceKind
+    source: Any  # without the wrapping of narwhals
+    table: str | None = None  # of a source that has several
+    csv: CsvForm = USUAL_CSV
+    types: Types = field(default_factory=dict)
+
+    @classmethod
+    def parse(
+        cls, source: object, table: str | None = None, *, csv: CsvForm = USUAL_CSV, types: Types | None = None
+    ) -> Self:
+        """Return the address of what a caller gives as a source."""
+        match source:
+            case str() if source.startswith(_POSTGRES):
+                kind = SourceKind.POSTGRES
+            case str() if source.startswith(SPARK_PREFIX):
+                kind = SourceKind.SPARK
+            case str() if source.startswith(REMOTE):
+                kind = SourceKind.REMOTE
+            case str() | os.PathLike() | list() | tuple():
+                kind = SourceKind.PATHS
+            case _:
+                source = _unwrapped(source)
+                kind = (
+                    SourceKind.IBIS
+                    if _is_ibis(source)
+                    else SourceKind.SPARK
+                    if _is_of_spark(source)
+                    else SourceKind.OBJECT
+                )
+        return cls(kind, source, table, csv, types or {})
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Are the rows in a database of their own, which counts them?"""
+        return self.kind in (SourceKind.POSTGRES, SourceKind.SPARK)
+
+    @property
+    def prepared(self) -> str | None:
+        """The path of the file, where it is one of prepared data."""
+        return prepared_path(self.source) if self.kind is SourceKind.PATHS else None
+
+    @property
+    def is_lake(self) -> bool:
+        """Is it Parquet at an address, an Iceberg table, or SQLite?"""
+        return is_lake(self.source)
+
+    @property
+    def file_kind(self) -> str | None:
+        """What the name of a file says that it is, or that of the first; None where it says nothing that is known."""
+        source = self.source
+        try:
+            return kind_of(source if isinstance(source, str) else source[0])
+        except ParameterError:
+            return None
+
+    def at_home(self) -> Address:
+        """Return where the engine of an Ibis table has its rows; of all else the address itself."""
+        if self.kind is not SourceKind.IBIS:
+            return self
+        from dpselect.engines.sources.wrapped import home_of
+
+        source, table = home_of(self.source, self.table)
+        return Address.parse(source, table, csv=self.csv, types=self.types)
+
+    def with_types(self, types: Types) -> Address:
+        """Return the same place, of whose columns its owner declares these types."""
+        return replace(self, types=types)
+
+
+def _unwrapped(source: object) -> object:
+    """Return what is behind a narwhals frame, eager or lazy; anything else as it is."""
+    narwhals = sys.modules.get("narwhals")
+    wrapped = narwhals is not None and isinstance(source, (narwhals.DataFrame, narwhals.LazyFrame))
+    return source.to_native() if wrapped else source  # type: ignore[attr-defined]
+
+
+def _is_ibis(source: object) -> bool:
+    """Is it a table of Ibis? A package that nobody has imported has made none."""
+    types = sys.modules.get("ibis.expr.types")
+    return types is not None and isinstance(source, types.Table)
+
+
+def _is_of_spark(source: object) -> bool:
+    """Is it a frame or a session of Spark? PySpark is not imported for that."""
+    kinds = {"DataFrame", "SparkSession"}
+    return any(one.__module__.startswith("pyspark.sql.") and one.__name__ in kinds for one in type(source).__mro__)
