@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from made_methods import table
 
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb.inspect_columns import shown_type, uses_of
+from dpselect.engines.duckdb.inspect_columns import format_type, possible_uses
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, NOTHING, TEXTS, ZONED, item_form, kind
 from dpselect.engines.duckdb.workspace import Workspace
@@ -131,7 +131,7 @@ def _of_duckdb(workspace: Workspace, source: object, table_name: str | None, col
     one = scan.schema(workspace, [column])[column]
     if one.by == "nobody" or kind(one.type) in (*TEXTS, "ENUM"):
         return UNDECLARED, "user, item"
-    uses = uses_of(one.type)
+    uses = possible_uses(one.type)
     if not uses:
         return REFUSED
     by_text = "item" in uses and one.type not in (NOTHING, "UUID") and "AS VARCHAR)" in item_form("x", one.type)
@@ -142,7 +142,7 @@ def _of_server(sql_type: SqlType) -> Found:
     if sql_type.is_text:
         return "text; a view casts it", "user, item"
     uses = ["user", "item", *(["number"] if sql_type.number else [])]
-    uses += ["time"] if sql_type.duckdb and "time" in uses_of(sql_type.duckdb) else []
+    uses += ["time"] if sql_type.duckdb and "time" in possible_uses(sql_type.duckdb) else []
     return _meaning(sql_type.duckdb or sql_type.name), ", ".join(uses)
 
 
@@ -159,7 +159,7 @@ def _meaning(sql_type: str) -> str:
         "TIMESTAMP_NS": "timestamp in nanoseconds", ZONED: "timestamp with a zone",
         "TIMESTAMPTZ_NS": "timestamp with a zone, in nanoseconds", "BLOB": "bytes", "INTERVAL": "interval",
     }  # fmt: skip
-    return plain.get(name, shown_type(sql_type))
+    return plain.get(name, format_type(sql_type))
 
 
 def _field(sort: str) -> Any:

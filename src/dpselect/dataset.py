@@ -110,9 +110,9 @@ class Dataset(Verbs):
             if user is None:
                 raise _unnamed("user")
             return user, None
-        from dpselect.engines.prepared.file import state_of
+        from dpselect.engines.prepared.file import read_state
 
-        rules = state_of(path).rules
+        rules = read_state(path).rules
         return list(rules.user) if user is None else user, list(rules.item) if item is None else item
 
     def check_items(self) -> None:
@@ -188,7 +188,7 @@ class Dataset(Verbs):
         For a prepared file it shows whether the file is intact. It ends in the command that asks a question under the
         types that it proposes.
         """
-        from dpselect.engines.inspection import Wanted, inspect
+        from dpselect.engines.inspection import IntendedUse, inspect
         from dpselect.engines.row_filter import parse
 
         self.check_items()
@@ -196,7 +196,9 @@ class Dataset(Verbs):
         others = () if condition is None else parse(condition).columns
         time = {} if self._time is None else self._time.flat()
         parts = self.split is not None or self.words is not None
-        wanted = Wanted(names(self.whose), names(self.column), others, time.get("time"), parts, self._address.types)
+        wanted = IntendedUse(
+            names(self.whose), names(self.column), others, time.get("time"), parts, self._address.types
+        )
         items = {"item": names(self.column)} if self.words is None else {"item": None, "text": self.column}
         options: dict[str, object] = {
             "user": names(self.whose),
@@ -398,9 +400,9 @@ class Dataset(Verbs):
         rows, path = OfRows(self.whose, self.columns, self._periods), self._address.prepared
         if path is None:
             return rows
-        from dpselect.engines.prepared.file import state_of
+        from dpselect.engines.prepared.file import read_state
 
-        return replace(rows, bound=state_of(path).rules.row_bound)
+        return replace(rows, bound=read_state(path).rules.row_bound)
 
     def question(
         self, verb: str, asked: Mapping[str, object], engine: Engine, snapshot: str | None, before: object = None

@@ -49,13 +49,13 @@ def dataset_of(
 def prepare(source: object, to: str | os.PathLike[str], *, add: bool = False, **given: Any) -> Prepared:
     """`Dataset.prepare` by flat names. Rows are added by the file's own rules, where nothing else is said."""
     from dpselect.engines.preparation import path_of
-    from dpselect.engines.prepared.file import state_of
+    from dpselect.engines.prepared.file import read_state
 
     path, own = path_of(to), ("keep", "weights", "max_rows_per_user", "memory", "progress")
     written = {name: given.pop(name) for name in own if name in given}
     given = {name: value for name, value in given.items() if value is not None}
     if add is True and prepared_path(path) is not None:
-        before = state_of(path).rules
+        before = read_state(path).rules
         was: dict[str, Any] = {"user": list(before.user), "item": list(before.item)}
         was |= {name: getattr(before, name) for name in ("time", "period", "timezone")}
         was |= {"types": dict(before.declared)} if before.declared else {}

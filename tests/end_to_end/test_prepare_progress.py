@@ -105,7 +105,7 @@ def test_it_never_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     parts: list[float | None] = []
     of_statements = itertools.cycle([0.9, 0.5])
     monkeypatch.setattr(waiting, "Event", AskedTwice)
-    monkeypatch.setattr(Workspace, "_done", lambda _: next(of_statements))
+    monkeypatch.setattr(Workspace, "_progress_share", lambda _: next(of_statements))
     prepare(write(tmp_path, 0), to=tmp_path / "data.prepared", user="user", item="item", progress=parts.append)
     assert len(parts) == 10
     assert parts == sorted(parts)

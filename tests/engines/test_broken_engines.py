@@ -78,65 +78,65 @@ def wide(hold: Hold) -> None:
 
 def keyed(wrong: Callable[[str, str, str], str], check: Callable[[Hold], None]) -> Twin:
     """A bound that is decided by something else."""
-    return Twin(PostgresDatabase, "dialect", replace(POSTGRES, keyed=wrong), check)
+    return Twin(PostgresDatabase, "dialect", replace(POSTGRES, bound_order=wrong), check)
 
 
 LOCALE = 'i COLLATE "en-x-icu"'
-KEYED = POSTGRES.keyed
+KEYED = POSTGRES.bound_order
 TWINS = {
-    "rows are counted for users": spoilt(questions, "counts", "count(DISTINCT u)", "count(u)", texts),
-    "rows are counted for all users": spoilt(questions, "counts", "count(DISTINCT u)", "count(u)", everybody),
-    "a user without items is one": spoilt(questions, "rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
-    "pairs come twice": spoilt(questions, "distinct", "DISTINCT ", "", bound),
-    "pairs come twice to weights": spoilt(questions, "distinct", "DISTINCT ", "", weights),
-    "one item too many": spoilt(questions, "pairs", "place <= ", "place - 1 <= ", bound),
-    "one item too few": spoilt(questions, "pairs", "place <= ", "place < ", bound),
-    "a tie is cut by a locale": spoilt(questions, "top", "n DESC, i", f"n DESC, {LOCALE}", texts),
-    "a group is in the order of a locale": spoilt(questions, "names", "n DESC, i", f"n DESC, {LOCALE}", texts),
-    "groups from the least": spoilt(questions, "groups", "DESC", "ASC", texts),
+    "rows are counted for users": spoilt(questions, "users_per_item", "count(DISTINCT u)", "count(u)", texts),
+    "rows are counted for all users": spoilt(questions, "users_per_item", "count(DISTINCT u)", "count(u)", everybody),
+    "a user without items is one": spoilt(questions, "scan_rows", "IS NOT NULL AND", "IS NOT NULL OR", texts),
+    "pairs come twice": spoilt(questions, "distinct_pairs", "DISTINCT ", "", bound),
+    "pairs come twice to weights": spoilt(questions, "distinct_pairs", "DISTINCT ", "", weights),
+    "one item too many": spoilt(questions, "bounded_pairs", "place <= ", "place - 1 <= ", bound),
+    "one item too few": spoilt(questions, "bounded_pairs", "place <= ", "place < ", bound),
+    "a tie is cut by a locale": spoilt(questions, "top_items", "n DESC, i", f"n DESC, {LOCALE}", texts),
+    "a group is in the order of a locale": spoilt(questions, "ranked_names", "n DESC, i", f"n DESC, {LOCALE}", texts),
+    "groups from the least": spoilt(questions, "items_per_count", "DESC", "ASC", texts),
     "items of a domain without a row": spoilt(
         questions,
-        "of_domain",
+        "with_unseen_items",
         "LEFT JOIN",
         "JOIN",
         lambda hold: check_domain(hold(AWKWARD), "text", Listed(("x",))),
     ),
     "a domain that others enter": Twin(
-        questions, "in_domain", lambda rows, *_: rows, lambda hold: check_bound(hold(CROWD), CROWD)
+        questions, "rows_in_domain", lambda rows, *_: rows, lambda hold: check_bound(hold(CROWD), CROWD)
     ),
     "the key is forgotten": keyed(lambda _, user, item: KEYED("'\\x00'::bytea", user, item), check_key),
     "the user is forgotten": keyed(
         lambda key, _, item: KEYED(key, "'u'::text", item), lambda hold: check_even(hold(EVEN))
     ),
     "the first items are kept": keyed(lambda _key, _user, item: item, lambda hold: check_even(hold(EVEN))),
-    "a mean rounded down": spoilt(questions, "users_at", "+ count(*)", "", values),
-    "a place rounded down": spoilt(questions, "place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
+    "a mean rounded down": spoilt(questions, "users_per_place", "+ count(*)", "", values),
+    "a place rounded down": spoilt(questions, "grid_place", "+ CAST('0.5'", "+ 0 * CAST('0.5'", values),
     "a tenfold that begins too early": spoilt(
-        unbounded_places, "place", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
+        unbounded_places, "unbounded_place", "< CAST('5000000.0'", "< CAST('4000000.0'", wide
     ),
-    "no side below 0": spoilt(unbounded_places, "place", "THEN -1 ELSE", "THEN 1 ELSE", wide),
+    "no side below 0": spoilt(unbounded_places, "unbounded_place", "THEN -1 ELSE", "THEN 1 ELSE", wide),
     "what is released stays": Twin(
         sql_weights,
-        "without",
+        "unreleased_pairs",
         lambda pairs, *_: pairs,
         lambda hold: test_weights.check_released(hold(test_weights.TABLE)),
     ),
     "one share too many": spoilt(
         sql_weights,
-        "kept",
+        "kept_items",
         "WHERE place <= ",
         "WHERE place - 1 <= ",
         lambda hold: test_weights.check_bound_of_weights(hold(test_weights.FORTY)),
     ),
     "shares of all that a user has": spoilt(
         sql_weights,
-        "kept",
+        "kept_items",
         "CASE WHEN size < ",
         "CASE WHEN size > ",
         weights,
     ),
     "counts of users without their bound": Twin(
-        sql_weights, "kept", lambda pairs, *_: f"(SELECT i, 1 AS t FROM {pairs} AS k)", users
+        sql_weights, "kept_items", lambda pairs, *_: f"(SELECT i, 1 AS t FROM {pairs} AS k)", users
     ),
     "numbers below the least float": Twin(
         dialect,

@@ -185,7 +185,7 @@ def test_types_that_cannot_come_back_are_refused(value, lossless):
 
 
 def test_a_scan_shows_no_row(connection):
-    assert "u1" not in repr(RelationScan.of(connection.table("t")))
+    assert "u1" not in repr(RelationScan.from_relation(connection.table("t")))
 
 
 def test_nothing_is_left_on_the_connection(connection):

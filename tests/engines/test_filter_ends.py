@@ -15,7 +15,7 @@ from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.filters.engines import DUCKDB, POSTGRES
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.filters.values import Value, column
+from dpselect.engines.filters.values import Value, column_value
 from dpselect.engines.postgres.dialect import pg_type
 from dpselect.engines.postgres.dialect import quoted as pg_quoted
 from dpselect.engines.row_filter import parse
@@ -44,7 +44,9 @@ class Engine:
             found = parse(expression)
             if not self.types.keys() >= set(found.columns):
                 return None
-            columns = {name: column(name, self.quote(name), self.types[name], self.spelling) for name in found.columns}
+            columns = {
+                name: column_value(name, self.quote(name), self.types[name], self.spelling) for name in found.columns
+            }
             return Writer(columns, self.spelling).value(found.tree)
         except ParameterError:
             return None
@@ -99,10 +101,10 @@ def wrong(engine: Engine, expressions: Sequence[str], judge: Engine | None = Non
 
 def within(value: Value, found: object) -> bool:
     """Is an exact number within its bound, with no more digits after the point?"""
-    if not isinstance(found, Fraction) or value.most is None:
+    if not isinstance(found, Fraction) or value.max_magnitude is None:
         return True
     scaled = found * 10**value.scale
-    return abs(scaled) <= value.most and scaled.denominator == 1
+    return abs(scaled) <= value.max_magnitude and scaled.denominator == 1
 
 
 # ---- engines ----------------------------------------------------------------------------------------------

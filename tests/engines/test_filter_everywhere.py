@@ -166,7 +166,7 @@ def unguarded(writer: Writer, _: Operation, parts: Sequence[Value]) -> Value:
 TWINS: dict[str, tuple[str, object, str, object]] = {
     "numbers without a range": ("wild * wild >= 0", Spelling, "in_range", plain),
     "dates without a calendar": ('year("far day") > 0', Spelling, "in_calendar", plain),
-    "a cast by the engine's own reading": ("written::DOUBLE IS NOT NULL", Spelling, "matched", lambda *_: "TRUE"),
+    "a cast by the engine's own reading": ("written::DOUBLE IS NOT NULL", Spelling, "compile_match", lambda *_: "TRUE"),
     "a day that is none": ("written::DATE IS NOT NULL", casts, "DAY", "[0-9]{4}-[0-9]{2}-[0-9]{2}"),
 }  # fmt: skip
 
@@ -188,7 +188,7 @@ def test_a_division_that_does_not_look_is_noticed(on_duckdb, on_postgres, monkey
 
 def test_a_product_in_a_type_that_is_too_short_is_noticed(duckdb_rows, monkeypatch):
     right = filter_rows.kept(duckdb_rows, "money * money > 6.2")
-    monkeypatch.setattr(operations, "_WIDE", 99)
+    monkeypatch.setattr(operations, "_WIDE_DIGITS", 99)
     assert noticed(lambda where: filter_rows.kept(duckdb_rows, where), "money * money > 6.2", right)
 
 

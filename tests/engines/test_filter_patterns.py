@@ -19,7 +19,7 @@ from dpselect.engines.duckdb.types import filter_type
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.filters import casts, cost
 from dpselect.engines.filters.engines import DUCKDB, POSTGRES, SPARK
-from dpselect.engines.filters.functions import call
+from dpselect.engines.filters.functions import parse_call
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name
@@ -57,14 +57,14 @@ def cases() -> tuple[list[str], dict[str, tuple[Pattern, list[bool]]]]:
     found: dict[str, tuple[Pattern, list[bool]]] = {}
     for pattern in ["ab%ba", "a%a", "%", "", "_%_", "a_%%b_", "a%b%a", *words(SPECIAL, 7, 260, source)]:
         with contextlib.suppress(ParameterError):  # a _ between two %
-            found[f"LIKE {pattern}"] = Pattern.like(pattern), [fits(text, pattern) for text in texts]
+            found[f"LIKE {pattern}"] = Pattern.parse(pattern), [fits(text, pattern) for text in texts]
     for part in ["", "%", "_", "\\", *words(LETTERS, 3, 40, source)]:
         for name, means in (
             ("starts_with", str.startswith),
             ("ends_with", str.endswith),
             ("contains", str.__contains__),
         ):
-            node = call(name.upper(), [Name("x"), Constant(part)])
+            node = parse_call(name.upper(), [Name("x"), Constant(part)])
             found[f"{name} {part}"] = node.fixed[0], [means(text, part) for text in texts]
     return texts, found
 
@@ -72,7 +72,7 @@ def cases() -> tuple[list[str], dict[str, tuple[Pattern, list[bool]]]]:
 def differing(engine: Spelling, column: str, ask: Callable[[str, list[str]], list[tuple[Any, ...]]]) -> list[str]:
     """The patterns that an engine sees otherwise; `ask` fills a table with the texts, and one null, and asks."""
     texts, patterns = cases()
-    written = [engine.fits(engine.short(column), pattern) for pattern, _ in patterns.values()]
+    written = [engine.compile_like(engine.null_if_long(column), pattern) for pattern, _ in patterns.values()]
     rows = ask(", ".join(written), texts)
     by_text = {row[0]: row[1:] for row in rows}
     assert set(by_text[None]) == {None}
@@ -123,11 +123,11 @@ def test_no_engine_is_asked_for_any_letter_behind_any_letters():
     """There a matcher may try each letter of the pattern at each place of the text."""
     for pattern, _ in cases()[1].values():
         for engine in (DUCKDB, POSTGRES, SPARK):
-            for quoted_text in re.findall(r"'((?:[^']|'')*)'", engine.fits("x", pattern)):
-                if "RLIKE" in engine.fits("x", pattern) and quoted_text.startswith("(?s)"):
+            for quoted_text in re.findall(r"'((?:[^']|'')*)'", engine.compile_like("x", pattern)):
+                if "RLIKE" in engine.compile_like("x", pattern) and quoted_text.startswith("(?s)"):
                     assert re.fullmatch(r"\(\?s\)\^(\(\?>\.\*\?([A-Za-z0-9]|\\+x\{[0-9A-F]+\})+\))+", quoted_text)
     for engine in (DUCKDB, POSTGRES, SPARK):
-        assert "%" not in engine.fits("x", Pattern.like("a%b_c")).partition("right(")[2]
+        assert "%" not in engine.compile_like("x", Pattern.parse("a%b_c")).partition("right(")[2]
     for pattern in ("%_%", "%a_b%", "a%_%b", "%%_a%%"):
         with pytest.raises(ParameterError, match=r"a _ between two %\nhint: "):
             parse(f"t LIKE '{pattern}'")
@@ -135,10 +135,10 @@ def test_no_engine_is_asked_for_any_letter_behind_any_letters():
 
 def test_a_simple_pattern_stays_one_that_engines_know():
     for text in ("a%", "%a", "%a%", "a%b"):
-        assert DUCKDB.fits("x", Pattern.like(text)) == f"x LIKE '{text}'"
-    assert DUCKDB.fits("x", Pattern.like("a")) == "x = 'a'"
-    assert SPARK.fits("x", Pattern.like("%a%")) == "(contains((x COLLATE UTF8_BINARY), 'a'))"
-    assert POSTGRES.fits("x", Pattern.like("%a%")) == "(strpos((x COLLATE \"C\"), 'a') > 0)"
+        assert DUCKDB.compile_like("x", Pattern.parse(text)) == f"x LIKE '{text}'"
+    assert DUCKDB.compile_like("x", Pattern.parse("a")) == "x = 'a'"
+    assert SPARK.compile_like("x", Pattern.parse("%a%")) == "(contains((x COLLATE UTF8_BINARY), 'a'))"
+    assert POSTGRES.compile_like("x", Pattern.parse("%a%")) == "(strpos((x COLLATE \"C\"), 'a') > 0)"
 
 
 def test_a_date_is_a_day_of_the_calendar():

@@ -79,7 +79,7 @@ def workspace() -> Iterator[Workspace]:
 def test_no_value_of_any_type_makes_a_filter_fail(workspace, sql_type):
     """Each value beside itself and beside another one. Nothing here catches an error, as TRY would."""
     values = [None, *TYPES[sql_type]]
-    table = workspace.fresh()
+    table = workspace.fresh_name()
     workspace.rows(f"CREATE TABLE {table} (c {sql_type}, d {sql_type})")
     for at, value in enumerate(values):
         workspace.rows(f"INSERT INTO {table} VALUES (?::{sql_type}, ?::{sql_type})", [value, values[at - 1]])

@@ -94,7 +94,7 @@ def test_a_twin_that_joins_texts_is_refused(how: str, monkeypatch: pytest.Monkey
     def joined(forms: Sequence[str]) -> str:
         return how.replace("{}", ", ".join(forms)) if len(forms) > 1 else forms[0]
 
-    monkeypatch.setattr(duckdb_keys, "together", joined)
+    monkeypatch.setattr(duckdb_keys, "pack_values", joined)
     with judge(TEXTS).engine(BOTH, "item") as engine:
         assert sum(count for _, count in pairs(engine.top(ALL))) < len(pairs_of(TEXTS, BOTH, "item"))
     with pytest.raises(AssertionError):

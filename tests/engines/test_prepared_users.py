@@ -137,7 +137,7 @@ def test_tags_are_drawn_once_and_stay(tmp_path):
 
 
 def test_more_users_than_tags_suffice_for_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(preparing, "MOST", 3)
+    monkeypatch.setattr(preparing, "MAX_USERS", 3)
     prepare(rows(NAMES[:2]), user="user", item="item", to=tmp_path / "data.prepared")
     with pytest.raises(DataError, match="users"):
         prepare(rows(NAMES[2:4]), to=tmp_path / "data.prepared", add=True)

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from dpselect._ground.domain import Listed
-from dpselect.engines.sql.sorted_texts import decimals, number, whole_numbers
+from dpselect.engines.sql.sorted_texts import integer_texts, number_text, parse_decimals
 from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
 
@@ -32,7 +32,7 @@ def written(sql: str, values: list[str], sql_type: str) -> list[str]:
 def test_whole_numbers_of_any_size() -> None:
     draw = random.Random(7)
     values = [*WHOLE, *(draw.randrange(-(10**size), 10**size) for size in range(1, 39) for _ in range(9))]
-    form = whole_numbers(2, text=TEXT)
+    form = integer_texts(2, text=TEXT)
     texts = written(form.sql, [str(value) for value in values], "DECIMAL(38,0)")
     assert [form.label(text) for text in texts] == values
     assert [value for _, value in sorted(zip(texts, values, strict=True))] == sorted(values)
@@ -41,9 +41,9 @@ def test_whole_numbers_of_any_size() -> None:
 
 def test_decimal_numbers_of_one_scale() -> None:
     values = [Decimal(value) for value in DECIMALS]
-    sql = number(TEXT, f"split_part({TEXT}, '.', 1)", 6, text=TEXT)
+    sql = number_text(TEXT, f"split_part({TEXT}, '.', 1)", 6, text=TEXT)
     texts = written(sql, DECIMALS, "DECIMAL(38,3)")
-    assert [decimals(6)(text) for text in texts] == values
+    assert [parse_decimals(6)(text) for text in texts] == values
     assert [value for _, value in sorted(zip(texts, values, strict=True))] == sorted(values)
 
 

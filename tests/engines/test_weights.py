@@ -198,17 +198,19 @@ def test_neither_groups_nor_pairs_show_anything(hold):
 # ---- on DuckDB --------------------------------------------------------------------------------------------
 
 
-KEPT = weights.kept
+KEPT = weights.kept_items
 
 
 def by_number(pairs, most, key, dialect):
     """A twin: the hash is of an item's number among all items, which others change."""
     numbered = f"(SELECT u, i, dense_rank() OVER (ORDER BY i) AS c FROM {pairs})"
-    return KEPT(numbered, most, key, replace(dialect, keyed=lambda key, user, _: dialect.keyed(key, user, "c")))
+    return KEPT(
+        numbered, most, key, replace(dialect, bound_order=lambda key, user, _: dialect.bound_order(key, user, "c"))
+    )
 
 
 def test_a_hash_of_numbers_that_others_change_is_seen_through(monkeypatch):
-    monkeypatch.setattr(weights, "kept", by_number)
+    monkeypatch.setattr(weights, "kept_items", by_number)
     assert kept_of_u0(judge(AMONG_OTHERS)) != kept_of_u0(judge(BY_ITSELF))
 
 
@@ -216,7 +218,7 @@ def test_the_bound_is_the_first_by_the_keyed_hash():
     with opened(rows_of({"u": [f"i{n}" for n in range(20)]})) as engine:
         found = everything(engine.pairs(), np.array([1, 1, 1]), b"key")
         rows = "(SELECT 'u' AS u, 'i' || n AS i FROM range(20) t(n))"
-        order = DUCKDB.keyed(secret(b"key"), "u", "i")
+        order = DUCKDB.bound_order(secret(b"key"), "u", "i")
         first = engine._database.workspace.fetch(f"SELECT i FROM {rows} ORDER BY {order}, i LIMIT 3")
     assert set(found) == {item for (item,) in first}
 

@@ -53,7 +53,7 @@ def test_progress_does_not_tell_how_many_rows_there_are(workspace, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(workspace, "connection", Scanning())
-        assert workspace._done() == 0.0
+        assert workspace._progress_share() == 0.0
 
 
 @pytest.mark.parametrize("ask", ["grouped", "contributions"])

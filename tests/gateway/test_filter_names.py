@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpselect.engines.filters.grammar import parse
-from dpselect.engines.filters.tree import names
+from dpselect.engines.filters.tree import columns_in
 from dpselect.errors import ParameterError
 from dpselect.gateway import filters
 from dpselect.gateway.settings.reading import read
@@ -132,7 +132,7 @@ def test_a_filter_has_the_spelling_of_the_owner(where, resolved):
     """Names of columns change, and no text, function or part of a date that is written like one."""
     assert filters.resolve(where, LISTS) == resolved
     assert filters.resolve(resolved, LISTS) == resolved
-    assert set(names(parse(resolved))) <= set(LISTS)
+    assert set(columns_in(parse(resolved))) <= set(LISTS)
 
 
 @pytest.mark.parametrize(

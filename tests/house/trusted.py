@@ -25,13 +25,13 @@ WORDS = (
 )
 FILTERS = ("engines.filters", "engines.row_filter")
 SECRET = ("draws.fresh_key", "draws.entropy.fresh_key")
-OWNERS = ("engines.inspection", "engines.preparation", "engines.prepared.file.state_of")
+OWNERS = ("engines.inspection", "engines.preparation", "engines.prepared.file.read_state")
 SIMULATED = ("aggregates", "draws", "mechanisms")
 MAY_NAME: Mapping[str, tuple[str, ...]] = {
     "__init__": ("aggregates.measures", "mechanisms"),
     "command": (*WORDS, *OWNERS, "engines.registry", "engines.postgres.connection", "engines.duckdb.candidates"),
     "demo": ("engines.duckdb.tables",),
-    "flat": ("engines.prepared.file.state_of", "engines.preparation", "engines.sources.files"),
+    "flat": ("engines.prepared.file.read_state", "engines.preparation", "engines.sources.files"),
     "forecast": SIMULATED,
     "gateway": (*DECLARED, *WORDS, *FILTERS, *SECRET, *OWNERS, "engines.port", "engines.duckdb.engine"),
     "mcp": SECRET,

@@ -16,7 +16,7 @@ import pytest
 import dpselect as dps
 from dpselect.engines.address import Address
 from dpselect.engines.identity import shown, source_of
-from dpselect.engines.postgres.address import said
+from dpselect.engines.postgres.address import parse_address
 from dpselect.engines.postgres.ibis_tables import address_and_table
 from tests.engines.ibis_tables import in_duckdb, table_of
 
@@ -192,8 +192,8 @@ def test_the_address_is_that_of_the_connection_and_is_never_shown(connection: ps
         info, transaction, execute = Info(), connection.transaction, connection.execute
 
     address, _ = address_and_table(WithPassword(), None, "seen")
-    assert said(address)["password"] == "se/cr&et %"
-    assert said(address)["application_name"] == "theirs"
+    assert parse_address(address)["password"] == "se/cr&et %"
+    assert parse_address(address)["application_name"] == "theirs"
     domain = dps.Column(ibis.postgres.from_connection(connection).table("seen"), "item")
     with pytest.raises(dps.ParameterError, match="over DuckDB or polars") as caught:
         dps.Dataset({"user": [1], "item": ["a"]}, user="user", item="item").choose(domain=domain, epsilon=1)

@@ -133,7 +133,7 @@ def test_the_engine_has_the_same_sets_on_disk_and_in_memory(monkeypatch, names):
     rows = {"user": [f"u{u}" for u in users] if names else users, "item": [f"i{i}" for i in items]}
     found = []
     for many in (10**6, 0):
-        monkeypatch.setattr(engine_pairs, "MANY", many)
+        monkeypatch.setattr(engine_pairs, "MAX_ROWS_IN_MEMORY", many)
         with DuckDBEngine(rows, user="user", item="item", key=b"k") as engine:
             sets = engine.contributions()
             found.append((type(sets), flat(sets), sets.labels(range(sets.size))))

@@ -48,7 +48,7 @@ BY_COUNTS = (
     "draws/", "mechanisms/", "testing/", "_ground/reals.py", "_ground/privacy.py",
     "aggregates/count_groups.py", "aggregates/value_counts.py", *READERS,
 )  # fmt: skip
-POLLING = re.compile(r"\._done$|\.tell$|Progress|progress")
+POLLING = re.compile(r"\.tell$|Progress|progress")
 ACCOUNT = Account("default", "ann")
 MOST_SEEDS = 300
 LOOP = 12  # functions in the body of a loop

@@ -31,7 +31,7 @@ def options(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Inspect the source and print the report, which starts with a warning that it is not private."""
-    from dpselect.engines.inspection import Wanted, inspect
+    from dpselect.engines.inspection import IntendedUse, inspect
     from dpselect.engines.sources.csv_form import CsvForm
     from dpselect.engines.sources.files import prepared_path
     from dpselect.rows import types_of
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> None:
     if described_columns or prepared_path(source) is not None:
         report = str(asking.open_local_dataset(args).inspect())
     else:
-        wanted_types = Wanted(types=types_of(shared.parse_types(args).get("types", {})))
+        wanted_types = IntendedUse(types=types_of(shared.parse_types(args).get("types", {})))
         report = str(inspect(source, csv=CsvForm(newlines_in_values=args.newlines_in_values), wanted=wanted_types))
     if args.files != [source] and isinstance(source, str):  # a pipe, kept in a file that ends with the command
         report = report.replace(source, args.files[0])

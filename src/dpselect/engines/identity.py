@@ -35,11 +35,11 @@ def shown(source: object) -> str:
         case SourceKind.POSTGRES:
             from dpselect.engines.postgres import address
 
-            return repr(address.place(str(source)))
+            return repr(address.public_address(str(source)))
         case SourceKind.SPARK:
-            from dpselect.engines.spark.source import place
+            from dpselect.engines.spark.source import display_name
 
-            return repr(place(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
+            return repr(display_name(source)) if isinstance(source, str) else f"<{type(source).__name__} of Spark>"
         case SourceKind.REMOTE | SourceKind.PATHS:
             if isinstance(source, (list, tuple)):
                 return f"<{len(source)} files>"
@@ -60,9 +60,9 @@ def source_of(address: Address, *, named: bool = False) -> tuple[Json, bool]:
 
             return identity(source), False
         case SourceKind.SPARK:
-            from dpselect.engines.spark.source import place
+            from dpselect.engines.spark.source import display_name
 
-            return place(source), False
+            return display_name(source), False
         case SourceKind.IBIS:
             from dpselect.engines.sources.wrapped import called
 

@@ -13,8 +13,8 @@ from dpselect._ground.keys import printable
 from dpselect.engines.address import Address, SourceKind
 from dpselect.engines.duckdb.engine import DuckDBEngine
 from dpselect.engines.duckdb.inspect import file_findings
-from dpselect.engines.duckdb.inspect_columns import Columns, Wanted
-from dpselect.engines.duckdb.inspect_parts import hidden_key_findings, key_findings, on_one_line, parts_of
+from dpselect.engines.duckdb.inspect_columns import Columns, IntendedUse
+from dpselect.engines.duckdb.inspect_parts import format_error, hidden_key_findings, key_findings, open_parts
 from dpselect.engines.duckdb.lines import JsonScan
 from dpselect.engines.duckdb.scans import Scan
 from dpselect.engines.duckdb.sources import open_scan
@@ -28,7 +28,7 @@ from dpselect.engines.sources.scans.parquet import LACKS
 from dpselect.engines.sources.tables import is_lake
 from dpselect.errors import DataError, DpselectError, ParameterError
 
-__all__ = ["Inspection", "Wanted", "inspect", "missing_as_declared"]
+__all__ = ["Inspection", "IntendedUse", "inspect", "missing_as_declared"]
 
 WARNING = "NOT PRIVATE: this reads every row, and its output is for the owner of the data only"
 
@@ -53,7 +53,7 @@ def inspect(
     *,
     table: str | None = None,
     csv: CsvForm = USUAL_CSV,
-    wanted: Wanted | None = None,
+    wanted: IntendedUse | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Inspection:
     """What there is to say of a source: of its files and columns, and of its rows, where `open_engine` is given.
@@ -67,10 +67,10 @@ def inspect(
     files = _files(address)
     if open_engine is None and (files is None or files.kind == "duckdb"):
         raise ParameterError("user", "be given with item for a source that is not a file", "nothing")
-    wanted = Wanted() if wanted is None else wanted
+    wanted = IntendedUse() if wanted is None else wanted
     found = [] if files is None else [*_of_files(files, csv)]
     with closing(Workspace()) as workspace:
-        parts = [*parts_of(workspace, address, files)]
+        parts = [*open_parts(workspace, address, files)]
         columns = Columns(workspace, parts, wanted)
         found += columns.findings()
         found += _of_folders_above(files, columns.names)
@@ -78,7 +78,7 @@ def inspect(
         try:
             found += _of_keys(workspace, open_scan(workspace, address), wanted)
         except DpselectError as error:
-            return Inspection((*found, f"FAILS: every question is refused: {on_one_line(error)}"))
+            return Inspection((*found, f"FAILS: every question is refused: {format_error(error)}"))
     fails, of_rows = (False, []) if open_engine is None else _of_rows(open_engine, wanted.types, columns.proposed)
     given = {"newlines_in_values": csv.newlines_in_values or None, **(options or {})}
     source = address.source if set(csv.said) <= {"newlines_in_values"} else None  # no command says the rest
@@ -91,8 +91,8 @@ def missing_as_declared(source: object, types: Types, *, table: str | None = Non
     """How many values of each declared column are missing, one sentence each; not private."""
     address = Address.parse(source, table).at_home()
     with closing(Workspace()) as workspace:
-        parts = [*parts_of(workspace, address, _files(address))]
-        return [*Columns(workspace, parts, Wanted(types=types)).declared()]
+        parts = [*open_parts(workspace, address, _files(address))]
+        return [*Columns(workspace, parts, IntendedUse(types=types)).declared()]
 
 
 def _files(address: Address) -> Files | None:
@@ -120,7 +120,7 @@ def _of_folders_above(files: Files | None, names: tuple[str, ...]) -> Iterator[s
             yield f"column {name}: none, for only folders below the given one are columns; give {folder!r} to have it"
 
 
-def _of_keys(workspace: Workspace, scan: Scan, wanted: Wanted) -> Iterator[str]:
+def _of_keys(workspace: Workspace, scan: Scan, wanted: IntendedUse) -> Iterator[str]:
     keys = [one for one in wanted.columns if one not in scan.folders]
     if keys and isinstance(scan, JsonScan):
         yield from key_findings(workspace, scan, keys)
@@ -128,7 +128,7 @@ def _of_keys(workspace: Workspace, scan: Scan, wanted: Wanted) -> Iterator[str]:
         yield from hidden_key_findings(workspace, scan)
 
 
-def _refuse_unknown(wanted: Wanted, names: tuple[str, ...]) -> None:
+def _refuse_unknown(wanted: IntendedUse, names: tuple[str, ...]) -> None:
     """Refuse to declare a column that is not there."""
     unknown = next((name for name in wanted.types if names and name not in names), None)
     if unknown is not None:
@@ -150,7 +150,7 @@ def _of_rows(open_engine: Callable[[Types], Engine], given: Types, proposed: Typ
         except DpselectError as error:
             if types == proposed and not _is_of_schema(error):
                 raise
-            found.append(f"FAILS: a question with these columns is refused: {on_one_line(error)}")
+            found.append(f"FAILS: a question with these columns is refused: {format_error(error)}")
     return True, [*dict.fromkeys(found)]
 
 

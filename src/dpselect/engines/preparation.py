@@ -15,22 +15,22 @@ from dpselect._ground.keys import key_of, names
 from dpselect._ground.parameters import Progress, called, flag
 from dpselect.draws import fresh_key
 from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.duckdb.database import counted
+from dpselect.engines.duckdb.database import counted_column
 from dpselect.engines.duckdb.scans import Scan, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import OBJECT, item_form, kind
 from dpselect.engines.duckdb.workspace import Workspace, literal
 from dpselect.engines.identity import source_of
 from dpselect.engines.memory import size_of
-from dpselect.engines.prepared.file import PreparedFile, State, draft, state_of
+from dpselect.engines.prepared.file import PreparedFile, State, read_state, write_draft
 from dpselect.engines.prepared.preparing import Preparing, stored_type
-from dpselect.engines.prepared.rules import Rules, said
+from dpselect.engines.prepared.rules import Rules, format_columns
 from dpselect.engines.sources.csv_form import USUAL_CSV, CsvForm
 from dpselect.engines.sources.files import ENDING, find, prepared_path
 from dpselect.engines.sources.scans.columns import AskedColumns
 from dpselect.engines.sources.scans.declarations import Types, parse_type
 from dpselect.engines.sources.tables import is_lake
-from dpselect.engines.sql.totals import refuse_no_numbers
+from dpselect.engines.sql.totals import refuse_non_numbers
 from dpselect.errors import DataError, ParameterError, came
 
 MANY = 1000
@@ -91,20 +91,20 @@ def prepare(
         hint = "save the rows as Parquet files and prepare these"
         raise ParameterError("source", "be files, a frame or a table in DuckDB", "one of Spark", hint)
     if add:
-        types = _declared(state_of(path).rules, types or {})
+        types = _declared(read_state(path).rules, types or {})
     workspace = Workspace()
     try:
         if most is not None:
             workspace.fetch(f"SET memory_limit = '{most} B'")
         workspace.fetch("SET preserve_insertion_order = false")
         if add:
-            _refuse_missing(open_scan(workspace, address), state_of(path).rules)
+            _refuse_missing(open_scan(workspace, address), read_state(path).rules)
         scan = open_scan(workspace, address.with_types(types or {}))
         if scan.state is not None:
             hint = "use the source that they were prepared from"
             raise ParameterError("source", "be a source of rows", "prepared data", hint)
-        with draft(path, add=add) as made:
-            before = state_of(made) if add else None
+        with write_draft(path, add=add) as made:
+            before = read_state(made) if add else None
             rules = _typed(workspace, scan, rules if before is None else _told(before.rules, rules))
             if before is not None:
                 _refuse_other_types(rules, before.rules)
@@ -141,15 +141,15 @@ def _written(
     rows = step(0, lambda: work.stage(scan))
     with _used(work.workspace, made):
         step(1, lambda: work.encode(rows))
-        step(2, work.bound)
-        step(3, work.count)
+        step(2, work.bound_rows)
+        step(3, work.count_users)
         return rows, step(4, lambda: work.write(text))
 
 
 @contextmanager
 def _used(workspace: Workspace, path: str) -> Iterator[None]:
     """A database that is written; when the block ends well, all of it is in its file."""
-    name, before = workspace.fresh(), workspace.fetch("SELECT current_database()")[0][0]
+    name, before = workspace.fresh_name(), workspace.fetch("SELECT current_database()")[0][0]
     workspace.fetch(f"ATTACH {literal(path)} AS {name} (TYPE duckdb)")
     workspace.fetch(f"USE {name}")
     yield
@@ -220,13 +220,13 @@ def _typed(workspace: Workspace, scan: Scan, rules: Rules) -> Rules:
             must, got = "be columns whose values can be distinguished", f"{name!r} of type {kind(types[name])}"
             raise ParameterError(parameter, must, got, error.hint) from None
     for name in rules.weight:
-        refuse_no_numbers(counted(schema[name]), name)
-    if rules.time is not None and (text := counted(schema[rules.time]).undeclared) is not None:
+        refuse_non_numbers(counted_column(schema[name]), name)
+    if rules.time is not None and (text := counted_column(schema[rules.time]).undeclared) is not None:
         text.refuse("times")
     declared = {name: one.text for name, one in scan.declared.items() if name in rules.names}
     found = replace(rules, types=types, declared=declared)
     if rules.time is not None:
-        found.times()
+        found.row_periods()
     return found
 
 
@@ -248,8 +248,8 @@ def _told(before: Rules, rules: Rules) -> Rules:
     for one in fields(Rules):
         given, was = getattr(rules, one.name), getattr(before, one.name)
         if one.name not in ("types", "declared") and given not in (one.default, was):
-            must = "be left out if rows are added" + (f", or be {said(was)} as before" if was else "")
-            raise ParameterError(one.name, must, came(said(given)))
+            must = "be left out if rows are added" + (f", or be {format_columns(was)} as before" if was else "")
+            raise ParameterError(one.name, must, came(format_columns(given)))
     return before
 
 
@@ -298,7 +298,7 @@ def findings(path: str) -> Iterator[str]:
         opened = PreparedFile.open(workspace, path)
         state, rules = opened.state, opened.state.rules
         yield f"{path}: written {state.made} by dpselect {state.version}; parts of rows: {len(state.sources):,}"
-        named = [f"user {said(rules.user)}", f"item {said(rules.item)}"]
+        named = [f"user {format_columns(rules.user)}", f"item {format_columns(rules.item)}"]
         named += [f"kept {', '.join(rules.keep)}"] if rules.keep else []
         named += [f"weights {', '.join(rules.weight)}"] if rules.weight else []
         named += [f"the {rules.period} of {rules.time} in {rules.timezone}"] if rules.time else []

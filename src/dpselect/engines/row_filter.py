@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from dpselect._ground.parameters import near
 from dpselect.engines.filters import cost, grammar
 from dpselect.engines.filters.canonical import canonical
-from dpselect.engines.filters.column_names import EXACTLY, LONGEST, ambiguous, match_columns
+from dpselect.engines.filters.column_names import EXACTLY, LONGEST, describe_ambiguous, match_columns
 from dpselect.engines.filters.cost import RowCost
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
-from dpselect.engines.filters.tree import Node, names, quotes, unquoted
-from dpselect.engines.filters.values import column
+from dpselect.engines.filters.tree import Node, columns_in, quotes_hint, text_hint
+from dpselect.engines.filters.values import column_value
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError
 
@@ -29,12 +29,12 @@ class RowFilter:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it names, as written."""
-        return tuple(names(self.tree))
+        return tuple(columns_in(self.tree))
 
     @property
     def cost(self) -> RowCost:
         """What it may do to one row at most."""
-        return cost.of(self.tree)
+        return cost.measure_cost(self.tree)
 
     def needs(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
         """The columns of the source that it reads, in the spelling of the source."""
@@ -43,7 +43,7 @@ class RowFilter:
     def sql(self, types: Mapping[str, SqlType], quote: Callable[[str], str], spelling: Spelling) -> str:
         """What stands after WHERE. Refuses what does not fit the types of the columns, and sees no row."""
         meant = _meant(self.tree, tuple(types), None)
-        columns = {name: column(name, quote(real), types[real], spelling) for name, real in meant.items()}
+        columns = {name: column_value(name, quote(real), types[real], spelling) for name, real in meant.items()}
         return Writer(columns, spelling).condition(self.tree)
 
     @property
@@ -65,16 +65,16 @@ def parse(text: str) -> RowFilter:
 
 def _meant(tree: Node, known: Sequence[str], hint: Hint | None) -> dict[str, str]:
     """For each column as written, the one of the source that is meant."""
-    quoted_names = names(tree)
+    quoted_names = columns_in(tree)
     matches = match_columns(quoted_names, known)
     meant = {}
     for written, quoted in quoted_names.items():
         columns = matches[written]
         if not columns:
             help_ = near(written, tuple(known)) if hint is None else hint(written)
-            help_ = quotes(written, help_) if quoted else unquoted(written, help_)
+            help_ = quotes_hint(written, help_) if quoted else text_hint(written, help_)
             raise SourceError("where", "use columns of the source", repr(written[:LONGEST]), help_)
         if len(columns) > 1:
-            raise SourceError("where", EXACTLY, ambiguous(written, columns))
+            raise SourceError("where", EXACTLY, describe_ambiguous(written, columns))
         meant[written] = columns[0]
     return meant

@@ -14,7 +14,7 @@ from dpselect._ground.periods import Periods
 from dpselect.engines.filters.operations import Writer
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation
-from dpselect.engines.filters.values import Value, column
+from dpselect.engines.filters.values import Value, column_value
 from dpselect.engines.sql.port import SqlType
 from dpselect.errors import SourceError
 
@@ -135,7 +135,7 @@ def row_periods(periods: Periods, sql: str, sql_type: SqlType, spelling: Spellin
 
     A date, and a moment without a zone, is what the clocks of the time zone showed; a moment with one is that moment.
     """
-    value = column(periods.column, sql, sql_type, spelling)
+    value = column_value(periods.column, sql, sql_type, spelling)
     if value.kind not in ("date", "timestamp", "text"):
         must = "be a column of dates or timestamps"
         hint = "use a view or a frame in which it is one; dps.TimeText(unit=...) declares numbers that count from 1970"

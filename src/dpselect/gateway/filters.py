@@ -13,8 +13,8 @@ from decimal import Decimal
 
 from dpselect._ground.parameters import near
 from dpselect.engines.filters import grammar
-from dpselect.engines.filters.column_names import EXACTLY, LONGEST, ambiguous, match_columns
-from dpselect.engines.filters.tree import Constant, Name, Node, Operation, name_nodes, names, quotes
+from dpselect.engines.filters.column_names import EXACTLY, LONGEST, describe_ambiguous, match_columns
+from dpselect.engines.filters.tree import Constant, Name, Node, Operation, columns_in, name_nodes, quotes_hint
 from dpselect.errors import ParameterError
 from dpselect.gateway.settings.values import Scalar
 
@@ -35,15 +35,15 @@ def resolve(text: str, lists: Lists) -> str:
     Raises ParameterError unless every condition is one that the lists allow. It names columns and no listed value.
     """
     tree = grammar.parse(text)
-    quoted_names = names(tree)
+    quoted_names = columns_in(tree)
     spellings = {}
     for name, columns in match_columns(quoted_names, list(lists)).items():
         if not columns:
             hint = near(name, list(lists)) if lists else "these data take no filter"
-            hint = quotes(name, hint) if quoted_names[name] else hint
+            hint = quotes_hint(name, hint) if quoted_names[name] else hint
             raise ParameterError("where", "use columns that the owner opened to filters", repr(name[:LONGEST]), hint)
         if len(columns) > 1:
-            raise ParameterError("where", EXACTLY, ambiguous(name, columns))
+            raise ParameterError("where", EXACTLY, describe_ambiguous(name, columns))
         spellings[name] = columns[0]
     if any(name != spelling for name, spelling in spellings.items()):
         text = _respell(text, tree, spellings)
@@ -67,7 +67,7 @@ def _check(node: Node, lists: Lists) -> None:
         for part in node.parts:
             _check(part, lists)
         return
-    listed = [name for name in names(node) if lists[name] is not None]
+    listed = [name for name in columns_in(node) if lists[name] is not None]
     if not listed:
         return
     must = f"compare {listed[0]} with the values that the owner listed, by =, <>, IN or IS NULL"

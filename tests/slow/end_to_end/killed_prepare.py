@@ -28,7 +28,7 @@ import duckdb  # noqa: F401  # before the fork: children start at once
 sys.path.insert(0, str(Path(__file__).parents[3]))  # as a script it stands in its own folder
 
 import dpselect as dps
-from dpselect.engines.prepared.file import state_of
+from dpselect.engines.prepared.file import read_state
 from dpselect.flat import prepare
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, right, write
 
@@ -139,12 +139,12 @@ def reader(where: Path, out: int) -> None:
 
 def lives(where: Path, moments: int) -> int:
     """All of them; the number of the last file that counts after them."""
-    number, state = 0, state_of(str(where / "data.prepared")).name
+    number, state = 0, read_state(str(where / "data.prepared")).name
 
     def one(doing: str, place: Place | None = None, times: int = 0, after: float | None = None) -> Counter[Place]:
         nonlocal number, state
         before, seen = number, life(where, doing, number + 1, place, times, after)
-        now = state_of(str(where / "data.prepared")).name
+        now = read_state(str(where / "data.prepared")).name
         if now != state:
             number, state = answering(where), now
         left = sorted([*left_over(where / "data.prepared"), *os.listdir(tempfile.gettempdir())])

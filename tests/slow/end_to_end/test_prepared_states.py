@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dpselect as dps
-from dpselect.engines.prepared.file import draft
+from dpselect.engines.prepared.file import write_draft
 from dpselect.engines.prepared.preparing import Preparing
 from dpselect.flat import dataset_of, prepare
 from tests.end_to_end.prepared_rows import QUESTIONS, RULES, asked, left_over, right, write
@@ -70,7 +70,7 @@ def test_a_reader_keeps_what_is_removed(data: Path) -> None:
 @posix
 @pytest.mark.parametrize("adding", [True, False])
 def test_one_writer_at_a_time(adding: bool, data: Path) -> None:
-    with pytest.raises(RuntimeError), draft(str(data), add=True):  # noqa: PT012
+    with pytest.raises(RuntimeError), write_draft(str(data), add=True):  # noqa: PT012
         with pytest.raises(dps.OutputError, match=r"another process is writing to .*\nhint: wait until it is done"):
             prepare(write(data.parent, 1), to=data, add=adding, **({} if adding else RULES))
         raise RuntimeError
@@ -155,7 +155,7 @@ def test_without_locks_no_writer_overtakes_another(data: Path, monkeypatch: pyte
     write(data.parent, 1)
     with (
         pytest.raises(dps.OutputError, match=r"another process has changed .* meanwhile"),
-        draft(str(data), add=True),
+        write_draft(str(data), add=True),
     ):
         add(data, 1)
     assert asked(data, "all") == right("all", 1)

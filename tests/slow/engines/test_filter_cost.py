@@ -130,7 +130,7 @@ def calls(tree: Node, engine: Spelling) -> tuple[int, int]:
 
 def is_enough(tree: Node) -> bool:
     """Does the cost of a filter cover what is written for each engine?"""
-    counted = cost.of(tree)
+    counted = cost.measure_cost(tree)
     for engine in ENGINES:
         reads, parentheses = calls(tree, engine)
         if reads > counted.readings or parentheses > CALLS * (counted.operators + counted.constants + 1):
@@ -166,7 +166,9 @@ NESTED = [
 def test_what_is_nested_is_counted_as_often_as_it_is_written(where):
     tree = grammar.parse(where)
     assert is_enough(tree)
-    assert cost.of(tree).readings <= 4 * max([calls(tree, engine)[0] for engine in ENGINES]) + 2  # nor far more
+    assert (
+        cost.measure_cost(tree).readings <= 4 * max([calls(tree, engine)[0] for engine in ENGINES]) + 2
+    )  # nor far more
 
 
 def forgets_branches(node: Node, known: dict[int, Any]) -> Any:
@@ -176,14 +178,14 @@ def forgets_branches(node: Node, known: dict[int, Any]) -> Any:
     return PART(node, known)
 
 
-PART = cost._part
+PART = cost._measure_part
 TWINS: dict[str, tuple[object, str, object]] = {
-    "branches of CASE are forgotten": (cost, "_part", forgets_branches),
+    "branches of CASE are forgotten": (cost, "_measure_part", forgets_branches),
     "what a cast writes again is counted once": (cost.WEIGHTS, "CAST", replace(cost.WEIGHTS["CAST"], copies=())),
-    "what a pattern asks again is counted once": (cost, "_weight", lambda node: replace(WEIGHT(node), copies=())),
+    "what a pattern asks again is counted once": (cost, "_weigh", lambda node: replace(WEIGHT(node), copies=())),
     "a function has no weight": (cost.WEIGHTS, "LOWER", cost.Weight(0)),
 }
-WEIGHT = cost._weight
+WEIGHT = cost._weigh
 
 
 @pytest.mark.parametrize(("owner", "name", "broken"), TWINS.values(), ids=list(TWINS))
@@ -326,6 +328,6 @@ def test_json_and_long_char_of_postgres_are_no_texts_of_filters():
 
 
 def test_a_longer_text_that_is_read_is_noticed(monkeypatch):
-    monkeypatch.setattr(Spelling, "short", lambda _, sql, *__: sql)
+    monkeypatch.setattr(Spelling, "null_if_long", lambda _, sql, *__: sql)
     with pytest.raises(AssertionError):
         test_long_texts_are_missing_on_duckdb()

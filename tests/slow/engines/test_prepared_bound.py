@@ -16,7 +16,7 @@ from flint import arb, ctx
 from dpselect.command.main import main
 from dpselect.engines.preparation import findings
 from dpselect.engines.prepared import preparing
-from dpselect.engines.prepared.file import state_of
+from dpselect.engines.prepared.file import read_state
 from dpselect.errors import ParameterError
 from dpselect.flat import prepare
 from dpselect.testing import ExactDraws, Law, law
@@ -42,7 +42,7 @@ def prepared(rows: Rows, to: Path, **more: Any) -> Path:
 def rows_of(path: Path) -> Counter[tuple[str, int]]:
     """How often each row of a user is there, of everybody."""
     with DuckDBEngine(path, user="user", item=("user", "item"), key=b"key") as engine:
-        scan, workspace = engine._database._scan.each(), engine._database.workspace
+        scan, workspace = engine._database._scan.with_duplicates(), engine._database.workspace
         with scan.rows(workspace, ["user", "item"], lambda rows: f"SELECT * FROM {rows}") as source:
             found = workspace.fetch(f'SELECT "user", item, count(*) FROM {source} GROUP BY ALL')
     return Counter({(user, item): int(n) for user, item, n in found})
@@ -142,7 +142,7 @@ def test_the_rule_is_kept_and_shown(tmp_path):
     lines = ["user,item", *(f"{user},{item}" for user, item, _ in HEAVY)]
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n", "utf-8")
     path = prepared(ALL, tmp_path / "data.prepared")
-    assert state_of(str(path)).rules.max_rows_per_user == MOST
+    assert read_state(str(path)).rules.max_rows_per_user == MOST
     assert any("at most 3 rows of a user" in one for one in findings(str(path)))
     more = pa.table({"user": ["heavy"], "item": [1], "minutes": [1.0], "day": [datetime.date(2026, 1, 5)]})
     with pytest.raises(ParameterError, match="be left out if rows are added, or be 3 as before, got '4'"):

@@ -12,7 +12,7 @@ from dpselect._ground.periods import periods_of
 from dpselect.aggregates.measures import Sum
 from dpselect.aggregates.totals import Totals
 from dpselect.dataset import Dataset
-from dpselect.engines.duckdb.prepared_scan import own_name
+from dpselect.engines.duckdb.prepared_scan import unused_name
 from dpselect.engines.duckdb.workspace import quoted
 from dpselect.engines.values import MARK
 from dpselect.flat import prepare
@@ -46,9 +46,9 @@ def test_columns_by_names_of_ours(tmp_path, role, name):
 
 
 def test_a_name_of_ours_is_none_that_a_column_or_its_values_have():
-    assert own_name("u", ["user"]) == MARK + "u"
+    assert unused_name("u", ["user"]) == MARK + "u"
     for taken in (["u"], [MARK + "U"], [MARK + "u", MARK * 3 + "u"]):
-        own = own_name("u", taken).lower()
+        own = unused_name("u", taken).lower()
         assert own not in {one.lower() for name in taken for one in (name, MARK + name)}
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpselect.engines.duckdb.text import MOST_MARKS, MOST_OF_A_PATTERN, tokens_of
+from dpselect.engines.duckdb.text import MAX_MARKS, MAX_PATTERN_TEXT, compile_tokens
 from dpselect.engines.duckdb.workspace import Workspace
 from dpselect.errors import ParameterError
 from dpselect.texts.text import Text
@@ -76,7 +76,7 @@ MANY = [*AWKWARD, *("".join(random.Random(n).choices(LETTERS, k=n % 40)) for n i
 def cut(texts: list[str], tokenizer: Tokenizer) -> list[list[str]]:
     workspace = Workspace()
     try:
-        tokens = tokens_of("t::VARCHAR", tokenizer)
+        tokens = compile_tokens("t::VARCHAR", tokenizer)
         found = workspace.rows(
             f"SELECT {tokens} FROM (SELECT unnest(?) AS t, unnest(?) AS n) ORDER BY n", [texts, list(range(len(texts)))]
         )
@@ -117,7 +117,7 @@ def test_a_pattern_of_the_caller_s():
 
 def test_a_pattern_sees_the_first_letters_of_a_text():
     """It may look at all that is left for each match: a text of a megabyte would take minutes."""
-    assert cut(["a" * 10**6, "ab"], Tokenizer("re:a.*b|a")) == [["a"] * MOST_OF_A_PATTERN, ["ab"]]
+    assert cut(["a" * 10**6, "ab"], Tokenizer("re:a.*b|a")) == [["a"] * MAX_PATTERN_TEXT, ["ab"]]
 
 
 @pytest.mark.parametrize("pattern", ["re:(", "re:a{5000}", "re:(?=a)b", "re:[z-a]", "re:\\1"])
@@ -288,7 +288,7 @@ def test_a_letter_with_marks_without_end_is_no_text(lower):
 @pytest.mark.parametrize("behind", ["", "a", "\u0939\u093f", "e" + "\u0316" * 5])
 def test_thirty_marks_are_a_letter_s_and_one_more_is_none_s(behind):
     long = " x" * 500
-    texts = ["e" + "\u0316" * number + behind + long for number in (MOST_MARKS, MOST_MARKS + 1)]
+    texts = ["e" + "\u0316" * number + behind + long for number in (MAX_MARKS, MAX_MARKS + 1)]
     assert cut([*texts, "e" + "\u0316" * 31], Tokenizer("spaces")) == [spaces(texts[0]), None, ["e" + "\u0316" * 31]]
 
 

@@ -95,7 +95,7 @@ def test_what_little_memory_cannot_hold_is_done_with_all_there_is(monkeypatch, i
     rows = {"user": list(range(300)), "item": ["x y"] * 300}
     enough = by_names(dps.Dataset(rows, user="user", item=item)).union(**ask, draws=SeededDraws(1))
     with monkeypatch.context() as patched:
-        patched.setattr(workspace, "LITTLE", 1000)
+        patched.setattr(workspace, "SMALL_MEMORY", 1000)
         assert (
             by_names(dps.Dataset(rows, user="user", item=item)).union(**ask, draws=SeededDraws(1)).labels
             == enough.labels

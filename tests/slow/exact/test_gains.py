@@ -116,7 +116,7 @@ def test_losses_are_the_gains_of_the_months_swapped(most: int | None) -> None:
     assert any(lost(data) != gained(most)(data) for data in everything())
 
 
-SIGNED = questions.gains
+SIGNED = questions.gained_users_per_item
 
 
 def _rows(*asked: Any) -> str:
@@ -145,7 +145,7 @@ def test_twins_are_refused(
 ) -> None:
     """Rows in place of users, a change up or down, one item of both months."""
     assert all(map(one_way, steps(_gained(most), pairs)))
-    monkeypatch.setattr(questions, "gains", twin)
+    monkeypatch.setattr(questions, "gained_users_per_item", twin)
     assert not all(map(one_way, steps(_gained(most), pairs)))
 
 

@@ -48,7 +48,7 @@ def asked_once(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
 
     The fixture is for tests of what is counted: a test that goes by the path does without.
     """
-    at, refuse_foreign = SparkDatabase.at, names._refuse_foreign
+    at, refuse_foreign = SparkDatabase.names_at, names._refuse_foreign
     found: dict[tuple[SparkDatabase, str, str], list[object]] = {}
 
     def at_once(self: SparkDatabase, sql: str, order: str, places: Int64) -> list[object]:
@@ -64,5 +64,5 @@ def asked_once(monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> None:
             refuse_foreign(session, called)
             LOOKED_UP.update(called if session is spark else ())
 
-    monkeypatch.setattr(SparkDatabase, "at", at_once)
+    monkeypatch.setattr(SparkDatabase, "names_at", at_once)
     monkeypatch.setattr(names, "_refuse_foreign", once)

@@ -40,20 +40,20 @@ def engine(source, *, user="user", item="item", **more):
 def test_few_kept_rows_are_read_by_one_task(frame, monkeypatch):
     with engine(frame) as found:
         database = found._database
-        for few, tasks in ((database_module.FEW, 1), (-1, 2)):
-            monkeypatch.setattr(database_module, "FEW", few)
-            kept = database.keep(questions.kept(found._rows, SPARK))
+        for few, tasks in ((database_module.MAX_ROWS_PER_TASK, 1), (-1, 2)):
+            monkeypatch.setattr(database_module, "MAX_ROWS_PER_TASK", few)
+            kept = database.keep(questions.pairs_to_keep(found._rows, SPARK))
             assert frame.sparkSession.table(kept).rdd.getNumPartitions() == tasks
 
 
 def test_kept_pairs_lie_by_user_and_in_their_order(frame, monkeypatch):
     """What is asked of each user moves and sorts no row, where rows are many; without the hints it would do both."""
-    monkeypatch.setattr(database_module, "FEW", -1)
+    monkeypatch.setattr(database_module, "MAX_ROWS_PER_TASK", -1)
     with engine(frame) as found:
         database = found._database
         work = []
-        for dialect in (SPARK, replace(SPARK, by_user="", in_order="")):
-            kept = database.keep(questions.kept(found._rows, dialect))
+        for dialect in (SPARK, replace(SPARK, user_hint="", reread_order="")):
+            kept = database.keep(questions.pairs_to_keep(found._rows, dialect))
             sql = f"SELECT count(*) OVER (PARTITION BY u) FROM {kept}"
             plan = frame.sparkSession.sql(sql)._jdf.queryExecution().executedPlan().toString()
             work.append([step in plan.partition("InMemoryRelation")[0] for step in ("Exchange", "Sort")])

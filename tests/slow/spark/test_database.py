@@ -24,7 +24,7 @@ from dpselect.engines.row_filter import parse
 from dpselect.engines.spark import source as spark_source
 from dpselect.engines.spark.database import SparkDatabase
 from dpselect.engines.spark.dialect import SPARK, literal, secret
-from dpselect.engines.sql.database import Asked
+from dpselect.engines.sql.database import ReadRequest
 from dpselect.errors import DataError, ParameterError, SourceError
 from tests import spark as local_spark
 from tests.engines.opened import open_engine
@@ -39,7 +39,7 @@ PAIRS = "user string, item string"
 
 
 def opened(source, *, user="user", item="item", **more):
-    return SparkDatabase(source, more.pop("table", None), Asked(user, item, **more))
+    return SparkDatabase(source, more.pop("table", None), ReadRequest(user, item, **more))
 
 
 def rows_of(database, user="user", item="item"):
@@ -155,7 +155,7 @@ def test_labels(another, name):
     database = opened(another.sql(f"SELECT 'u' AS user, explode(array({values})) AS item"))
     item = database.types["item"]
     assert item.name.partition("(")[0] == name
-    forms = f"SELECT {item.named} AS name, {SPARK.text.replace('{}', 'i')} AS text"
+    forms = f"SELECT {item.label_form} AS name, {SPARK.text.replace('{}', 'i')} AS text"
     found = database.rows(f"{forms} FROM (SELECT DISTINCT i FROM {rows_of(database)} AS t) AS d ORDER BY d.i")
     assert [item.label(row[0]) for row in found] == labels
     assert [type(item.label(row[0])) for row in found] == [type(label) for label in labels]
@@ -249,15 +249,15 @@ def test_literals_and_separators(session, text):
     database = opened(session.createDataFrame([("u", f"x{text}y.z{text}")], PAIRS))
     assert database.rows(f"SELECT {literal(text)}") == [(text,)]
     if text:
-        split = SPARK.parts.format(separator=literal(text), rows=f"{rows_of(database)} AS t", more="")
+        split = SPARK.split_query.format(separator=literal(text), rows=f"{rows_of(database)} AS t", more="")
         assert Counter(database.rows(split)) == Counter([("u", "x"), ("u", "y.z"), ("u", "")])
     database.close()
 
 
 def test_whole_numbers(another):
     database = opened(another.createDataFrame([("u", "7")], PAIRS))
-    total = f"{SPARK.summed.replace('{}', 'b')} + 1"
-    divided = SPARK.divided.format(total, "1 + 1")
+    total = f"{SPARK.exact_sum.replace('{}', 'b')} + 1"
+    divided = SPARK.floor_division.format(total, "1 + 1")
     assert database.rows(f"SELECT {divided} FROM VALUES ({2**63 - 1}L), (4L) AS t(b)") == [(2**62 + 2,)]
     database.close()
 
@@ -279,7 +279,7 @@ def first_of(spark, keyed, items, keys):
 @pytest.mark.parametrize("items", ["explode(sequence(0L, 9L))", "explode(array('a', 'b', '', 'aa', 'ab'))"])
 def test_each_item_is_kept_as_often_as_the_others(spark, items):
     keys = 4000
-    found = first_of(spark, SPARK.keyed("a, b", "u", "i"), items, keys)
+    found = first_of(spark, SPARK.bound_order("a, b", "u", "i"), items, keys)
     size, draws = (10 if "sequence" in items else 5), 2 * keys
 
     def fits(counts):  # six deviations of a binomial: one false alarm in 10^8
@@ -308,8 +308,8 @@ def test_kept_results_are_read_and_forgotten(spark):
     assert [*zip(items["i"], items["n"], strict=True)] == counts(AWKWARD)
     assert [items[name].dtype for name in ("i", "n", "half")] == [np.dtype(object), np.int64, np.float64]
     names = f"SELECT i AS name, n FROM (SELECT i, count(*) AS n FROM {kept} AS k GROUP BY i) AS c", "n DESC, name"
-    assert database.at(*names, np.array([0, 3])) == [counts(AWKWARD)[0][0], counts(AWKWARD)[3][0]]
-    assert database.at(*names, np.array([], dtype=np.int64)) == []
+    assert database.names_at(*names, np.array([0, 3])) == [counts(AWKWARD)[0][0], counts(AWKWARD)[3][0]]
+    assert database.names_at(*names, np.array([], dtype=np.int64)) == []
     assert left_behind(spark)[1] == before[1] + 2
     database.drop(kept)
     assert left_behind(spark)[1] == before[1]
@@ -322,7 +322,7 @@ def test_many_places_at_once(spark):
     database = opened(spark.sql("SELECT 'u' AS user, id AS item FROM range(5000)"))
     sql = f"SELECT -i AS name, i FROM {rows_of(database)} AS t"
     places = np.arange(0, 5000, 2)
-    assert database.at(sql, "i", places) == [-place for place in places]
+    assert database.names_at(sql, "i", places) == [-place for place in places]
     empty = database.columns(f"{sql} WHERE i < 0", ("name", "i"))
     assert (len(empty["i"]), empty["i"].dtype) == (0, np.int64)
     database.close()
@@ -568,7 +568,10 @@ def test_what_is_of_spark(spark):
         assert Address.parse(source).kind is SourceKind.SPARK
     for source in ("rows.parquet", "sparks", {"user": []}, None, Path("spark:")):
         assert Address.parse(source).kind is not SourceKind.SPARK
-    assert (spark_source.place("spark:local[2]"), spark_source.place(spark)) == ("spark:local[2]", "Spark")
+    assert (spark_source.display_name("spark:local[2]"), spark_source.display_name(spark)) == (
+        "spark:local[2]",
+        "Spark",
+    )
 
 
 def test_pyspark_is_asked_for_when_it_is_missing():

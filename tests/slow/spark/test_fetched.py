@@ -11,7 +11,7 @@ import pytest
 
 import dpselect as dps
 from dpselect.engines.spark import database as database_module
-from dpselect.engines.spark.sizes import bytes_of, most_bytes
+from dpselect.engines.spark.sizes import compile_row_bytes, max_result_bytes
 from dpselect.engines.sql import sets
 from dpselect.errors import DataError
 from tests.engines.opened import open_engine
@@ -59,8 +59,8 @@ ITEMS = ["text", "real", "small", "whole", "amount", "yes", "bytes", "day", ("te
 def test_both_ways_say_the_same(spark, file, item, monkeypatch):
     """Of a day Spark has the name; all else comes here."""
     numbered = []
-    made = sets.numbered_sets
-    monkeypatch.setattr(sets, "numbered_sets", lambda *given: numbered.append(1) or made(*given))
+    made = sets.number_user_sets
+    monkeypatch.setattr(sets, "number_user_sets", lambda *given: numbered.append(1) or made(*given))
     with opened(spark, file, item) as engine:
         here = said(engine.contributions())
         assert bool(numbered) == (item == "day")
@@ -83,7 +83,7 @@ def test_items_are_in_the_order_of_the_bytes_of_their_text(spark, file):
     assert names == sorted((text for text in TEXTS if text is not None), key=str.encode)
 
 
-@pytest.mark.parametrize("bound", ["EXPECTED_BYTES", "MOST_BYTES"])
+@pytest.mark.parametrize("bound", ["MAX_EXPECTED_BYTES", "MAX_FETCHED_BYTES"])
 def test_what_is_much_stays_there(spark, file, bound, monkeypatch):
     """By what Spark expects, or by what the rows turn out to have, long texts among them."""
     monkeypatch.setattr(database_module, bound, 500)
@@ -97,7 +97,7 @@ def test_what_would_not_fit_stays_there(spark, file, monkeypatch):
     with opened(spark, file, "text") as engine:
         assert fetched(engine, 30_000) is not None
         assert fetched(engine, 500) is None
-        monkeypatch.setattr(database_module, "most_bytes", lambda _: 500)
+        monkeypatch.setattr(database_module, "max_result_bytes", lambda _: 500)
         assert fetched(engine) is None
         monkeypatch.undo()
         monkeypatch.setattr(sets, "available", lambda: 1000)
@@ -106,14 +106,14 @@ def test_what_would_not_fit_stays_there(spark, file, monkeypatch):
 
 
 def fetched(engine, most=2**40):
-    return engine._database.fetched(f"SELECT u, i FROM {engine._rows} AS t", most)
+    return engine._database.fetch_if_small(f"SELECT u, i FROM {engine._rows} AS t", most)
 
 
 @pytest.mark.parametrize("item", ["text", "whole", "amount", "bytes", "yes"])
 def test_rows_are_counted_as_no_less_than_they_are(spark, file, item):
     with opened(spark, file, item) as engine:
         kept = engine._database.keep(f"SELECT u, i FROM {engine._rows} AS t")
-        ((counted,),) = engine._database.rows(bytes_of(spark.table(kept), kept))
+        ((counted,),) = engine._database.rows(compile_row_bytes(spark.table(kept), kept))
         assert counted >= spark.table(kept).toArrow().nbytes
 
 
@@ -141,7 +141,7 @@ def test_how_much_may_come(written, heap, most):
     java = SimpleNamespace(java=SimpleNamespace(lang=SimpleNamespace(Runtime=runtime)))
     settings = {} if written is None else {"spark.driver.maxResultSize": written}
     session = SimpleNamespace(sparkContext=SimpleNamespace(_jvm=java, getConf=lambda: settings))
-    assert most_bytes(session) == most
+    assert max_result_bytes(session) == most
 
 
 def test_nothing_is_left(spark, file):

@@ -52,7 +52,7 @@ def test_spark_has_the_values_that_are_meant(on_duckdb, on_spark):
 
 def widest(_: Writer, sql: str, most: int, scale: int) -> Value:
     """A result in whatever type the engine gives it."""
-    return Value("exact", sql, most=most, scale=scale)
+    return Value("exact", sql, max_magnitude=most, scale=scale)
 
 
 def of_38(_: int, scale: int, spelling: Spelling) -> str:
@@ -71,7 +71,7 @@ TWINS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
         "d36_18a * 0.01", lambda patch: patch.setattr(values, "ROUNDED", 38)
     ),
     "a difference in a type of one digit more": (
-        "-d36_2a = d38_4b", lambda patch: patch.setattr(Writer, "_held", widest)
+        "-d36_2a = d38_4b", lambda patch: patch.setattr(Writer, "_exact_result", widest)
     ),
     "a cast in a wider type than its bound": (
         "floor(tia)::DECIMAL(38,0) = 0.5", lambda patch: patch.setattr(values, "exact_type", of_38)

@@ -16,7 +16,7 @@ from dpselect.engines.row_filter import parse
 from dpselect.engines.spark.database import SparkDatabase
 from dpselect.engines.spark.dialect import quoted as spark_quoted
 from dpselect.engines.spark.dialect import spark_type
-from dpselect.engines.sql.database import Asked
+from dpselect.engines.sql.database import ReadRequest
 from dpselect.errors import ParameterError
 from tests.engines import filter_rows, filter_words
 from tests.engines.filter_rows import COLUMNS, CONDITIONS, OTHERS
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 NAMES = ("id", *COLUMNS)
 
 
-def asked(frame: DataFrame) -> Asked:
+def asked(frame: DataFrame) -> ReadRequest:
     """All of its columns, as if they were of numbers."""
-    return Asked("id", "id", numbers=tuple(("measures", name) for name in frame.columns))
+    return ReadRequest("id", "id", numbers=tuple(("measures", name) for name in frame.columns))
 
 
 def written(database: SparkDatabase, where: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpselect._ground.domain import Listed, Span
-from dpselect.engines.spark.names import LookedUpNames, called
+from dpselect.engines.spark.names import LookedUpNames, called_functions
 from dpselect.errors import DataError, ParameterError
 from tests.engines.opened import open_engine
 from tests.engines.test_conformance import pairs
@@ -88,4 +88,4 @@ def test_a_path_that_begins_elsewhere_is_refused(session):
 
 def test_what_a_statement_calls():
     sql = "SELECT hex(u), CAST(i AS DECIMAL(38,0)) FROM `count(1)` WHERE i IN (1) AND x = 'max(' AND Length(y) < 3"
-    assert called(sql) == {"hex", "cast", "decimal", "length"}
+    assert called_functions(sql) == {"hex", "cast", "decimal", "length"}

@@ -16,12 +16,12 @@ from dpselect.errors import SourceError
 
 Score = int | float | Fraction
 
-NUMBER = "be a finite number in every row"
-LARGEST = 400  # decimal places before or after the point: beyond floats, and still quick to be exact with
+MUST_BE_NUMBER = "be a finite number in every row"
+MAX_DECIMALS = 400  # decimal places before or after the point: beyond floats, and still quick to be exact with
 
 
 def read_candidates(source: object, label: str, score: str, *, table: str | None = None) -> dict[object, Score]:
-    """Label to score. A label may occur once; who the candidates are is public, so a second one is refused aloud."""
+    """Return the score of each label. A label may occur once; candidates are public, so a second one is refused."""
     workspace = Workspace()
     try:
         scan = open_scan(workspace, Address.parse(source, table))
@@ -35,7 +35,7 @@ def read_candidates(source: object, label: str, score: str, *, table: str | None
             with scan.rows(workspace, [label, score], lambda rows: f"SELECT * FROM {rows}") as rows:
                 return workspace.rows(f"SELECT {columns} FROM {rows}")
 
-        return _candidates(workspace.guarded(read), types[label], types[score])
+        return _collect_candidates(workspace.guarded(read), types[label], types[score])
     finally:
         workspace.close()
 
@@ -48,23 +48,23 @@ def _check_columns(scan: Scan, label: str, score: str) -> None:
         raise SourceError("score", "be a column other than label", repr(score))
 
 
-def _candidates(rows: Sequence[Row], label_type: str, score_type: str) -> dict[object, Score]:
+def _collect_candidates(rows: Sequence[Row], label_type: str, score_type: str) -> dict[object, Score]:
     if any(row[0] is None for row in rows):
         raise SourceError("label", "be there in every row", "rows without one")
-    found = {label(row[0], label_type): _score(label(row[1], score_type)) for row in rows}
-    if len(found) < len(rows):
+    score_of_label = {label(row[0], label_type): _parse_score(label(row[1], score_type)) for row in rows}
+    if len(score_of_label) < len(rows):
         raise SourceError("label", "name every candidate once", "one that occurs again")
-    return found
+    return score_of_label
 
 
-def _score(value: object) -> Score:
-    """A score as the exact number that it is; text is read as a decimal."""
+def _parse_score(value: object) -> Score:
+    """Return a score as the exact number that it is; text is read as a decimal."""
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     try:
         number = Decimal(value) if isinstance(value, (str, Decimal)) else Decimal("nan")
     except InvalidOperation:
         number = Decimal("nan")
-    if not number.is_finite() or abs(number.adjusted()) > LARGEST:
-        raise SourceError("score", NUMBER, "something else")
+    if not number.is_finite() or abs(number.adjusted()) > MAX_DECIMALS:
+        raise SourceError("score", MUST_BE_NUMBER, "something else")
     return int(number) if number == number.to_integral_value() else Fraction(number)

@@ -26,7 +26,7 @@ TABLES = (
     "UNION ALL SELECT database_name, schema_name, view_name, NULL FROM system.main.duckdb_views() WHERE NOT internal "
     "ORDER BY ALL"
 )
-HERE = "SELECT system.main.current_database(), system.main.current_schema()"
+CURRENT_PLACE = "SELECT system.main.current_database(), system.main.current_schema()"
 Place = tuple[str, str]
 """A database and a schema of it."""
 _TEMPORARY: Place = ("temp", "main")
@@ -41,77 +41,97 @@ class CatalogTable:
     schema: str
     name: str
     stored: bool
-    """Do its rows stand in the database? A view, or a column that is computed, may read anything else."""
+    """Are its rows stored in the database? A view, or a column that is computed, may read anything else."""
 
     @property
     def place(self) -> Place:
-        """Where it is."""
+        """The database and the schema."""
         return self.database, self.schema
 
     @property
     def sql(self) -> str:
-        """What stands after FROM. A full name is the table of that name, never a file or a Python variable."""
+        """The SQL after FROM. A full name is the table of that name, never a file or a Python variable."""
         return f"{quoted(self.database)}.{quoted(self.schema)}.{quoted(self.name)}"
 
-    def shown(self, here: Place) -> str:
-        """How a message calls it."""
-        return self.name if self.place in (here, _TEMPORARY) else f"{self.schema}.{self.name}"
+    def shown(self, current_place: Place) -> str:
+        """Return the name in a message."""
+        return self.name if self.place in (current_place, _TEMPORARY) else f"{self.schema}.{self.name}"
 
 
-def tables_of(rows: Sequence[Row]) -> list[CatalogTable]:
-    """The answer to TABLES."""
+def parse_tables(rows: Sequence[Row]) -> list[CatalogTable]:
+    """Parse the rows of the query TABLES."""
     return [
         CatalogTable(str(database), str(schema), str(name), sql is not None and _COMPUTED not in str(sql).upper())
         for database, schema, name, sql in rows
     ]
 
 
-def chosen(table: str | None, tables: Sequence[CatalogTable], here: Place, what: str) -> CatalogTable:
-    """The one that is meant by `name`, `schema.name` or `database.schema.name`.
+def choose_table(
+    table: str | None, tables: Sequence[CatalogTable], current_place: Place, description: str
+) -> CatalogTable:
+    """Return the table that `name`, `schema.name` or `database.schema.name` names.
 
-    A name with dots is read as a full one first, so that no table hides another by being called so.
+    A name with dots is read as a full one first, so that no table hides another by its name.
     """
-    shown = list(dict.fromkeys(one.shown(here) for one in tables))
+    shown_names = list(dict.fromkeys(candidate.shown(current_place) for candidate in tables))
     if table is None:
-        raise SourceError("table", f"name {what}", "nothing", f"there is {', '.join(shown[:20]) or 'none'}")
-    meant = _meant(table, tables, here)
-    if not meant:
-        raise absent("table", f"be {what}", repr(table), near(table, shown))
-    if len(meant) > 1:
-        came = f"{table!r}, which is {' and '.join(one.sql for one in meant)}"
-        raise SourceError("table", f"be one {what.removeprefix('a ')}", came, "write it with database and schema")
-    return meant[0]
+        raise SourceError(
+            "table", f"name {description}", "nothing", f"there is {', '.join(shown_names[:20]) or 'none'}"
+        )
+    matching = _matching_tables(table, tables, current_place)
+    if not matching:
+        raise absent("table", f"be {description}", repr(table), near(table, shown_names))
+    if len(matching) > 1:
+        ambiguous_name = f"{table!r}, which is {' and '.join(candidate.sql for candidate in matching)}"
+        raise SourceError(
+            "table", f"be one {description.removeprefix('a ')}", ambiguous_name, "write it with database and schema"
+        )
+    return matching[0]
 
 
-def _meant(table: str, tables: Sequence[CatalogTable], here: Place) -> list[CatalogTable]:
-    """All that the name may mean: of several those where DuckDB looks first."""
-    name = _plain(table)
-    full = [one for one in tables if name == _plain(f"{one.database}.{one.schema}.{one.name}")]
-    of_schema = [one for one in tables if name == _plain(f"{one.schema}.{one.name}")]
-    of_database = [one for one in tables if one.schema == "main" and name == _plain(f"{one.database}.{one.name}")]
-    found = full or of_schema or of_database or [one for one in tables if name == _plain(one.name)]
-    temporary = [one for one in found if one.place == _TEMPORARY]
-    nearest = temporary or [one for one in found if one.place == here]
-    return nearest or [one for one in found if one.database == here[0]] or found
+def _matching_tables(table: str, tables: Sequence[CatalogTable], current_place: Place) -> list[CatalogTable]:
+    """Return all tables that the name may mean: of several those where DuckDB looks first."""
+    name = _fold_name(table)
+    by_full_name = [
+        candidate
+        for candidate in tables
+        if name == _fold_name(f"{candidate.database}.{candidate.schema}.{candidate.name}")
+    ]
+    by_schema = [candidate for candidate in tables if name == _fold_name(f"{candidate.schema}.{candidate.name}")]
+    by_database = [
+        candidate
+        for candidate in tables
+        if candidate.schema == "main" and name == _fold_name(f"{candidate.database}.{candidate.name}")
+    ]
+    matching = (
+        by_full_name
+        or by_schema
+        or by_database
+        or [candidate for candidate in tables if name == _fold_name(candidate.name)]
+    )
+    temporary = [candidate for candidate in matching if candidate.place == _TEMPORARY]
+    preferred = temporary or [candidate for candidate in matching if candidate.place == current_place]
+    return preferred or [candidate for candidate in matching if candidate.database == current_place[0]] or matching
 
 
-def _plain(name: str) -> str:
-    """A name as DuckDB compares it; quotes may be written or not."""
+def _fold_name(name: str) -> str:
+    """Return a name as DuckDB compares it, with or without quotes."""
     return name.replace('"', "").lower()
 
 
-_one_at_a_time = threading.Lock()
-_ours: weakref.WeakSet[Workspace] = weakref.WeakSet()
+_attach_lock = threading.Lock()
+_attached_workspaces: weakref.WeakSet[Workspace] = weakref.WeakSet()
 
 
-def attached(workspace: Workspace, path: str) -> str:
-    """The name under which a database is attached; a domain may come from the same one as the rows."""
-    known = workspace.files.get(path)
-    if known is not None:
-        return known
-    with _one_at_a_time:
-        free = any(path in one.files for one in _ours) or not _is_open(path)
-        name = _attach(workspace, path) if free else None
+def attach_database(workspace: Workspace, path: str) -> str:
+    """Return the name under which a database is attached; a domain may come from the same database as the rows."""
+    attached_name = workspace.files.get(path)
+    if attached_name is not None:
+        return attached_name
+    with _attach_lock:
+        is_ours = any(path in other_workspace.files for other_workspace in _attached_workspaces)
+        can_attach = is_ours or not _is_open(path)
+        name = _attach(workspace, path) if can_attach else None
     if name is not None:
         return name
     hint = "another program or connection may have it open; close it, or pass that connection as the source"
@@ -120,24 +140,27 @@ def attached(workspace: Workspace, path: str) -> str:
 
 
 def _attach(workspace: Workspace, path: str) -> str | None:
-    name = workspace.fresh()
+    name = workspace.fresh_name()
     try:
         workspace.fetch(f"ATTACH {literal(path)} AS {name} (TYPE duckdb, READ_ONLY)")
     except DataError:
         return None
     workspace.files[path] = name
-    _ours.add(workspace)
+    _attached_workspaces.add(workspace)
     return name
 
 
 def _is_open(path: str) -> bool:
-    """Has this process a descriptor of the file? Where none can be listed (on Windows), locks do not end like that."""
+    """Return whether this process has a descriptor of the file.
+
+    Where no descriptors can be listed (on Windows), closing one does not release locks.
+    """
     try:
-        wanted, descriptors = os.stat(path), os.listdir("/dev/fd")
+        file_status, descriptors = os.stat(path), os.listdir("/dev/fd")
     except OSError:
         return False
     for descriptor in descriptors:
         with contextlib.suppress(OSError, ValueError):  # the listing's own is closed by now
-            if os.path.samestat(os.fstat(int(descriptor)), wanted):
+            if os.path.samestat(os.fstat(int(descriptor)), file_status):
                 return True
     return False

@@ -22,16 +22,16 @@ from dpselect.errors import DataError
 
 
 def secret(key: bytes) -> str:
-    """A key as SQL."""
+    """Return a key as SQL."""
     return "'" + "".join(f"\\x{byte:02X}" for byte in key) + "'::BLOB"
 
 
-def _keyed(key: str, user: str, item: str) -> str:
-    """A hash of a user and what they have, which nobody knows without the key.
+def _hash_with_key(key: str, user: str, item: str) -> str:
+    """Compile a hash of a user and an item, which nobody can compute without the key.
 
     The outer hash matters: hash(key, u, i) alone is a mask of (key, u) laid over hash(i), so which of two
-    items comes first would hang on one bit, and an item alone on its side of the highest bit would be kept
-    half of the time. Equal hashes are told apart by the item, so the choice depends on the user's rows only.
+    items comes first would depend on one bit, and an item alone on its side of the highest bit would be kept
+    half of the time. Equal hashes are ordered by the item, so the choice depends on the user's rows only.
     """
     return f"hash(hash({key}, {user}, {item}))"
 
@@ -41,49 +41,49 @@ DUCKDB = Dialect(
     quote=quoted,
     literal=literal,
     text="{}",
-    keyed=_keyed,
-    parts="SELECT t.u AS u{more}, unnest(string_split(i, {separator})) AS i FROM {rows}",
-    summed="sum({})",  # in 128 bits
+    bound_order=_hash_with_key,
+    split_query="SELECT t.u AS u{more}, unnest(string_split(i, {separator})) AS i FROM {rows}",
+    exact_sum="sum({})",  # in 128 bits
     period="{}::SMALLINT",
     in_period="struct_pack(u := u, p := {})",
-    first="min(struct_pack(h := {hash}, v := {value})).v",
-    whole="HUGEINT",
+    first_by_hash="min(struct_pack(h := {hash}, v := {value})).v",
+    big_integer="HUGEINT",
     double="DOUBLE",
-    divided="(({}) // ({}))",
+    floor_division="(({}) // ({}))",
 )
 
-# Of values without a declared type the numbers, in the form of `objects.written`.
-_RANGED_OBJECT = (
+# The numbers among values without a declared type, in the form of `objects.written`.
+_INTEGER_OF_OBJECT = (
     f"CASE WHEN starts_with(i, {literal(MARK)}) AND substr(i, 2, 1) > 'z' AND NOT contains(i, '.') "
     "THEN TRY_CAST(substr(i, 3) AS BIGINT) END"
 )
-_RANGED = {
-    OBJECT: _RANGED_OBJECT,
+_INTEGER_FORMS = {
+    OBJECT: _INTEGER_OF_OBJECT,
     # Beside a number below 0 it would become a HUGEINT, and large values of it cannot.
     "UHUGEINT": "TRY_CAST(i AS HUGEINT)",
 }
 
 
 def counted_type(sql_type: str, undeclared: TextColumn | None = None) -> SqlType:
-    """A column as it is counted."""
+    """Return the type of a column as it is counted."""
     name = kind(sql_type)
     sort = "text" if is_text(sql_type) else "integer" if name in INTEGERS else "other"
     return SqlType(
         name,
         "any" if name == OBJECT else sort,
-        _written(item_form, sql_type) or "{}",
+        _try_form(item_form, sql_type) or "{}",
         sql_type,
         sql_type,
         present=present("{}", sql_type),
-        number=_written(number_form, sql_type),
+        number=_try_form(number_form, sql_type),
         label=partial(label, sql_type=sql_type),
-        ranged=_RANGED.get(name),
+        integer_form=_INTEGER_FORMS.get(name),
         undeclared=undeclared,
     )
 
 
-def _written(form: Callable[[str, str], str], sql_type: str) -> str | None:
-    """A form of {}, None where the type has none."""
+def _try_form(form: Callable[[str, str], str], sql_type: str) -> str | None:
+    """Return a form of {}, or None if the type has none."""
     try:
         return form("{}", sql_type)
     except DataError:

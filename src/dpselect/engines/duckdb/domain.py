@@ -9,7 +9,7 @@ import numpy as np
 
 from dpselect._ground.domain import Column, Listed
 from dpselect.engines.address import Address
-from dpselect.engines.duckdb.scans import described, missing_column
+from dpselect.engines.duckdb.scans import describe_columns, missing_column
 from dpselect.engines.duckdb.sources import open_scan
 from dpselect.engines.duckdb.types import FLOATS, INTEGERS, OBJECT, TEXTS, is_text, item_form, kind, label, nameable
 from dpselect.engines.duckdb.workspace import Workspace, quoted
@@ -22,24 +22,25 @@ from dpselect.errors import DataError, ParameterError
 _NUMBERS = INTEGERS | FLOATS | {"DECIMAL", "BOOLEAN"}
 
 
-def keep_domain(workspace: Workspace, domain: Listed | Column, of: SqlType) -> str:
-    """The name of a table with the distinct items of the domain, i, and the place of each in a list."""
-    item_type = of.counted
-    listed = list(domain.items) if isinstance(domain, Listed) else None
-    values = workspace.fresh()
+def keep_domain(workspace: Workspace, domain: Listed | Column, item_column: SqlType) -> str:
+    """Store the distinct items of the domain as a table of i and place, its first index in a list; return its name."""
+    item_type = item_column.form_type
+    listed_values = list(domain.items) if isinstance(domain, Listed) else None
+    values = workspace.fresh_name()
     if isinstance(domain, Column):
-        listed = _keep_column(workspace, domain, values, as_objects=item_type == OBJECT)
+        listed_values = _keep_column(workspace, domain, values, as_objects=item_type == OBJECT)
     if item_type == OBJECT:
-        return _keep_objects(workspace, listed or [], ordered=isinstance(domain, Listed))
-    if listed is not None:
-        keep_list(workspace, listed, values)
-    target = fitting(workspace, values, of)
+        return _keep_objects(workspace, listed_values or [], ordered=isinstance(domain, Listed))
+    if listed_values is not None:
+        keep_list(workspace, listed_values, values)
+    target = choose_fitting_type(workspace, values, item_column)
     form = item_form("v", target)
-    here = nameable("v", target)
-    table = workspace.fresh()
-    place = "place" if isinstance(domain, Listed) else "0 AS place"  # a column of a source has no order of its own
-    typed = f"(SELECT TRY_CAST(v AS {target}) AS v, {place} FROM {values})"
-    items = f"SELECT {form} AS i, min(place) AS place FROM {typed} WHERE {here} GROUP BY 1"
+    is_nameable = nameable("v", target)
+    table = workspace.fresh_name()
+    # A column of a source has no order of its own.
+    place_column = "place" if isinstance(domain, Listed) else "0 AS place"
+    typed = f"(SELECT TRY_CAST(v AS {target}) AS v, {place_column} FROM {values})"
+    items = f"SELECT {form} AS i, min(place) AS place FROM {typed} WHERE {is_nameable} GROUP BY 1"
     workspace.fetch(f"CREATE TEMP TABLE {table} AS {items}")
     if not workspace.fetch(f"FROM {table} LIMIT 1"):
         raise ParameterError("domain", "hold at least one item", "none")
@@ -47,12 +48,14 @@ def keep_domain(workspace: Workspace, domain: Listed | Column, of: SqlType) -> s
     return table
 
 
-def fitting(workspace: Workspace, values: str, of: SqlType) -> str:
-    """The type that the kept values v become, in which each of them is what it was."""
-    value_type, item_type = described(workspace, f"FROM {values}")["v"], of.counted
-    if of.undeclared is not None and kind(value_type) in _NUMBERS:
-        whole = kind(value_type) in INTEGERS
-        of.undeclared.refuse("whole numbers" if whole else "numbers", declare="BIGINT" if whole else "")
+def choose_fitting_type(workspace: Workspace, values: str, item_column: SqlType) -> str:
+    """Return the type to which the kept values v are cast, in which each of them keeps its value."""
+    value_type, item_type = describe_columns(workspace, f"FROM {values}")["v"], item_column.form_type
+    if item_column.undeclared is not None and kind(value_type) in _NUMBERS:
+        is_integer = kind(value_type) in INTEGERS
+        item_column.undeclared.refuse(
+            "whole numbers" if is_integer else "numbers", declare="BIGINT" if is_integer else ""
+        )
     if is_text(item_type) and kind(value_type) in _NUMBERS:
         hint = "write the items as text, in quotes"
         raise ParameterError("domain", "hold text, like the item column", f"{kind(value_type)} values", hint)
@@ -62,44 +65,44 @@ def fitting(workspace: Workspace, values: str, of: SqlType) -> str:
 
 
 def keep_list(workspace: Workspace, items: list[object], values: str) -> None:
-    """Keep values of one type as a table of v, each at its place."""
-    both = "SELECT unnest(?) AS v, unnest(range(?)) AS place"
+    """Store values of one type as a table of v and place, the index of each."""
+    values_and_places = "SELECT unnest(?) AS v, unnest(range(?)) AS place"
     try:
-        workspace.fetch(f"CREATE TEMP TABLE {values} AS {both}", [items, len(items)])
-        kept = True
+        workspace.fetch(f"CREATE TEMP TABLE {values} AS {values_and_places}", [items, len(items)])
+        fits_one_column = True
     except DataError:
-        kept = False
-    if not kept:
+        fits_one_column = False
+    if not fits_one_column:
         raise ParameterError("domain", "hold values of one type", "some that cannot be in one column")
 
 
 def _keep_objects(workspace: Workspace, items: list[object], *, ordered: bool) -> str:
-    """Items of a column without a declared type, in the form that its values have."""
-    forms = written_all([item for item in items if item is not None])
-    places = np.arange(len(forms)) if ordered else np.zeros(len(forms), dtype=np.int64)
+    """Store items of a column without a declared type, in the form that its values have."""
+    forms = to_object_forms([item for item in items if item is not None])
+    indices = np.arange(len(forms)) if ordered else np.zeros(len(forms), dtype=np.int64)
     if not len(forms):
         raise ParameterError("domain", "hold at least one item", "none")
-    table = workspace.fresh()
-    asked = workspace.register({"i": forms, "place": places})
-    distinct = f'SELECT i COLLATE "C" AS i, min(place) AS place FROM {asked} GROUP BY 1'
+    table = workspace.fresh_name()
+    registered_forms = workspace.register({"i": forms, "place": indices})
+    distinct = f'SELECT i COLLATE "C" AS i, min(place) AS place FROM {registered_forms} GROUP BY 1'
     try:
         workspace.fetch(f"CREATE TEMP TABLE {table} AS {distinct}")
     finally:
-        workspace.connection.unregister(asked)
+        workspace.connection.unregister(registered_forms)
     return table
 
 
-def written_all(items: list[object]) -> Texts:
-    """Public values in the form that those of a column without a declared type have; each must have one."""
+def to_object_forms(items: list[object]) -> Texts:
+    """Return public values in the form that those of a column without a declared type have; each must have one."""
     forms = written(items)
     if any(form in (None, INFINITY, LESS_INFINITY) for form in forms):
-        came = "NaN, an infinity, or text that is not Unicode"
-        raise ParameterError("domain", "hold values that a column can hold", came)
+        invalid_values = "NaN, an infinity, or text that is not Unicode"
+        raise ParameterError("domain", "hold values that a column can hold", invalid_values)
     return forms
 
 
 def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_objects: bool) -> list[object] | None:
-    """Keep the column as a table, or give its values where it has no declared type, or items have none."""
+    """Store the column as a table, or return its values if it has no declared type, or items have none."""
     scan = open_scan(workspace, Address.parse(domain.source, domain.table))
     if scan.names and domain.column not in scan.names:
         raise missing_column("domain", domain.column, scan)
@@ -112,8 +115,10 @@ def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_object
     def keep() -> list[object] | None:
         with scan.rows(workspace, [domain.column], select) as source:
             if as_objects or sql_type == OBJECT:
-                named = f"SELECT DISTINCT {item_form('v', sql_type)} FROM {source} WHERE {nameable('v', sql_type)}"
-                return [label(value, sql_type) for (value,) in workspace.rows(named)]
+                distinct_items = (
+                    f"SELECT DISTINCT {item_form('v', sql_type)} FROM {source} WHERE {nameable('v', sql_type)}"
+                )
+                return [label(value, sql_type) for (value,) in workspace.rows(distinct_items)]
             workspace.rows(f"CREATE TEMP TABLE {values} AS FROM {source}")
             return None
 
@@ -121,9 +126,9 @@ def _keep_column(workspace: Workspace, domain: Column, values: str, *, as_object
 
 
 def _refuse_misfits(workspace: Workspace, values: str, value_type: str, target: str) -> None:
-    """Values that the item column's type cannot hold, or not exactly: 1.5 where items are whole numbers."""
+    """Refuse values that the item column's type cannot hold, or not exactly: 1.5 if items are integers."""
     cast = f"TRY_CAST(v AS {target})"
     changed = "false" if kind(value_type) in TEXTS else f"TRY_CAST({cast} AS {value_type}) IS DISTINCT FROM v"
     if workspace.fetch(f"SELECT 1 FROM {values} WHERE v IS NOT NULL AND ({cast} IS NULL OR {changed}) LIMIT 1"):
-        must = f"hold values that are {kind(target)}, like the item column"
-        raise ParameterError("domain", must, f"{kind(value_type)} values of which not all are")
+        requirement = f"hold values that are {kind(target)}, like the item column"
+        raise ParameterError("domain", requirement, f"{kind(value_type)} values of which not all are")

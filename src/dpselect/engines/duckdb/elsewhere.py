@@ -15,7 +15,7 @@ import numpy as np
 from dpselect.engines.memory import available, does_not_fit
 from dpselect.engines.sql import questions
 from dpselect.engines.sql.database import Database
-from dpselect.engines.sql.keys import together
+from dpselect.engines.sql.keys import concatenate_values
 from dpselect.engines.sql.port import Int64, SqlType, int64
 from dpselect.errors import SourceError
 
@@ -27,102 +27,105 @@ if TYPE_CHECKING:
     from dpselect.texts.token_stream import TokenStream
     from dpselect.texts.tokenizer import Tokenizer
 
-BYTES_PER_LETTER = 4  # a text here, and in DuckDB, which cuts it
-_NO_KEY = b""  # nothing is bounded where texts are cut
+BYTES_PER_LETTER = 4  # a text in Python, and in DuckDB, which splits it
+_NO_KEY = b""  # nothing is bounded when texts are split
 
 
 class DatabaseElsewhere(Database):
-    """A database that is not here."""
+    """A database outside this process."""
 
-    _cutter: DuckDBEngine | None = None
+    _text_engine: DuckDBEngine | None = None
 
     @abstractmethod
     def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
-        """A public list of tuples: k0, k1, ..., each value in its one form, and place; an error if they do not fit."""
+        """Store a public list of tuples: k0, k1, ..., each value in its one form, and place; refuse misfits."""
 
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """A public list of items in their one form; an error if they do not fit."""
-        listed = self.put_tuples([_plain(one if len(types) > 1 else (one,)) for one in values], types)
-        columns = [f"k{at}" for at in range(len(types))]
-        item = columns[0] if len(types) == 1 else together(columns, types, self.dialect)
-        return f"(SELECT i, min(place) AS place FROM (SELECT {item} AS i, place FROM {listed} AS l) AS d GROUP BY i)"
+        """Store a public list of items in their one form; raise if they do not fit."""
+        tuples_sql = self.put_tuples([_without_zones(item if len(types) > 1 else (item,)) for item in values], types)
+        columns = [f"k{index}" for index in range(len(types))]
+        item_sql = columns[0] if len(types) == 1 else concatenate_values(columns, types, self.dialect)
+        items_sql = f"SELECT {item_sql} AS i, place FROM {tuples_sql} AS l"
+        return f"(SELECT i, min(place) AS place FROM ({items_sql}) AS d GROUP BY i)"
 
-    def listed(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
-        """A listed domain, which DuckDB reads and checks."""
-        values = domain_values(domain, types)
+    def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
+        """Store a listed domain, which DuckDB reads and checks."""
+        values = read_domain_values(domain, types)
         return self.put_items(values, types), len(values)
 
-    def sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:  # noqa: ARG002
-        """Every user's distinct items, numbered by the database, or here where the rows come here."""
-        from dpselect.engines.sql.sets import user_sets
+    def read_sets(self, rows: str, item_type: SqlType, *, of_all_rows: bool, progress: Progress | None = None) -> Sets:  # noqa: ARG002
+        """Return every user's distinct items, numbered by the database, or here if the rows are fetched."""
+        from dpselect.engines.sql.sets import read_user_sets
 
-        return user_sets(self, rows, item_type, progress)
+        return read_user_sets(self, rows, item_type, progress)
 
-    def numbered(
+    def number_sets(
         self, rows: str, item_type: SqlType, *, progress: Progress | None = None
     ) -> tuple[Sets, Callable[[Int64], str]]:
-        """The same, numbered by the database, and what makes of codes of items a list of these."""
-        from dpselect.engines.sql.sets import numbered_sets
+        """Return the sets numbered by the database, and a function that lists items by their codes."""
+        from dpselect.engines.sql.sets import number_user_sets
 
-        return numbered_sets(self, rows, item_type, progress)
+        return number_user_sets(self, rows, item_type, progress)
 
     def check_text(self, item_type: SqlType, tokenizer: Tokenizer) -> None:
         """Refuse a column that is no text, and a pattern that DuckDB cannot read."""
         if not item_type.is_text:
             raise SourceError("text", "be a column of text", f"a column of {item_type.name}")
-        with cutter(np.empty(0, dtype=np.int64), np.empty(0, dtype=object)) as engine:
+        with open_cutter(np.empty(0, dtype=np.int64), np.empty(0, dtype=object)) as engine:
             engine.check_text(tokenizer)
 
-    def tokens(
+    def read_tokens(
         self,
         rows: str,
         item_type: SqlType,  # noqa: ARG002 - it is text
         tokenizer: Tokenizer,
         progress: Progress | None,
     ) -> TokenStream:
-        """The tokens of all texts, which come here to be cut, as those of files are."""
+        """Return the tokens of all texts, which are fetched and split here, as those of files are."""
         memory = available()
         if memory is not None:
-            letters = int(self.rows(questions.how_much_text(rows), progress=progress)[0][0] or 0)
+            letters = int(self.rows(questions.number_of_letters(rows), progress=progress)[0][0] or 0)
             if letters * BYTES_PER_LETTER > memory:
                 raise does_not_fit(letters * BYTES_PER_LETTER)
-        found = self.columns(questions.texts_of_users(rows), ("u", "i"), progress=progress)
-        self._cutter = cutter(int64(found["u"]), found["i"])
-        return self._cutter.tokens(tokenizer, progress=progress)
+        texts = self.columns(questions.texts_of_users(rows), ("u", "i"), progress=progress)
+        self._text_engine = open_cutter(int64(texts["u"]), texts["i"])
+        return self._text_engine.tokens(tokenizer, progress=progress)
 
     def close(self) -> None:
-        """Forget the texts."""
-        if self._cutter is not None:
-            self._cutter.close()
+        """Delete the fetched texts."""
+        if self._text_engine is not None:
+            self._text_engine.close()
 
 
-def cutter(users: object, texts: object) -> DuckDBEngine:
-    """An engine that cuts texts."""
+def open_cutter(users: object, texts: object) -> DuckDBEngine:
+    """Open an engine that splits texts."""
     from dpselect.engines.address import Address
     from dpselect.engines.duckdb.engine import DuckDBEngine
 
     return DuckDBEngine(Address.parse({"u": users, "i": texts}), user="u", item="i", key=_NO_KEY)
 
 
-def domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
-    """The distinct items of a listed domain, in the order of their places, as the item columns would hold them."""
+def read_domain_values(domain: Listed | Column, types: Sequence[SqlType]) -> list[object]:
+    """Return the distinct items of a listed domain, in the order of the list, as the item columns would hold them."""
     from dpselect.engines.duckdb.dialect import counted_type
     from dpselect.engines.duckdb.tuples import keep_items
     from dpselect.engines.duckdb.workspace import Workspace
 
     workspace = Workspace()
     try:
-        kept = keep_items(workspace, domain, [counted_type(one.duckdb or "VARCHAR", one.undeclared) for one in types])
-        found = [row[0] for row in workspace.fetch(f"SELECT i FROM {kept} ORDER BY place, i")]
-        return found if len(types) == 1 else [tuple(one.values()) for one in found]
+        table = keep_items(
+            workspace, domain, [counted_type(sql_type.duckdb or "VARCHAR", sql_type.undeclared) for sql_type in types]
+        )
+        items = [row[0] for row in workspace.fetch(f"SELECT i FROM {table} ORDER BY place, i")]
+        return items if len(types) == 1 else [tuple(sql_type.values()) for sql_type in items]
     finally:
         workspace.close()
 
 
-def _plain(values: tuple[object, ...]) -> tuple[object, ...]:
-    """A label as a list of items takes it: moments stand there in UTC, without a zone."""
-    aware = [isinstance(one, datetime.datetime) and one.tzinfo is not None for one in values]
+def _without_zones(values: tuple[object, ...]) -> tuple[object, ...]:
+    """Return a label in the form that a list of items takes: moments are in UTC, without a zone."""
+    is_aware = [isinstance(value, datetime.datetime) and value.tzinfo is not None for value in values]
     return tuple(
-        one.astimezone(datetime.UTC).replace(tzinfo=None) if here else one  # type: ignore[attr-defined]
-        for one, here in zip(values, aware, strict=True)
+        value.astimezone(datetime.UTC).replace(tzinfo=None) if has_zone else value  # type: ignore[attr-defined]
+        for value, has_zone in zip(values, is_aware, strict=True)
     )

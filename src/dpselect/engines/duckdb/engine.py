@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class DuckDBEngine(SqlEngine):
-    """Distinct users per item of files, a frame, an object or a table of DuckDB."""
+    """Engine for distinct users per item of files, a frame, an object or a table of DuckDB."""
 
     _database: DuckDBDatabase
 
-    def __init__(self, address: Address, **asked: Any) -> None:
-        super().__init__(DuckDBDatabase, address, **asked)
+    def __init__(self, address: Address, **arguments: Any) -> None:
+        super().__init__(DuckDBDatabase, address, **arguments)
 
     def findings(self) -> Iterator[str]:
-        """What the owner of the rows should know of them. Nothing of it is private."""
+        """Yield what the owner should know of the rows. Nothing of it is private."""
         return self._database.findings(self._rows)

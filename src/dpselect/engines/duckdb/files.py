@@ -26,82 +26,85 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuotedCsvScan(SqlScan):
-    """CSV files whose values may run over lines inside of quotes."""
+    """A scan of CSV files whose quoted values may contain line breaks."""
 
     inside: Folders
 
     def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
+        """Return a hint about a column that does not exist."""
         from dpselect.engines.duckdb.lines import header_hint
 
         return header_hint(self.names, self.inside, column)
 
 
-def file_scan(workspace: Workspace, files: Files, given: Types, *, csv: CsvForm) -> Scan:
-    """The scan of files of one kind; their headers and schemas are read, and no row."""
+def open_file_scan(workspace: Workspace, files: Files, declared_types: Types, *, csv: CsvForm) -> Scan:
+    """Return the scan of files of one kind; their headers and schemas are read, and no row."""
     if files.kind not in ("csv", "tsv", "json"):
-        return parquet_scan(workspace, files, given)
+        return parquet_scan(workspace, files, declared_types)
     from dpselect.engines.duckdb.lines import CsvScan, JsonScan
 
     inside = folders_of(files)
     if files.kind in ("csv", "tsv"):
-        headers = _headers(files, csv)
+        headers = _read_headers(files, csv)
         names = next(iter(headers.values())).names
         if csv.newlines_in_values:
-            every = (*names, *inside.names)
-            sql = partial(_quoted_csv, headers, inside)
-            return QuotedCsvScan(every, sql, inside, folders=inside.names, typed=False, fixed=True)
-        own = tuple(headers.items())
-        return CsvScan((*names, *inside.names), own, inside, folders=inside.names, typed=False, fixed=True)
-    return JsonScan((), files.paths, inside, frozenset(given), folders=inside.names, typed=False, fixed=True)
+            all_columns = (*names, *inside.names)
+            sql = partial(_quoted_csv_rows, headers, inside)
+            return QuotedCsvScan(all_columns, sql, inside, folders=inside.names, typed=False, fixed=True)
+        headers_by_path = tuple(headers.items())
+        return CsvScan((*names, *inside.names), headers_by_path, inside, folders=inside.names, typed=False, fixed=True)
+    return JsonScan((), files.paths, inside, frozenset(declared_types), folders=inside.names, typed=False, fixed=True)
 
 
-def _headers(files: Files, form: CsvForm) -> dict[str, Header]:
-    """The headers of all files that are not empty; they name the same columns, in any order."""
+def _read_headers(files: Files, form: CsvForm) -> dict[str, Header]:
+    """Read the headers of all files that are not empty; they must name the same columns, in any order."""
     from dpselect.engines.sources.text_lines import header
 
-    found = {path: first for path in files.paths if (first := header(path, files.kind, form)) is not None}
-    if not found:
+    headers = {path: file_header for path in files.paths if (file_header := header(path, files.kind, form)) is not None}
+    if not headers:
         raise DataError(f"{files.paths[0]} is empty", "the first line of a CSV file must name its columns")
-    one, *others = found
-    for other in others:
-        if set(found[other].names) != set(found[one].names):
-            raise SourceError("source", "be files with the same columns", _difference(one, other, found))
-    return found
+    first_path, *other_paths = headers
+    for path in other_paths:
+        if set(headers[path].names) != set(headers[first_path].names):
+            raise SourceError(
+                "source", "be files with the same columns", _describe_difference(first_path, path, headers)
+            )
+    return headers
 
 
-def _difference(one: str, other: str, headers: Mapping[str, Header]) -> str:
-    """Which column only one of two files has, by its place: in a file without a header its name would be data."""
-    names = set(headers[one].names), set(headers[other].names)
-    has, lacks = (one, other) if names[0] - names[1] else (other, one)
+def _describe_difference(first_path: str, second_path: str, headers: Mapping[str, Header]) -> str:
+    """Describe a column that only one of two files has, by its position: without a header its name would be data."""
+    names = set(headers[first_path].names), set(headers[second_path].names)
+    has, lacks = (first_path, second_path) if names[0] - names[1] else (second_path, first_path)
     missing = min((names[0] - names[1]) or (names[1] - names[0]), key=headers[has].names.index)
-    place = headers[has].names.index(missing) + 1
-    return f"{lacks}, which does not have column {place} of {has}"
+    position = headers[has].names.index(missing) + 1
+    return f"{lacks}, which does not have column {position} of {has}"
 
 
-def _quoted_csv(headers: Mapping[str, Header], inside: Folders, columns: Sequence[str]) -> str:
-    """Values may run over lines inside of quotes: the owner of the files says that all quotes in them match.
+def _quoted_csv_rows(headers: Mapping[str, Header], inside: Folders, columns: Sequence[str]) -> str:
+    """Compile rows whose quoted values may contain line breaks; the owner of the files declares that all quotes match.
 
-    One thread reads, so that where a record begins is never guessed from the middle of a file.
+    One thread reads, so that the start of a record is never guessed from the middle of a file.
     """
-    same: dict[tuple[Header, int], list[str]] = {}
-    for path, first in headers.items():
-        inside.refuse_both(columns, first.names, path)
-        same.setdefault((first, inside.begins[path] if inside.names else 0), []).append(path)
-    parts = [_quoted_part(paths, first, begin, inside, columns) for (first, begin), paths in same.items()]
+    paths_by_form: dict[tuple[Header, int], list[str]] = {}
+    for path, header in headers.items():
+        inside.refuse_both(columns, header.names, path)
+        paths_by_form.setdefault((header, inside.begins[path] if inside.names else 0), []).append(path)
+    parts = [_quoted_part(paths, header, begin, inside, columns) for (header, begin), paths in paths_by_form.items()]
     return f"({' UNION ALL '.join(parts)})"
 
 
-def _quoted_part(paths: Sequence[str], first: Header, begin: int, inside: Folders, columns: Sequence[str]) -> str:
-    texts = ", ".join(f"c{place}: 'VARCHAR'" for place in range(len(first.names)))  # names may differ only in case
-    form = (
-        f"header = false, skip = {first.lines}, auto_detect = false, columns = {{{texts}}}, "
-        f"delim = {literal(first.delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false, "
+def _quoted_part(paths: Sequence[str], header: Header, begin: int, inside: Folders, columns: Sequence[str]) -> str:
+    texts = ", ".join(f"c{index}: 'VARCHAR'" for index in range(len(header.names)))  # names may differ only in case
+    options = (
+        f"header = false, skip = {header.lines}, auto_detect = false, columns = {{{texts}}}, "
+        f"delim = {literal(header.delimiter)}, quote = '\"', escape = '\"', allow_quoted_nulls = false, "
         f"compression = 'auto', ignore_errors = true, strict_mode = false, parallel = false, filename = '{FILE}'"
     )
-    places = {name: f"c{place}" for place, name in enumerate(first.names)}
-    forms = (
-        inside.text(one, FILE, begin) if one in inside.names else short_form(places[one], "VARCHAR") for one in columns
+    source_columns = {name: f"c{index}" for index, name in enumerate(header.names)}
+    value_forms = (
+        inside.text(column, FILE, begin) if column in inside.names else short_form(source_columns[column], "VARCHAR")
+        for column in columns
     )
-    values = ", ".join(f"{form} AS {quoted(one)}" for form, one in zip(forms, columns, strict=True))
-    return f"SELECT {values} FROM read_csv({paths_of(paths)}, {form})"
+    values = ", ".join(f"{form} AS {quoted(column)}" for form, column in zip(value_forms, columns, strict=True))
+    return f"SELECT {values} FROM read_csv({paths_of(paths)}, {options})"

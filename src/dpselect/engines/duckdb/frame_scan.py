@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from dpselect.engines.duckdb.scans import Counting, Scan, Select
+from dpselect.engines.duckdb.scans import CountRequest, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT, sound_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.frames import Frame
@@ -16,50 +16,51 @@ from dpselect.errors import DataError
 
 @dataclass(frozen=True)
 class FrameScan(Scan):
-    """A frame in this process. Only the columns that are asked for are handed over, under names of our own."""
+    """A scan of a frame in this process. Only requested columns are read, under names c0, c1, ..."""
 
     frame: Frame
-    known: dict[str, str] = field(default_factory=dict)
-    """The types of columns that were asked for: the schema is looked at once, before any row."""
+    column_types: dict[str, str] = field(default_factory=dict)
+    """The types of requested columns: the schema is read once, before any row."""
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
-        """The SQL types of some columns."""
-        empty = workspace.guarded(lambda: self.frame.narrow(self._places(columns), True))
+        """Return the SQL types of some columns."""
+        empty = workspace.guarded(lambda: self.frame.narrow(self._positions(columns), True))
 
-        def look() -> list[Row]:
+        def describe() -> list[Row]:
             with workspace.registered(empty.rows) as name:
                 return workspace.rows(f"DESCRIBE FROM {name}")
 
-        found: dict[str, str] = {}
+        type_names: dict[str, str] = {}
         with suppress(DataError):
-            found = {str(row[0]): str(row[1]) for row in workspace.guarded(look)}
-        if not found:
+            type_names = {str(row[0]): str(row[1]) for row in workspace.guarded(describe)}
+        if not type_names:
             raise DataError("a column of this frame is of a type that cannot be read", GENERAL)
-        for place, column in enumerate(columns):
-            self.known[column] = OBJECT if f"c{place}" in empty.loose else found[f"c{place}"]
-        return {column: self.known[column] for column in columns}
+        for index, column in enumerate(columns):
+            self.column_types[column] = OBJECT if f"c{index}" in empty.loose else type_names[f"c{index}"]
+        return {column: self.column_types[column] for column in columns}
 
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:
-        """What stands after FROM for one query over the selected rows."""
+        """Yield the SQL after FROM for one query over the selected rows."""
         forms = ", ".join(
-            f"{sound_form(f'c{place}', self.known[column])} AS {quoted(column)}" for place, column in enumerate(columns)
+            f"{sound_form(f'c{index}', self.column_types[column])} AS {quoted(column)}"
+            for index, column in enumerate(columns)
         )
-        with workspace.registered(self.frame.narrow(self._places(columns), False).rows) as name:
+        with workspace.registered(self.frame.narrow(self._positions(columns), False).rows) as name:
             yield f"({select(f'(SELECT {forms} FROM {name})')})"
 
     @contextmanager
-    def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:
-        """Polars counts its own rows, all of them."""
-        found = None
-        if asked.of_all_rows and len(asked.user) == len(asked.item) == 1:
-            user, item = self._places([*asked.user, *asked.item])
-            found = self.frame.counts(user, item, asked.most)
-        if found is None:
+    def counts(self, workspace: Workspace, request: CountRequest) -> Iterator[str | None]:
+        """Yield the counts of users if polars can count all of its own rows."""
+        counts = None
+        if request.of_all_rows and len(request.user) == len(request.item) == 1:
+            user, item = self._positions([*request.user, *request.item])
+            counts = self.frame.counts(user, item, request.max_items)
+        if counts is None:
             yield None
             return
-        with workspace.registered(found.__arrow_c_stream__()) as name:
-            yield f"SELECT {asked.form} AS i, n FROM (SELECT i AS {quoted(asked.item[0])}, n FROM {name})"
+        with workspace.registered(counts.__arrow_c_stream__()) as name:
+            yield f"SELECT {request.form} AS i, n FROM (SELECT i AS {quoted(request.item[0])}, n FROM {name})"
 
-    def _places(self, columns: Sequence[str]) -> list[int]:
+    def _positions(self, columns: Sequence[str]) -> list[int]:
         return [self.names.index(column) for column in columns]

@@ -18,28 +18,28 @@ from dpselect.engines.sources.text_faults import NOT_UTF8, TOO_LONG, csv_judge, 
 from dpselect.engines.sources.text_lines import header
 from dpselect.errors import DpselectError
 
-KEYS = 20  # of JSON lines, where they are listed
+KEYS = 20  # of JSON lines that are listed
 
 
 @dataclass(frozen=True)
 class Part:
-    """Files that declare the same, by their paths, or a source that has no files."""
+    """Files with the same schema, by their paths, or a source without files."""
 
     scan: Scan
-    places: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     kind: str = ""
     by_line: bool = False  # is one line of a file one record?
     csv: CsvForm = USUAL_CSV
-    alone: tuple[Part, ...] = ()
-    """Each of several files by itself."""
+    single_files: tuple[Part, ...] = ()
+    """Each of several files as a part of its own."""
 
     @property
-    def place(self) -> str:
+    def path(self) -> str:
         """The path of the first file."""
-        return self.places[0] if self.places else ""
+        return self.paths[0] if self.paths else ""
 
-    def count(self, workspace: Workspace, columns: Sequence[str], asked: str, rows: Callable[[str], str]) -> Row:
-        """The numbers that are asked of all rows of some columns; `rows` is the SQL of these, from what is read.
+    def count(self, workspace: Workspace, columns: Sequence[str], counts_sql: str, rows: Callable[[str], str]) -> Row:
+        """Return the numbers that `counts_sql` computes over some columns; `rows` compiles the rows from what is read.
 
         Texts of categories are read as texts.
         """
@@ -49,24 +49,24 @@ class Part:
             for name in columns
         )
         with self.scan.rows(workspace, columns, lambda source: f"SELECT {forms} FROM {source}") as source:
-            return workspace.fetch(f"SELECT {asked} FROM {rows(source)}")[0]
+            return workspace.fetch(f"SELECT {counts_sql} FROM {rows(source)}")[0]
 
-    def located(self, row: int) -> str:
-        """Where the row of this number is in the one file, from 1, in the words of its source."""
+    def locate_row(self, row: int) -> str:
+        """Return the position of the row of this number in the one file, from 1, in the terms of its source."""
         if not self.by_line:
             return f"row {row:,}"
-        first = None if self.kind == "json" else header(self.place, self.kind, self.csv)
-        judge = json_judge(lambda _line: True) if first is None else csv_judge(first)
-        before, encoding = (0, UTF_8) if first is None else (first.lines, first.encoding)
-        for number, fault in faults(self.place, judge, header=before, encoding=encoding):
-            row -= fault not in (NOT_UTF8, TOO_LONG) if first is None else fault is None
+        file_header = None if self.kind == "json" else header(self.path, self.kind, self.csv)
+        judge = json_judge(lambda _line: True) if file_header is None else csv_judge(file_header)
+        header_lines, encoding = (0, UTF_8) if file_header is None else (file_header.lines, file_header.encoding)
+        for number, fault in faults(self.path, judge, header=header_lines, encoding=encoding):
+            row -= fault not in (NOT_UTF8, TOO_LONG) if file_header is None else fault is None
             if not row:
                 return f"line {number:,}"
         return "a line"
 
 
-def parts_of(workspace: Workspace, address: Address, files: Files | None) -> Iterator[Part]:
-    """The files of a source by what they declare, or the whole of another source.
+def open_parts(workspace: Workspace, address: Address, files: Files | None) -> Iterator[Part]:
+    """Yield the files of a source grouped by schema, or the whole of another source.
 
     A file that cannot be opened has a finding of its own.
     """
@@ -74,67 +74,69 @@ def parts_of(workspace: Workspace, address: Address, files: Files | None) -> Ite
         yield Part(open_scan(workspace, address))
         return
     csv = address.csv
-    from dpselect.engines.duckdb.files import file_scan
+    from dpselect.engines.duckdb.files import open_file_scan
 
     roots = dict(zip(files.paths, files.roots, strict=True))
 
     def opened(paths: tuple[str, ...]) -> Part:
-        some = replace(files, paths=paths, roots=tuple(roots[path] for path in paths))
-        scan = file_scan(workspace, some, {}, csv=csv)
+        selected_files = replace(files, paths=paths, roots=tuple(roots[path] for path in paths))
+        scan = open_file_scan(workspace, selected_files, {}, csv=csv)
         return Part(scan, paths, files.kind, files.kind != "parquet" and not csv.newlines_in_values, csv)
 
-    same: dict[tuple[object, ...], list[Part]] = {}
+    parts_by_schema: dict[tuple[object, ...], list[Part]] = {}
     for path in files.paths:
         with contextlib.suppress(DpselectError, OSError, EOFError):
             part = opened((path,))
-            same.setdefault(_declared(workspace, part), []).append(part)
-    for parts in same.values():
+            parts_by_schema.setdefault(_describe_schema(workspace, part), []).append(part)
+    for parts in parts_by_schema.values():
         if len(parts) == 1:
             yield from parts
             continue
         try:
-            yield replace(opened(tuple(one.place for one in parts)), alone=tuple(parts))
+            yield replace(opened(tuple(part.path for part in parts)), single_files=tuple(parts))
         except DpselectError:  # such as names of folders that differ
             yield from parts
 
 
-def _declared(workspace: Workspace, part: Part) -> tuple[object, ...]:
-    """What a file declares: its columns, and for each its type or why it is refused."""
-    found: list[object] = [part.scan.folders]
+def _describe_schema(workspace: Workspace, part: Part) -> tuple[object, ...]:
+    """Return what a file declares: its columns, and for each its type, or its path if the type is refused."""
+    schema: list[object] = [part.scan.folders]
     for name in part.scan.names:
         try:
-            found.append((name, part.scan.types(workspace, [name])[name]))
+            schema.append((name, part.scan.types(workspace, [name])[name]))
         except DpselectError:
-            found.append((name, part.place))
-    return tuple(found)
+            schema.append((name, part.path))
+    return tuple(schema)
 
 
 def key_findings(workspace: Workspace, scan: Scan, keys: Sequence[str]) -> Iterator[str]:
-    """Say in how many lines each key is that was asked of JSON lines, and which there are where one is in none."""
-    counted = ", ".join(f"count({quoted(key)})" for key in keys)
+    """Yield the number of lines that have each requested JSON key, and the keys that exist if one is in no line."""
+    counts_sql = ", ".join(f"count({quoted(key)})" for key in keys)
     with scan.rows(workspace, keys, lambda source: f"SELECT * FROM {source}") as source:
-        ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counted} FROM {source}")
+        ((lines, *numbers),) = workspace.fetch(f"SELECT count(*), {counts_sql} FROM {source}")
     for key, number in zip(keys, numbers, strict=True):
         if number:
             yield f"key {key!r}: a value in {number:,} of {lines:,} lines"
         else:
             yield f"NO LINE has a value under the key {key!r}: questions that use it are charged for empty answers"
     if not all(numbers) and isinstance(scan, JsonScan):
-        known = ", ".join(f"{str(key)[:80]!r} ({times:,})" for key, times in scan.key_counts(workspace, KEYS))
-        yield f"keys that lines have: {known or 'none'}; keys inside of others (a.b) are not read"
+        listed_keys = ", ".join(f"{str(key)[:80]!r} ({times:,})" for key, times in scan.key_counts(workspace, KEYS))
+        yield f"keys that lines have: {listed_keys or 'none'}; keys inside of others (a.b) are not read"
 
 
 def hidden_key_findings(workspace: Workspace, scan: JsonScan) -> Iterator[str]:
-    """Say in how many lines a key has the name of a folder, which is read in its place."""
-    bare = replace(scan, inside=replace(scan.inside, names=()), folders=())
-    counted = ", ".join(f"count({quoted(key)})" for key in scan.folders)
-    with bare.rows(workspace, scan.folders, lambda source: f"SELECT count(*), {counted} FROM {source}") as source:
+    """Yield the number of lines in which a key has the name of a folder, which is read in its place."""
+    without_folders = replace(scan, inside=replace(scan.inside, names=()), folders=())
+    counts_sql = ", ".join(f"count({quoted(key)})" for key in scan.folders)
+    with without_folders.rows(
+        workspace, scan.folders, lambda source: f"SELECT count(*), {counts_sql} FROM {source}"
+    ) as source:
         ((lines, *numbers),) = workspace.fetch(f"FROM {source}")
     for key, number in zip(scan.folders, numbers, strict=True):
         if number:
             yield f"key {key!r} has a value in {number:,} of {lines:,} lines, which the names of folders replace"
 
 
-def on_one_line(error: DpselectError) -> str:
-    """What an error says, and its hint."""
+def format_error(error: DpselectError) -> str:
+    """Format an error and its hint on one line."""
     return str(error).replace("\nhint: ", "; ")

@@ -18,7 +18,7 @@ STRUCT = "STRUCT"
 
 @dataclass(frozen=True)
 class DuckDBKey:
-    """Columns, as SQL expressions, and their types."""
+    """A key: its columns, as SQL expressions, and their types."""
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
@@ -26,57 +26,57 @@ class DuckDBKey:
     @property
     def item(self) -> str:
         """The SQL of an item, or of a group, in its one form."""
-        return together([item_form(*one) for one in self._each])
+        return pack_values([item_form(*typed_column) for typed_column in self._typed_columns])
 
     @property
     def user(self) -> str:
         """The SQL of a user. Each of several columns must be of a type that could be an item's."""
         if len(self.types) == 1:
             return user_form(self.columns[0], self.types[0])
-        return together([_field(*one) for one in self._each])
+        return pack_values([_user_field(*typed_column) for typed_column in self._typed_columns])
 
     @property
     def present(self) -> str:
-        """The SQL condition that a user is there."""
-        return _all(present(*one) for one in self._each)
+        """The SQL condition that a user is present."""
+        return _all_of(present(*typed_column) for typed_column in self._typed_columns)
 
     @property
     def nameable(self) -> str:
-        """The SQL condition that an item is there and can be named."""
-        return _all(nameable(*one) for one in self._each)
+        """The SQL condition that an item is present and can be named."""
+        return _all_of(nameable(*typed_column) for typed_column in self._typed_columns)
 
     def label(self, value: object) -> object:
-        """A counted item as a plain Python value; a tuple of such where it has several columns."""
+        """Return a counted item as a plain Python value, or a tuple of these if it has several columns."""
         if len(self.types) == 1:
             return label(value, self.types[0])
         fields = value.values() if isinstance(value, dict) else ()
-        return tuple(label(one, sql_type) for one, sql_type in zip(fields, self.types, strict=True))
+        return tuple(label(field, sql_type) for field, sql_type in zip(fields, self.types, strict=True))
 
     def fields(self, key: str) -> list[str]:
-        """Each column, of the SQL of a value that has all of them."""
-        return [key] if len(self.types) == 1 else [f"{key}.k{place}" for place in range(len(self.types))]
+        """Return the SQL of each column, given the SQL of a value that has all of them."""
+        return [key] if len(self.types) == 1 else [f"{key}.k{index}" for index in range(len(self.types))]
 
     @property
-    def _each(self) -> list[tuple[str, str]]:
+    def _typed_columns(self) -> list[tuple[str, str]]:
         return list(zip(self.columns, self.types, strict=True))
 
 
-def together(forms: Sequence[str]) -> str:
-    """Values in their one form as one value."""
+def pack_values(forms: Sequence[str]) -> str:
+    """Compile values in their one form to one value."""
     if len(forms) < 2:
         return forms[0] if forms else "0"
-    return f"struct_pack({', '.join(f'k{place} := {form}' for place, form in enumerate(forms))})"
+    return f"struct_pack({', '.join(f'k{index} := {form}' for index, form in enumerate(forms))})"
 
 
-def _all(conditions: Iterable[str]) -> str:
-    return " AND ".join(f"({one})" for one in conditions) or "true"
+def _all_of(conditions: Iterable[str]) -> str:
+    return " AND ".join(f"({condition})" for condition in conditions) or "true"
 
 
-def _field(expression: str, sql_type: str) -> str:
-    """One of several columns of a user.
+def _user_field(expression: str, sql_type: str) -> str:
+    """Compile one of several columns of a user.
 
-    A column by itself may be of any type that DuckDB groups; that equal values of any type stay equal inside a struct
-    is not promised, so there each is in the one form that an item has, but for what cannot be named.
+    A column by itself may be of any type that DuckDB groups. DuckDB does not promise that equal values of any type stay
+    equal inside a struct, so there each is in the one form of an item, except values that cannot be named.
     """
     form = item_form(expression, sql_type)
     return form if kind(sql_type) in FLOATS else user_form(expression, sql_type)

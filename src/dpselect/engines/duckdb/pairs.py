@@ -19,112 +19,127 @@ from dpselect.engines.duckdb.types import INTEGERS, kind
 from dpselect.engines.duckdb.workspace import Label, Rows, Workspace, sparing
 from dpselect.errors import DataError
 
-MANY = 1 << 24  # rows from which on pairs are sorted, and sets kept, on disk: they take more memory than the engine did
-SPARSE = 8  # rows for each code from which on whole numbers are codes as they are: lists of codes are then short
+# With more rows, pairs are sorted and sets kept on disk: they take more memory than the engine did.
+MAX_ROWS_IN_MEMORY = 1 << 24
+MIN_ROWS_PER_CODE = 8  # with more rows for each code, integers are codes themselves: lists of codes are then short
 _SMALL = INTEGERS - {"UBIGINT", "HUGEINT", "UHUGEINT"}  # these fit into a BIGINT
 
 
 def user_sets(workspace: Workspace, rows: Rows, label: Label) -> UserSets | StoredSets:
-    """Every user's distinct items, users and items each in their own order; inside guarded work."""
+    """Return every user's distinct items, users and items each in their own order; inside guarded work."""
 
-    def ask() -> tuple[_Codes, Int64 | SortedNumbers]:
-        kept = workspace.fresh()
-        number = _keep(workspace, rows, kept)
-        users, items = _numbered(workspace, kept, "u", MOST_ROWS), _numbered(workspace, kept, "i", number // SPARSE)
-        return items, _pairs(workspace, kept, number, users, items)
+    def number_and_pair() -> tuple[_Codes, Int64 | SortedNumbers]:
+        kept_table = workspace.fresh_name()
+        row_count = _keep_rows(workspace, rows, kept_table)
+        users = _number_column(workspace, kept_table, "u", MOST_ROWS)
+        items = _number_column(workspace, kept_table, "i", row_count // MIN_ROWS_PER_CODE)
+        return items, _code_pairs(workspace, kept_table, row_count, users, items)
 
-    return _sets(workspace, label, *sparing(workspace, ask))
+    return _make_sets(workspace, label, *sparing(workspace, number_and_pair))
 
 
 def coded_sets(workspace: Workspace, rows: Rows, names: str, label: Label) -> UserSets | StoredSets:
-    """The same of rows whose items i are codes, and users whole numbers; `names` has the number and the item i of each.
+    """Return the sets of rows whose items i are codes, and users integers.
 
-    Here too items are numbered in their own order, and only those that somebody has.
+    `names` has the number and the item i of each code. Items are numbered in their own order, and only those that some
+    user has.
     """
 
-    def ask() -> tuple[_Codes, Int64 | SortedNumbers]:
-        kept, table = workspace.fresh(), workspace.fresh()
-        number = _keep(workspace, rows, kept)
-        here = f"SELECT number, i FROM ({names}) WHERE number IN (SELECT i FROM {kept})"
-        place = "row_number() OVER (ORDER BY i) - 1 AS i_code"
-        workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT i, {place}, number FROM ({here})")
-        items = _Codes("i_code", f" JOIN {table} ON {kept}.i = number", table, _count(workspace, table))
-        return items, _pairs(workspace, kept, number, _numbered(workspace, kept, "u", MOST_ROWS), items)
+    def number_and_pair() -> tuple[_Codes, Int64 | SortedNumbers]:
+        kept_table, table = workspace.fresh_name(), workspace.fresh_name()
+        row_count = _keep_rows(workspace, rows, kept_table)
+        occurring_items = f"SELECT number, i FROM ({names}) WHERE number IN (SELECT i FROM {kept_table})"
+        code_column = "row_number() OVER (ORDER BY i) - 1 AS i_code"
+        workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT i, {code_column}, number FROM ({occurring_items})")
+        items = _Codes("i_code", f" JOIN {table} ON {kept_table}.i = number", table, _count_rows(workspace, table))
+        return items, _code_pairs(
+            workspace, kept_table, row_count, _number_column(workspace, kept_table, "u", MOST_ROWS), items
+        )
 
-    return _sets(workspace, label, *sparing(workspace, ask))
+    return _make_sets(workspace, label, *sparing(workspace, number_and_pair))
 
 
 @dataclass(frozen=True, repr=False)
 class _Codes:
-    """How the values of a column are numbered in their own order, from 0 to below `size`."""
+    """The codes of a column's values in their own order, from 0 to below `size`."""
 
-    code: str  # of a row, as SQL
-    joined: str  # what that needs behind the rows
-    values: str  # every value with its code, as a table
+    code: str  # the code of a row, as SQL
+    joined: str  # the join that this needs
+    values: str  # a table of every value with its code
     size: int
 
 
-def _numbered(workspace: Workspace, kept: str, column: str, most: int) -> _Codes:
-    """Whole numbers by how far they are from the least, up to `most`; all else by its place in a dictionary."""
-    (named,) = (one[1] for one in workspace.rows(f"DESCRIBE SELECT {column} FROM {kept}"))
-    if kind(named) in _SMALL:
-        least, last = workspace.rows(f"SELECT min({column}), max({column}) FROM {kept}")[0]
-        if least is not None and last - least < most:
-            code, size = f"{kept}.{column}::BIGINT - ({least})::BIGINT", last - least + 1
-            values = f"(SELECT ({least} + range)::{named} AS {column}, range AS {column}_code FROM range({size}))"
+def _number_column(workspace: Workspace, kept_table: str, column: str, max_size: int) -> _Codes:
+    """Code integers by their distance from the minimum if that is below `max_size`, all others by their rank."""
+    (column_type,) = (description[1] for description in workspace.rows(f"DESCRIBE SELECT {column} FROM {kept_table}"))
+    if kind(column_type) in _SMALL:
+        minimum, maximum = workspace.rows(f"SELECT min({column}), max({column}) FROM {kept_table}")[0]
+        if minimum is not None and maximum - minimum < max_size:
+            code, size = f"{kept_table}.{column}::BIGINT - ({minimum})::BIGINT", maximum - minimum + 1
+            values = (
+                f"(SELECT ({minimum} + range)::{column_type} AS {column}, range AS {column}_code FROM range({size}))"
+            )
             return _Codes(code, "", values, size)
-    table, code = workspace.fresh(), f"{column}_code"
-    place = f"row_number() OVER (ORDER BY {column}) - 1 AS {code}"
-    workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {column}, {place} FROM (SELECT DISTINCT {column} FROM {kept})")
-    joined = f" JOIN {table} ON {kept}.{column} IS NOT DISTINCT FROM {table}.{column}"
-    return _Codes(code, joined, table, _count(workspace, table))
+    table, code = workspace.fresh_name(), f"{column}_code"
+    code_column = f"row_number() OVER (ORDER BY {column}) - 1 AS {code}"
+    workspace.rows(
+        f"CREATE TEMP TABLE {table} AS SELECT {column}, {code_column} FROM (SELECT DISTINCT {column} FROM {kept_table})"
+    )
+    join = f" JOIN {table} ON {kept_table}.{column} IS NOT DISTINCT FROM {table}.{column}"
+    return _Codes(code, join, table, _count_rows(workspace, table))
 
 
-def _pairs(workspace: Workspace, kept: str, number: int, users: _Codes, items: _Codes) -> Int64 | SortedNumbers:
-    """The pairs of all rows: on disk where they are many. The engine keeps none."""
-    pair, table = f"({users.code}) * {LOW} + ({items.code})", kept
+def _code_pairs(
+    workspace: Workspace, kept_table: str, row_count: int, users: _Codes, items: _Codes
+) -> Int64 | SortedNumbers:
+    """Return the pairs of all rows, on disk if they are many, and drop them in the engine."""
+    pair, table = f"({users.code}) * {LOW} + ({items.code})", kept_table
     if users.joined or items.joined:
-        table = workspace.fresh()
-        joined = f"{kept}{users.joined}{items.joined}"
-        workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {pair} AS pair FROM {joined}")
-        workspace.rows(f"DROP TABLE {kept}")
+        table = workspace.fresh_name()
+        joined_tables = f"{kept_table}{users.joined}{items.joined}"
+        workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {pair} AS pair FROM {joined_tables}")
+        workspace.rows(f"DROP TABLE {kept_table}")
         pair = "pair"
     if users.joined:
         workspace.rows(f"DROP TABLE {users.values}")
-    if _count(workspace, table) != number:
+    if _count_rows(workspace, table) != row_count:
         raise DataError("the source's values cannot be distinguished", "cast users and items to text or to numbers")
-    found: Int64 | SortedNumbers
-    with workspace.untold():
-        if number > MANY:
-            ((most,),) = workspace.rows(f"SELECT max({pair}) FROM {table}")
-            found = SortedNumbers.expecting(number, high=most + 1)
-            for _, part in _parts(workspace, pair, table, number):
-                found.add(part)
+    pairs: Int64 | SortedNumbers
+    with workspace.without_progress():
+        if row_count > MAX_ROWS_IN_MEMORY:
+            ((largest_pair,),) = workspace.rows(f"SELECT max({pair}) FROM {table}")
+            pairs = SortedNumbers.expecting(row_count, high=largest_pair + 1)
+            for _, block in _read_blocks(workspace, pair, table, row_count):
+                pairs.add(block)
         else:
-            found = np.empty(number, dtype=np.int64)
-            for start, part in _parts(workspace, pair, table, number):
-                found[start : start + len(part)] = part
+            pairs = np.empty(row_count, dtype=np.int64)
+            for start, block in _read_blocks(workspace, pair, table, row_count):
+                pairs[start : start + len(block)] = block
         workspace.rows(f"DROP TABLE {table}")
-    return found
+    return pairs
 
 
-def _parts(workspace: Workspace, pair: str, table: str, number: int) -> Iterator[tuple[int, Int64]]:
-    """The pairs of all rows of a table, some at a time, and which is the first."""
-    found = 0
-    for start in range(0, number, BLOCK):
-        part = _fetched(workspace, f"{pair} AS pair FROM {table} WHERE rowid >= {start} AND rowid < {start + BLOCK}")
-        found += len(part)
-        yield start, part
-    if found != number:
+def _read_blocks(workspace: Workspace, pair: str, table: str, row_count: int) -> Iterator[tuple[int, Int64]]:
+    """Yield the pairs of all rows of a table in blocks, each with the index of its first row."""
+    rows_read = 0
+    for start in range(0, row_count, BLOCK):
+        block = _fetch_pairs(
+            workspace, f"{pair} AS pair FROM {table} WHERE rowid >= {start} AND rowid < {start + BLOCK}"
+        )
+        rows_read += len(block)
+        yield start, block
+    if rows_read != row_count:
         raise DataError("the engine lost rows that it had stored", "this is a bug: please report it")
 
 
-def _fetched(workspace: Workspace, selected: str) -> Int64:
+def _fetch_pairs(workspace: Workspace, selected: str) -> Int64:
     return workspace.columns(f"SELECT {selected}")["pair"].astype(np.int64, copy=False)
 
 
-def _sets(workspace: Workspace, label: Label, items: _Codes, pairs: Int64 | SortedNumbers) -> UserSets | StoredSets:
-    """The sets of the pairs, the same to whoever draws; made once the engine has given its memory back."""
+def _make_sets(
+    workspace: Workspace, label: Label, items: _Codes, pairs: Int64 | SortedNumbers
+) -> UserSets | StoredSets:
+    """Return the sets of the pairs; called once the engine has freed its memory."""
     names = _PairNames(workspace, items.values, items.size, label)
     if isinstance(pairs, SortedNumbers):
         return stored_pairs(pairs, names.size, names.many)
@@ -132,36 +147,36 @@ def _sets(workspace: Workspace, label: Label, items: _Codes, pairs: Int64 | Sort
     return UserSets(offsets=offsets, codes=codes, size=names.size, label=names, label_many=names.many)
 
 
-def _keep(workspace: Workspace, rows: Rows, kept: str) -> int:
-    """Keep the rows, read once, and how many there are; what does not fit into memory spills to disk."""
+def _keep_rows(workspace: Workspace, rows: Rows, kept_table: str) -> int:
+    """Store the rows, read once, and return their number; those beyond memory spill to disk."""
     with rows() as source:
-        workspace.rows(f"CREATE TEMP TABLE {kept} AS SELECT u, i FROM {source} LIMIT {MOST_ROWS + 1}")
-    number = _count(workspace, kept)
-    if number > MOST_ROWS:
+        workspace.rows(f"CREATE TEMP TABLE {kept_table} AS SELECT u, i FROM {source} LIMIT {MOST_ROWS + 1}")
+    row_count = _count_rows(workspace, kept_table)
+    if row_count > MOST_ROWS:
         raise DataError("there are more than 2^31 rows", "keep fewer with where=, or leave the pairs in the engine")
-    return number
+    return row_count
 
 
-def _count(workspace: Workspace, table: str) -> int:
+def _count_rows(workspace: Workspace, table: str) -> int:
     return int(workspace.rows(f"SELECT count(*) FROM {table}")[0][0])
 
 
 def keep_found(workspace: Workspace, sets: Sets, codes: Int64) -> str:
-    """The name of a table of released items, i, as `user_sets` has counted them; inside guarded work."""
-    names, table = getattr(sets.label_many, "__self__", None), workspace.fresh()
+    """Store released items, with the codes of `user_sets`, as a table of i and return its name; inside guarded work."""
+    names, table = getattr(sets.label_many, "__self__", None), workspace.fresh_name()
     assert isinstance(names, _PairNames)
-    asked = workspace.register({"code": np.sort(codes)})
+    registered_codes = workspace.register({"code": np.sort(codes)})
     try:
-        found = f"SELECT i FROM {asked} JOIN {names.table} ON code = i_code"
-        workspace.rows(f"CREATE TEMP TABLE {table} AS {found}")
+        items_sql = f"SELECT i FROM {registered_codes} JOIN {names.table} ON code = i_code"
+        workspace.rows(f"CREATE TEMP TABLE {table} AS {items_sql}")
     finally:
-        workspace.connection.unregister(asked)
+        workspace.connection.unregister(registered_codes)
     return table
 
 
 @dataclass(frozen=True, repr=False)
 class _PairNames:
-    """The labels of codes, asked for when they are released and not before."""
+    """The labels of codes, fetched when they are released and not before."""
 
     workspace: Workspace
     table: str
@@ -172,15 +187,17 @@ class _PairNames:
         return self.many(np.array([code], dtype=np.int64))[0]
 
     def many(self, codes: Int64) -> list[object]:
-        """The labels of many codes at once, in the order of the codes."""
+        """Return the labels of many codes at once, in the order of the codes."""
         if len(codes) and not (codes.min() >= 0 and codes.max() < self.size):
             raise IndexError("there is no item with such a code")
-        return self.workspace.guarded(lambda: self._asked({"code": codes, "place": np.arange(len(codes))}))
+        return self.workspace.guarded(lambda: self._fetch_labels({"code": codes, "place": np.arange(len(codes))}))
 
-    def _asked(self, columns: dict[str, Int64]) -> list[object]:
-        asked = self.workspace.register(columns)
+    def _fetch_labels(self, columns: dict[str, Int64]) -> list[object]:
+        registered_codes = self.workspace.register(columns)
         try:
-            found = self.workspace.rows(f"SELECT i FROM {asked} JOIN {self.table} ON code = i_code ORDER BY place")
-            return [self.label(item) for (item,) in found]
+            items = self.workspace.rows(
+                f"SELECT i FROM {registered_codes} JOIN {self.table} ON code = i_code ORDER BY place"
+            )
+            return [self.label(item) for (item,) in items]
         finally:
-            self.workspace.connection.unregister(asked)
+            self.workspace.connection.unregister(registered_codes)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpselect.engines.duckdb.scans import Counting, Scan, Select
+from dpselect.engines.duckdb.scans import CountRequest, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT, filter_form
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.prepared.file import PreparedFile
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PreparedScan(Scan):
-    """An open file of prepared data; `repeated` gives each row as often as it was there."""
+    """A scan of an open file of prepared data; `repeated` reads each row as often as it occurred."""
 
     file: PreparedFile
     repeated: bool = False
 
     @classmethod
-    def of(cls, workspace: Workspace, path: str) -> PreparedScan:
-        """The scan of what is there now, which stays until the workspace is closed."""
+    def open(cls, workspace: Workspace, path: str) -> PreparedScan:
+        """Return the scan of the current state, which stays the same until the workspace is closed."""
         file = PreparedFile.open(workspace, path)
         rules = file.state.rules
-        code = own_name("u", rules.names)
+        code = unused_name("u", rules.names)
         declared = {name: parse_type(name, text) for name, text in rules.declared.items()}
-        more: dict[str, Any] = {"state": file.state.name, "row_bound": rules.row_bound, "declared": declared}
-        return cls(rules.names, file, fixed=True, user_code=code, **more)
+        properties: dict[str, Any] = {"state": file.state.name, "row_bound": rules.row_bound, "declared": declared}
+        return cls(rules.names, file, fixed=True, user_code=code, **properties)
 
     @property
-    def given(self) -> Types:
-        """Nothing: what was declared when the data were prepared is part of them."""
+    def caller_types(self) -> Types:
+        """No types: those that were declared when the data were prepared are part of the data."""
         return {}
 
     @property
@@ -53,117 +53,133 @@ class PreparedScan(Scan):
         return self.file.state.rules
 
     def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
+        """Return a hint about a column that does not exist."""
         return self._rules.hint(column)
 
     def refuse(self, asked: AskedColumns) -> None:
         """Refuse what these data cannot answer as their source would."""
         self._rules.refuse(asked)
 
-    def each(self) -> Self:
-        """The same data, whose rows are there as often as they are in the source."""
+    def with_duplicates(self) -> Self:
+        """Return the scan that reads equal rows as often as they occur in the source."""
         return replace(self, repeated=True)
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
-        """The SQL types of some columns, as they are in the source; of a time the day on which its period begins."""
+        """Return the SQL types of some columns, as they are in the source; of a time the first day of its period."""
         return {column: self._rules.types.get(column, "DATE") for column in columns}
 
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
-        """What stands after FROM for one query over the selected rows."""
-        asked = ", ".join([f"rows.u AS {self._own('u')}", *(f"{self._place(one)} AS {quoted(one)}" for one in columns)])
-        tables = {self._rules.table(column) for column in columns} - {"rows"}
-        joined = "".join(f" JOIN {self.file.table(one)} AS {one} USING ({CODES[one]})" for one in sorted(tables))
+        """Yield the SQL after FROM for one query over the selected rows."""
+        values = ", ".join(
+            [
+                f"rows.u AS {self._unused_name('u')}",
+                *(f"{self._column_sql(name)} AS {quoted(name)}" for name in columns),
+            ]
+        )
+        tables = {self._rules.table_of(column) for column in columns} - {"rows"}
+        joins = "".join(f" JOIN {self.file.table(name)} AS {name} USING ({CODES[name]})" for name in sorted(tables))
         rows = self.file.table("rows")
         if self.repeated:
             rows = f"(SELECT *, unnest(range(n)) AS once FROM {rows})"
-        yield f"({select(f'(SELECT {asked} FROM {rows} AS rows{joined})')})"
+        yield f"({select(f'(SELECT {values} FROM {rows} AS rows{joins})')})"
 
     @contextmanager
-    def counts(self, workspace: Workspace, asked: Counting) -> Iterator[str | None]:  # noqa: ARG002
-        """The prepared items i and their numbers n of distinct users, where these were counted."""
-        if not self._has_codes(asked):
+    def counts(self, workspace: Workspace, request: CountRequest) -> Iterator[str | None]:  # noqa: ARG002
+        """Yield the prepared items i and their numbers n of distinct users, if these were counted."""
+        if not self._has_codes(request):
             yield None
             return
-        table, inside = "counts", [f"p IN ({_days(asked.periods, ALL)})"]
-        if asked.where is not None:
-            chosen, codes = self._chosen(asked.where, asked.filtered)
-            if chosen == "items":
-                inside.append(f"i IN ({codes})")
+        table, conditions = "counts", [f"p IN ({_first_days(request.periods, ALL)})"]
+        if request.where is not None:
+            dictionary, codes = self._matching_codes(request.where, request.filter_columns)
+            if dictionary == "items":
+                conditions.append(f"i IN ({codes})")
             else:
                 sets = f"(SELECT s, unnest(cs) AS c FROM {self.file.table('sets')})"
                 table = "cells"
-                inside.append(f"s IN (SELECT s FROM {sets} WHERE c IN ({codes}))")
-        kept = f"{self.file.table(table)} WHERE {' AND '.join(inside)}"
-        counted = f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {kept} GROUP BY i"
-        cut = ""
-        if asked.most is not None:
-            last = f"SELECT n FROM counted ORDER BY n DESC LIMIT 1 OFFSET {max(asked.most, 1) - 1}"
-            cut = f" WHERE n >= coalesce(({last}), 0)"
-        number = self._own("n")
-        named = f"SELECT {self._items}, n AS {number} FROM counted JOIN {self.file.table('items')} AS items USING (i)"
-        yield f"WITH counted AS MATERIALIZED ({counted}) SELECT {asked.form} AS i, {number} AS n FROM ({named}{cut})"
+                conditions.append(f"s IN (SELECT s FROM {sets} WHERE c IN ({codes}))")
+        kept_counts = f"{self.file.table(table)} WHERE {' AND '.join(conditions)}"
+        summed_counts = f"SELECT i, CAST(sum(n) AS BIGINT) AS n FROM {kept_counts} GROUP BY i"
+        cutoff = ""
+        if request.max_items is not None:
+            last_count = f"SELECT n FROM counted ORDER BY n DESC LIMIT 1 OFFSET {max(request.max_items, 1) - 1}"
+            cutoff = f" WHERE n >= coalesce(({last_count}), 0)"
+        number_column = self._unused_name("n")
+        joined = f"counted JOIN {self.file.table('items')} AS items USING (i)"
+        with_item_columns = f"SELECT {self._item_columns}, n AS {number_column} FROM {joined}"
+        yield (
+            f"WITH counted AS MATERIALIZED ({summed_counts}) "
+            f"SELECT {request.form} AS i, {number_column} AS n FROM ({with_item_columns}{cutoff})"
+        )
 
-    def coded(self, asked: Counting) -> tuple[str, str] | None:
-        """Users u and codes i of the prepared items that they have, and the number and the item i of each code."""
-        if not self._has_codes(asked) or (asked.periods is not None and len(asked.periods.all) > 1):
+    def read_codes(self, request: CountRequest) -> tuple[str, str] | None:
+        """Return users u and codes i of their prepared items, and the number and the item i of each code."""
+        if not self._has_codes(request) or (request.periods is not None and len(request.periods.all) > 1):
             return None
-        items, inside = self.file.table("items"), [] if asked.periods is None else [f"p IN ({_days(asked.periods)})"]
-        inside.append(f"i IN (SELECT i FROM {self.file.table('counts')})")  # of items that can be named
-        if asked.where is not None:
-            table, codes = self._chosen(asked.where, asked.filtered)
-            inside.append(f"{CODES[table]} IN ({codes})")
-        rows = f"(SELECT u, i FROM {self.file.table('rows')} WHERE {' AND '.join(inside)})"
-        number = self._own("i")
-        named = f"SELECT i AS {number}, {self._items} FROM {items} AS items"
-        return rows, f"SELECT {number} AS number, {asked.form} AS i FROM ({named})"
+        items, conditions = (
+            self.file.table("items"),
+            [] if request.periods is None else [f"p IN ({_first_days(request.periods)})"],
+        )
+        conditions.append(f"i IN (SELECT i FROM {self.file.table('counts')})")  # of items that can be named
+        if request.where is not None:
+            table, codes = self._matching_codes(request.where, request.filter_columns)
+            conditions.append(f"{CODES[table]} IN ({codes})")
+        rows = f"(SELECT u, i FROM {self.file.table('rows')} WHERE {' AND '.join(conditions)})"
+        number_column = self._unused_name("i")
+        with_item_columns = f"SELECT i AS {number_column}, {self._item_columns} FROM {items} AS items"
+        return rows, f"SELECT {number_column} AS number, {request.form} AS i FROM ({with_item_columns})"
 
-    def _has_codes(self, asked: Counting) -> bool:
-        """Is it about the prepared items, with conditions on these or on kept columns, and on whole periods?"""
+    def _has_codes(self, request: CountRequest) -> bool:
+        """Return whether a request is about prepared items, conditions on these or kept columns, and whole periods."""
         rules = self._rules
-        if asked.item != rules.item or not rules.by_whole_periods(asked.periods):
+        if request.item != rules.item or not rules.has_periods(request.periods):
             return False
-        return asked.where is None or self._table_of(asked.filtered) is not None
+        return request.where is None or self._table_with(request.filter_columns) is not None
 
-    def _table_of(self, filtered: Sequence[str]) -> str | None:
-        """The dictionary that has all columns of a condition."""
+    def _table_with(self, filter_columns: Sequence[str]) -> str | None:
+        """Return the dictionary that has all columns of a condition."""
         tables = self._rules.tables
-        return next((one for one in ("items", "kept") if tables[one] and set(filtered) <= set(tables[one])), None)
+        return next(
+            (table for table in ("items", "kept") if tables[table] and set(filter_columns) <= set(tables[table])), None
+        )
 
     @property
-    def _items(self) -> str:
-        """The columns of items, from their dictionary, by the names that the SQL of an item has for them."""
+    def _item_columns(self) -> str:
+        """The columns of items, from their dictionary, under the names in the SQL of an item."""
         rules = self._rules
-        names = [f"{self._place(name)} AS {quoted(name)}" for name in rules.item]
-        names += [f"{self._place(name)} AS {quoted(MARK + name)}" for name in rules.item if rules.types[name] == OBJECT]
+        names = [f"{self._column_sql(name)} AS {quoted(name)}" for name in rules.item]
+        names += [
+            f"{self._column_sql(name)} AS {quoted(MARK + name)}" for name in rules.item if rules.types[name] == OBJECT
+        ]
         return ", ".join(names)
 
-    def _chosen(self, where: str, filtered: Sequence[str]) -> tuple[str, str]:
-        """A dictionary, and the codes of its entries for which a condition holds."""
-        table = self._table_of(filtered) or ""
-        code = self._own(CODES[table])
-        values = ", ".join(f"{self._place(column)} AS {quoted(column)}" for column in self._rules.tables[table])
-        forms = ", ".join([code, *(filter_form(column, self._rules.types[column]) for column in filtered)])
+    def _matching_codes(self, where: str, filter_columns: Sequence[str]) -> tuple[str, str]:
+        """Return a dictionary, and the SQL of the codes of its entries for which a condition holds."""
+        table = self._table_with(filter_columns) or ""
+        code = self._unused_name(CODES[table])
+        values = ", ".join(f"{self._column_sql(column)} AS {quoted(column)}" for column in self._rules.tables[table])
+        forms = ", ".join([code, *(filter_form(column, self._rules.types[column]) for column in filter_columns)])
         entries = f"(SELECT {CODES[table]} AS {code}, {values} FROM {self.file.table(table)} AS {table})"
         return table, f"SELECT {code} AS {CODES[table]} FROM (SELECT {forms} FROM {entries}) WHERE ({where})"
 
-    def _place(self, column: str) -> str:
-        """The SQL of a column's value."""
-        return f"{self._rules.table(column)}.{self._rules.place(column)}"
+    def _column_sql(self, column: str) -> str:
+        """Return the SQL of a column's value."""
+        return f"{self._rules.table_of(column)}.{self._rules.column_of(column)}"
 
-    def _own(self, name: str) -> str:
-        return quoted(own_name(name, self._rules.names))
-
-
-def own_name(name: str, columns: Sequence[str]) -> str:
-    """A name of ours beside those of columns, and those that the engine has for their values: none of them is it."""
-    taken = {one.lower() for column in columns for one in (column, MARK + column)}
-    own = MARK + name
-    while own.lower() in taken:
-        own = MARK + own
-    return own
+    def _unused_name(self, name: str) -> str:
+        return quoted(unused_name(name, self._rules.names))
 
 
-def _days(periods: Periods | None, every: str = "") -> str:
-    """The first days of periods, as SQL, or what stands for all time."""
-    return every if periods is None else ", ".join(f"DATE {str(one.start)!r}" for one in periods.all)
+def unused_name(name: str, columns: Sequence[str]) -> str:
+    """Return a reserved name that differs from those of columns and those that the engine has for their values."""
+    taken_names = {taken.lower() for column in columns for taken in (column, MARK + column)}
+    candidate = MARK + name
+    while candidate.lower() in taken_names:
+        candidate = MARK + candidate
+    return candidate
+
+
+def _first_days(periods: Periods | None, all_time: str = "") -> str:
+    """Compile the first days of periods, or `all_time` without periods."""
+    return all_time if periods is None else ", ".join(f"DATE {str(period.start)!r}" for period in periods.all)

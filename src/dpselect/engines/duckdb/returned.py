@@ -14,26 +14,26 @@ _AS_THEY_ARE |= {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"}
 
 
 def keep_returned(workspace: Workspace, labels: Sequence[object], types: Sequence[str]) -> str:
-    """The name of a table of items that came back, i in its one form, and the place of each; inside guarded work.
+    """Store items that came back as a table of i, in its one form, and its index; return its name; inside guarded work.
 
-    Each value goes back alone into the type that it came from, so it is the one that it was.
+    Each value is cast alone to the type that it came from, so it is the same value again.
     """
-    table, values = workspace.fresh(), workspace.fresh()
-    stored = tuple(one if kind(one) in _AS_THEY_ARE else "VARCHAR" for one in types)
-    fields = ", ".join(f"v{at} {one}" for at, one in enumerate(stored))
-    given = ", ".join(f"TRY_CAST(? AS {one})" for one in stored)
+    table, values = workspace.fresh_name(), workspace.fresh_name()
+    stored_types = tuple(sql_type if kind(sql_type) in _AS_THEY_ARE else "VARCHAR" for sql_type in types)
+    fields = ", ".join(f"v{index} {sql_type}" for index, sql_type in enumerate(stored_types))
+    parameters = ", ".join(f"TRY_CAST(? AS {sql_type})" for sql_type in stored_types)
     workspace.rows(f"CREATE TEMP TABLE {values} ({fields}, place BIGINT)")
-    for at, label in enumerate(labels):
+    for index, label in enumerate(labels):
         row = label if isinstance(label, tuple) else (label,)
-        own = [_own(value, sql_type) for value, sql_type in zip(row, types, strict=True)]
-        workspace.rows(f"INSERT INTO {values} VALUES ({given}, ?)", [*own, at])
-    form = DuckDBKey(tuple(f"v{at}" for at in range(len(types))), stored).item
+        column_values = [_to_column_value(value, sql_type) for value, sql_type in zip(row, types, strict=True)]
+        workspace.rows(f"INSERT INTO {values} VALUES ({parameters}, ?)", [*column_values, index])
+    form = DuckDBKey(tuple(f"v{index}" for index in range(len(types))), stored_types).item
     workspace.rows(f"CREATE TEMP TABLE {table} AS SELECT {form} AS i, place FROM {values}")
     return table
 
 
-def _own(value: object, sql_type: str) -> object:
-    """A value as its column holds it."""
+def _to_column_value(value: object, sql_type: str) -> object:
+    """Return a value as its column holds it."""
     if sql_type == OBJECT:
         return next(iter(written([value])))
     return value

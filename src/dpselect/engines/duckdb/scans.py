@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from dpselect.engines.sources.scans.declarations import Types
 
 Select = Callable[[str], str]
-"""From the name of what is read to the SELECT that narrows and filters it."""
+"""Function from the SQL of what is read to the SELECT that narrows and filters it."""
 
 
 @dataclass(frozen=True)
-class Counting:
-    """Numbers of distinct users of all items, of all rows or of those for which a condition holds.
+class CountRequest:
+    """A request for numbers of distinct users of all items, over all rows or those for which a condition holds.
 
-    `form` is the SQL of an item over its columns, `where` that of the condition over the columns that it names. Of
-    `most` items those with the most users are enough, and all that have as many as the last of these.
+    `form` is the SQL of an item over its columns, `where` that of the condition over the columns that it names. The
+    `max_items` items with the most users are enough, with all that tie with the last of these.
     """
 
     user: tuple[str, ...]
     item: tuple[str, ...]
     form: str
     where: str | None
-    filtered: tuple[str, ...]
+    filter_columns: tuple[str, ...]
     periods: Periods | None
-    most: int | None
+    max_items: int | None
 
     @property
     def of_all_rows(self) -> bool:
@@ -46,37 +46,39 @@ class Counting:
 
 @dataclass(frozen=True)
 class Scan(ABC):
-    """A source whose schema is known and whose rows were not looked at."""
+    """A source whose schema is known and whose rows have not been read."""
 
     names: tuple[str, ...]
-    """The columns; none where they cannot be known, and then every name is taken."""
+    """The columns; empty if they cannot be known, and then every name is accepted."""
 
     _: KW_ONLY
-    fixed: bool = False  # do the files of the source alone decide what it says? A view may read anything else
+    fixed: bool = False  # do the files of the source alone decide its rows? A view may read anything else
     typed: bool = True  # does the source declare types? Text files do not
-    folders: tuple[str, ...] = ()  # columns that names of folders hold, as text
+    folders: tuple[str, ...] = ()  # columns of folders' names, as text
     declared: Types = field(default_factory=dict)  # by the owner of the source
-    user_code: str | None = None  # a column of whole numbers that tells users apart, beside those that it has names for
-    state: str | None = None  # what names the state of the rows, where the source has a name for each
-    row_bound: RowBound | None = None  # how many rows of a user were kept, where they were prepared so
+    user_code: str | None = None  # an extra integer column that identifies users
+    state: str | None = None  # the name of the state of the rows, if each state has one
+    row_bound: RowBound | None = None  # the bound on rows of a user with which the data were prepared, if any
 
     def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
+        """Return a hint about a column that does not exist."""
         return near_column(column, self.names)
 
     def schema(self, workspace: Workspace, columns: Sequence[str]) -> dict[str, ColumnType]:
         """Return some columns with their types and who declared them; no row is read."""
         types = self.types(workspace, columns)
-        found = {}
+        columns_by_name = {}
         for name in columns:
-            given = self.declared.get(name)
-            nobody = not self.typed or name in self.folders
-            by: Literal["owner", "source", "nobody"] = "owner" if given else "nobody" if nobody else "source"
-            found[name] = ColumnType(name, types[name], by, given)
-        return found
+            declared_type = self.declared.get(name)
+            is_undeclared = not self.typed or name in self.folders
+            declared_by: Literal["owner", "source", "nobody"] = (
+                "owner" if declared_type else "nobody" if is_undeclared else "source"
+            )
+            columns_by_name[name] = ColumnType(name, types[name], declared_by, declared_type)
+        return columns_by_name
 
     @property
-    def given(self) -> Types:
+    def caller_types(self) -> Types:
         """The declarations of the caller, without those that the source keeps itself."""
         return self.declared
 
@@ -85,53 +87,53 @@ class Scan(ABC):
 
     @abstractmethod
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
-        """The SQL types of some columns."""
+        """Return the SQL types of some columns."""
 
     @abstractmethod
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> AbstractContextManager[str]:
-        """What stands after FROM for one query over the selected rows."""
+        """Return a context of the SQL after FROM for one query over the selected rows."""
 
     def refuse(self, asked: AskedColumns) -> None:  # noqa: B027 - most answer for every column that they have
-        """Refuse, before anything is paid, what the source cannot answer."""
+        """Refuse, before anything is paid, columns that the source cannot answer for in their roles."""
 
-    def each(self) -> Self:
-        """The same source, whose rows are there as often as they are; without it, one for those that say the same."""
+    def with_duplicates(self) -> Self:
+        """Return the source with equal rows as often as they occur; without it, equal rows may be read once."""
         return self
 
-    def counts(self, workspace: Workspace, asked: Counting) -> AbstractContextManager[str | None]:  # noqa: ARG002
-        """The items i and their numbers n of distinct users, as a query, where the source counts better."""
+    def counts(self, workspace: Workspace, request: CountRequest) -> AbstractContextManager[str | None]:  # noqa: ARG002
+        """Return a context of a query of items i and their numbers n of distinct users, if the source counts better."""
         return nullcontext()
 
-    def coded(self, asked: Counting) -> tuple[str, str] | None:  # noqa: ARG002
-        """Users u and codes i of what they have, and the number and the item i of each code, as queries."""
+    def read_codes(self, request: CountRequest) -> tuple[str, str] | None:  # noqa: ARG002
+        """Return queries of users u and codes i of their items, and of the number and the item i of each code."""
         return None
 
 
 @dataclass(frozen=True)
 class SqlScan(Scan):
-    """Files, or a table of an attached database: DuckDB reads them by itself, and only what is asked for."""
+    """A scan of files, or of a table of an attached database: DuckDB reads only the requested columns."""
 
     sql: Callable[[Sequence[str]], str]
 
     def types(self, workspace: Workspace, columns: Sequence[str]) -> Mapping[str, str]:
-        """The SQL types of some columns."""
-        return described(workspace, f"SELECT {_listed(columns)} FROM {self.sql(columns)}")
+        """Return the SQL types of some columns."""
+        return describe_columns(workspace, f"SELECT {_quoted_list(columns)} FROM {self.sql(columns)}")
 
     @contextmanager
     def rows(self, workspace: Workspace, columns: Sequence[str], select: Select) -> Iterator[str]:  # noqa: ARG002
-        """What stands after FROM for one query over the selected rows."""
+        """Yield the SQL after FROM for one query over the selected rows."""
         yield f"({select(self.sql(columns))})"
 
 
 def missing_column(parameter: str, column: str, scan: Scan) -> SourceError:
-    """The error for a column that is not there."""
+    """Return the error for a column that does not exist."""
     return SourceError(parameter, "be a column of the source", repr(column), scan.hint(column))
 
 
-def described(workspace: Workspace, select: str) -> dict[str, str]:
-    """The columns of a SELECT and their types; nothing runs."""
+def describe_columns(workspace: Workspace, select: str) -> dict[str, str]:
+    """Return the columns of a SELECT and their types; nothing runs."""
     return {str(row[0]): str(row[1]) for row in workspace.fetch(f"DESCRIBE {select}")}
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _quoted_list(columns: Sequence[str]) -> str:
     return ", ".join(quoted(column) for column in columns)

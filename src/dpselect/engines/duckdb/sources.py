@@ -7,8 +7,8 @@ import os
 import duckdb
 
 from dpselect.engines.address import Address, SourceKind
-from dpselect.engines.duckdb.files import file_scan
-from dpselect.engines.duckdb.scans import Scan, SqlScan, described
+from dpselect.engines.duckdb.files import open_file_scan
+from dpselect.engines.duckdb.scans import Scan, SqlScan, describe_columns
 from dpselect.engines.duckdb.types import short_form
 from dpselect.engines.duckdb.workspace import Row, Workspace, quoted
 from dpselect.engines.sources.files import find
@@ -25,8 +25,8 @@ _MUST = (
 
 
 def open_scan(workspace: Workspace, address: Address) -> Scan:
-    """The scan of whatever a caller may give as a source, under the types that its owner declares."""
-    scan = _open(workspace, address)
+    """Open any supported source as a scan, with the types that its owner declares."""
+    scan = _open_undeclared(workspace, address)
     if not address.types:
         return scan
     from dpselect.engines.sources.scans.declared import with_types
@@ -34,9 +34,9 @@ def open_scan(workspace: Workspace, address: Address) -> Scan:
     return with_types(scan, address.types)
 
 
-def _open(workspace: Workspace, address: Address) -> Scan:
+def _open_undeclared(workspace: Workspace, address: Address) -> Scan:
     home = address.at_home()
-    if home is not address and home.kind is SourceKind.POSTGRES:  # whatever is said of an address, its password is not
+    if home is not address and home.kind is SourceKind.POSTGRES:  # a message about an address never shows its password
         must = "be an Ibis table over DuckDB or polars, because one over PostgreSQL is not supported here"
         raise SourceError("source", must, "one over PostgreSQL")
     source, table, csv = home.source, home.table, home.csv
@@ -52,20 +52,20 @@ def _open(workspace: Workspace, address: Address) -> Scan:
             name, value = next(iter(csv.said.items()))
             raise SourceError(name, "be left out for this kind of source", came(value), "it is for CSV and TSV files")
         if files.kind == "duckdb":
-            return _database(workspace, files.paths[0], table)
+            return _open_database_table(workspace, files.paths[0], table)
         refuse_table(table)
         if files.kind == "prepared":
             from dpselect.engines.duckdb.prepared_scan import PreparedScan
 
-            return PreparedScan.of(workspace, files.paths[0])
-        return file_scan(workspace, files, address.types, csv=csv)
+            return PreparedScan.open(workspace, files.paths[0])
+        return open_file_scan(workspace, files, address.types, csv=csv)
     if isinstance(source, duckdb.DuckDBPyConnection):
-        return _connection(workspace, source, table)
+        return _open_connection_table(workspace, source, table)
     refuse_table(table)
     if isinstance(source, duckdb.DuckDBPyRelation):
         from dpselect.engines.duckdb.relation_scan import RelationScan
 
-        return workspace.guarded(lambda: RelationScan.of(source))
+        return workspace.guarded(lambda: RelationScan.from_relation(source))
     from dpselect.engines.sources.frames import frame_of
 
     frame = workspace.guarded(lambda: frame_of(source))
@@ -76,29 +76,31 @@ def _open(workspace: Workspace, address: Address) -> Scan:
     raise SourceError("source", _MUST, f"an object of type {type(source).__name__}", in_memory(source))
 
 
-def _database(workspace: Workspace, path: str, table: str | None) -> Scan:
-    """A table of a database file, which DuckDB alone opens."""
-    from dpselect.engines.duckdb.catalog import TABLES, attached, chosen, tables_of
+def _open_database_table(workspace: Workspace, path: str, table: str | None) -> Scan:
+    """Open a table of a database file, which DuckDB alone opens."""
+    from dpselect.engines.duckdb.catalog import TABLES, attach_database, choose_table, parse_tables
 
-    here = attached(workspace, os.path.realpath(path)), "main"
-    tables = [one for one in tables_of(workspace.fetch(TABLES)) if one.database == here[0]]
-    found = chosen(table, tables, here, "a table of the database")
-    types = described(workspace, f"SELECT * FROM {found.sql}")
-    forms = {name: f"{short_form(quoted(name), sort)} AS {quoted(name)}" for name, sort in types.items()}
+    place = attach_database(workspace, os.path.realpath(path)), "main"
+    tables = [candidate for candidate in parse_tables(workspace.fetch(TABLES)) if candidate.database == place[0]]
+    chosen_table = choose_table(table, tables, place, "a table of the database")
+    types = describe_columns(workspace, f"SELECT * FROM {chosen_table.sql}")
+    forms = {name: f"{short_form(quoted(name), sql_type)} AS {quoted(name)}" for name, sql_type in types.items()}
     return SqlScan(
         tuple(types),
-        lambda columns: f"(SELECT {', '.join(forms[column] for column in columns)} FROM {found.sql})",
-        fixed=found.stored,
+        lambda columns: f"(SELECT {', '.join(forms[column] for column in columns)} FROM {chosen_table.sql})",
+        fixed=chosen_table.stored,
     )
 
 
-def _connection(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:
-    from dpselect.engines.duckdb.catalog import HERE, TABLES, chosen, tables_of
+def _open_connection_table(workspace: Workspace, connection: duckdb.DuckDBPyConnection, table: str | None) -> Scan:
+    from dpselect.engines.duckdb.catalog import CURRENT_PLACE, TABLES, choose_table, parse_tables
     from dpselect.engines.duckdb.relation_scan import RelationScan
 
-    def look() -> tuple[list[Row], Row]:
-        return connection.sql(TABLES).fetchall(), connection.sql(HERE).fetchall()[0]
+    def read_catalog() -> tuple[list[Row], Row]:
+        return connection.sql(TABLES).fetchall(), connection.sql(CURRENT_PLACE).fetchall()[0]
 
-    rows, (database, schema) = workspace.guarded(look)
-    found = chosen(table, tables_of(rows), (str(database), str(schema)), "a table or view of the connection")
-    return workspace.guarded(lambda: RelationScan.of(connection.sql(f"FROM {found.sql}")))
+    rows, (database, schema) = workspace.guarded(read_catalog)
+    chosen_table = choose_table(
+        table, parse_tables(rows), (str(database), str(schema)), "a table or view of the connection"
+    )
+    return workspace.guarded(lambda: RelationScan.from_relation(connection.sql(f"FROM {chosen_table.sql}")))

@@ -19,22 +19,22 @@ from dpselect.engines.sources.array_columns import array_of
 from dpselect.errors import OutputError
 
 Codes = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
-"""Many texts of which few differ: for each row the position of its text in the list."""
+"""Many texts, few of them distinct: for each row the index of its text in the list."""
 
 
 def write_parquet(columns: Mapping[str, npt.NDArray[Any] | Codes], path: str | os.PathLike[str]) -> None:
     """Write arrays of equal length as the columns of a Parquet file."""
-    arrays = {f"c{place}": _array(values) for place, values in enumerate(columns.values())}
-    named = ", ".join(f"c{place} AS {quoted(name)}" for place, name in enumerate(columns))
+    arrays = {f"c{index}": _to_array(values) for index, values in enumerate(columns.values())}
+    selected = ", ".join(f"c{index} AS {quoted(name)}" for index, name in enumerate(columns))
     check_address_space()
     with duckdb.connect() as connection:
         connection.execute("SET pandas_analyze_sample = 0").fetchall()
         connection.register("arrays", arrays)
-        _copy(connection, f"SELECT {named} FROM arrays", [], path)
+        _copy_to_file(connection, f"SELECT {selected} FROM arrays", [], path)
         connection.unregister("arrays")
 
 
-def _array(values: npt.NDArray[Any] | Codes) -> npt.NDArray[Any]:
+def _to_array(values: npt.NDArray[Any] | Codes) -> npt.NDArray[Any]:
     if not isinstance(values, tuple):
         return array_of(values)
     codes, names = values
@@ -52,15 +52,17 @@ def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:
 
 def write_table(columns: Mapping[str, Sequence[object]], path: str | os.PathLike[str]) -> None:
     """Write short lists as the columns of a Parquet file; values of several types in one list become text."""
-    lists = [_one_type(values) for values in columns.values()]
-    named = ", ".join(f"unnest(?{_cast(lists[at])}) AS {quoted(name)}" for at, name in enumerate(columns))
+    lists = [_with_one_type(values) for values in columns.values()]
+    selected = ", ".join(
+        f"unnest(?{_cast_suffix(lists[index])}) AS {quoted(name)}" for index, name in enumerate(columns)
+    )
     check_address_space()
     with duckdb.connect() as connection:
-        _copy(connection, f"SELECT {named}", lists, path)
+        _copy_to_file(connection, f"SELECT {selected}", lists, path)
 
 
-def _one_type(values: Sequence[object]) -> list[object]:
-    """The values where one type holds each exactly, whole numbers beside floats as floats; else their texts."""
+def _with_one_type(values: Sequence[object]) -> list[object]:
+    """Return the values if one type holds each exactly, integers with floats as floats; else their texts."""
     if has_one_type(values):
         return list(values)
     if {type(value) for value in values} <= {int, float, type(None)} and all(map(_is_double, values)):
@@ -69,26 +71,26 @@ def _one_type(values: Sequence[object]) -> list[object]:
 
 
 def _is_double(value: Any) -> bool:
-    """Is it a double, or None? Python compares whole numbers with floats exactly."""
+    """Return whether a value is a double or None. Python compares integers with floats exactly."""
     return value is None or isinstance(value, float) or (abs(value) < 2**1023 and value == float(value))
 
 
-def _cast(values: Sequence[object]) -> str:
-    """A list of nothing but None is text; whole numbers are 64-bit, as every reader expects."""
+def _cast_suffix(values: Sequence[object]) -> str:
+    """Return the cast of a list: one of only None is text; integers are 64-bit, as every reader expects."""
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return "::VARCHAR[]"
     return "::BIGINT[]" if kinds == {int} else ""
 
 
-def _copy(
+def _copy_to_file(
     connection: duckdb.DuckDBPyConnection, select: str, values: Sequence[object], path: str | os.PathLike[str]
 ) -> None:
     target = literal(os.fsdecode(path))
     try:
         connection.execute(f"COPY ({select}) TO {target} (FORMAT parquet)", list(values)).fetchall()
-        written = True
+        was_written = True
     except (duckdb.Error, OSError):
-        written = False
-    if not written:
+        was_written = False
+    if not was_written:
         raise OutputError(f"{os.fsdecode(path)} cannot be written", "check that its folder exists and has room")

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def row_time(periods: Periods, types: Mapping[str, str], column: str) -> RowPeriods:
-    """The periods over the column of times, from the SQL of that column as the source has it.
+    """Return the periods over the column of times, from the SQL of that column as the source has it.
 
-    Of values without a declared type some may have a zone, which is lost.
+    Some values without a declared type may have a zone, which is lost.
     """
     from dpselect._ground.periods import UTC
     from dpselect.engines.filters.engines import DUCKDB

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpselect._ground.domain import Column, Listed
-from dpselect.engines.duckdb.domain import fitting, keep_domain, keep_list, written_all
+from dpselect.engines.duckdb.domain import choose_fitting_type, keep_domain, keep_list, to_object_forms
 from dpselect.engines.duckdb.keys import DuckDBKey
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace
@@ -14,18 +14,19 @@ from dpselect.errors import ParameterError
 
 
 def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[SqlType]) -> str:
-    """The name of a table with the distinct items of a domain of so many columns, i, and their places in a list."""
+    """Store the distinct items of a domain of several columns as a table of i and its index; return its name."""
     if len(types) == 1 or not isinstance(domain, Listed):
         return keep_domain(workspace, domain, types[0])
     items = [item for item in domain.items if isinstance(item, tuple)]
-    values = [workspace.fresh() for _ in types]
+    values = [workspace.fresh_name() for _ in types]
     targets = tuple(
-        _kept(workspace, [item[at] for item in items], values[at], sql_type) for at, sql_type in enumerate(types)
+        _keep_column(workspace, [item[index] for item in items], values[index], sql_type)
+        for index, sql_type in enumerate(types)
     )
-    casts = ", ".join(f"TRY_CAST({values[at]}.v AS {target}) AS v{at}" for at, target in enumerate(targets))
-    joined = " ".join([values[0], *(f"JOIN {other} USING (place)" for other in values[1:])])
-    key = DuckDBKey(tuple(f"v{at}" for at in range(len(types))), targets)
-    table = workspace.fresh()
+    casts = ", ".join(f"TRY_CAST({values[index]}.v AS {target}) AS v{index}" for index, target in enumerate(targets))
+    joined = " ".join([values[0], *(f"JOIN {other_values} USING (place)" for other_values in values[1:])])
+    key = DuckDBKey(tuple(f"v{index}" for index in range(len(types))), targets)
+    table = workspace.fresh_name()
     typed = f"(SELECT {casts}, place FROM {joined})"
     distinct = f"SELECT {key.item} AS i, min(place) AS place FROM {typed} WHERE {key.nameable} GROUP BY 1"
     workspace.fetch(f"CREATE TEMP TABLE {table} AS {distinct}")
@@ -36,10 +37,10 @@ def keep_items(workspace: Workspace, domain: Listed | Column, types: Sequence[Sq
     return table
 
 
-def _kept(workspace: Workspace, column: list[object], values: str, of: SqlType) -> str:
-    """Keep one column's values, each at the place of its item; the type that they become."""
-    if of.counted == OBJECT:
-        keep_list(workspace, list(written_all(column)), values)
+def _keep_column(workspace: Workspace, column: list[object], values: str, sql_type: SqlType) -> str:
+    """Store one column's values with the index of each item, and return the type to which they are cast."""
+    if sql_type.form_type == OBJECT:
+        keep_list(workspace, list(to_object_forms(column)), values)
         return "VARCHAR"
     keep_list(workspace, column, values)
-    return fitting(workspace, values, of)
+    return choose_fitting_type(workspace, values, sql_type)

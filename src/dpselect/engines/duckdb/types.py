@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dpselect.engines.sql.port import SqlType
 
 OBJECT = "OBJECT"
-"""A column without a declared type: its values are in the form of `objects.written`, as text."""
+"""The type of a column without a declared type: its values are texts in the form of `objects.written`."""
 
 INTEGERS = frozenset(
     {
@@ -49,8 +49,8 @@ _NAMES = frozenset({"ENUM"})
 NOTHING = '"NULL"'
 _NOTHING = frozenset({NOTHING, "NULL"})  # a column of nulls only, as polars and PyArrow have it
 _AS_TEXT = _NAMES | _NOTHING | {"UUID", "BIT", "BIGNUM", "TIMESTAMP_NS", "TIMESTAMPTZ_NS", "TIME_NS"}
-# Of these the years that Python has too; beyond them DuckDB itself fails where it writes or converts a value.
-_YEARS = {
+# The ends of what Python has too; beyond them DuckDB itself fails to write or convert a value.
+_RANGES = {
     "DATE": ("0001-01-01", "9999-12-31"),
     "TIMESTAMP_S": ("0001-01-01", "9999-12-31 23:59:59"),
     "TIMESTAMP_MS": ("0001-01-01", "9999-12-31 23:59:59.999"),
@@ -74,24 +74,24 @@ _ENDS = {INFINITY: "'inf'", LESS_INFINITY: "'-inf'"}
 
 
 def kind(sql_type: str) -> str:
-    """The name of a type without its parameters; the members of an ENUM are data, so nothing else may be shown."""
+    """Return the name of a type without its parameters; the members of an ENUM are data and must not be shown."""
     if sql_type.endswith("]"):
         return "LIST"
     return re.sub(r"\(.*", "", sql_type, flags=re.DOTALL).strip()
 
 
 def is_text(sql_type: str) -> bool:
-    """Is an item of this type a text as it is counted, and meant as one?"""
+    """Return whether an item of this type is a text as it is counted, and declared as one."""
     return kind(sql_type) in TEXTS | _NAMES | _NOTHING
 
 
 def has_text(sql_type: str) -> bool:
-    """Can an item of this type be a text?"""
+    """Return whether an item of this type can be a text."""
     return is_text(sql_type) or sql_type == OBJECT
 
 
 def item_form(expression: str, sql_type: str) -> str:
-    """The SQL of an item in its one form."""
+    """Compile an item to its one form."""
     name = kind(sql_type)
     if name in TEXTS or name == OBJECT:
         return f'({expression})::VARCHAR COLLATE "C"'
@@ -108,16 +108,16 @@ def item_form(expression: str, sql_type: str) -> str:
 
 
 def number_form(expression: str, sql_type: str) -> str:
-    """The SQL of a value in its one form, a DOUBLE; null for text that is no number."""
+    """Compile a value to its one form, a DOUBLE; null for text that is no number."""
     name = kind(sql_type)
     if name == OBJECT:
-        ends = " ".join(f"WHEN {literal(end)} THEN {number}::DOUBLE" for end, number in _ENDS.items())
+        infinities = " ".join(f"WHEN {literal(marked)} THEN {number}::DOUBLE" for marked, number in _ENDS.items())
         is_number = f"starts_with({expression}, {literal(MARK)}) AND substr({expression}, 2, 1) > 'z'"
         value = f"CASE WHEN {is_number} THEN {number_form(f'substr({expression}, 3)', 'VARCHAR')} END"
-        return f"CASE {expression} {ends} ELSE {value} END"
+        return f"CASE {expression} {infinities} ELSE {value} END"
     if is_text(sql_type):
-        written = f"regexp_full_match({expression}, '{NUMBER}') AND length({expression}) < {LETTERS}"
-        return f"CASE WHEN {written} THEN TRY_CAST({expression} AS DOUBLE) END"
+        is_number_text = f"regexp_full_match({expression}, '{NUMBER}') AND length({expression}) < {LETTERS}"
+        return f"CASE WHEN {is_number_text} THEN TRY_CAST({expression} AS DOUBLE) END"
     if name in INTEGERS | FLOATS or name == "DECIMAL":
         return f"CAST({expression} AS DOUBLE)"
     hint = "cast it to a number in the source, for example in a view or a data frame"
@@ -125,22 +125,22 @@ def number_form(expression: str, sql_type: str) -> str:
 
 
 def plain_form(expression: str) -> str:
-    """The SQL of the plain text of a value in a column without a declared type; null for bytes, which have none."""
+    """Compile a value of a column without a declared type to plain text; null for bytes, which have none."""
     mark, plain = literal(MARK), f"substr({expression}, 3)"
     bytes_ = f"WHEN starts_with({expression}, {literal(MARK + BYTES)}) THEN NULL"
     return f"CASE {bytes_} WHEN starts_with({expression}, {mark}) THEN {plain} ELSE {expression} END"
 
 
 def time_form(expression: str, sql_type: str) -> str:
-    """The SQL of a time as a filter compares it; of values without a declared type, those that are times."""
+    """Compile a time as a filter compares it; of values without a declared type, those that are times."""
     if sql_type != OBJECT:
         return expression
-    marks = ", ".join(literal(MARK + one) for one in (DATE, MOMENT, ZONE_GIVEN))
+    marks = ", ".join(literal(MARK + mark) for mark in (DATE, MOMENT, ZONE_GIVEN))
     return f"(CASE WHEN substr({expression}, 1, 2) IN ({marks}) THEN substr({expression}, 3) END)"
 
 
 def short_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
-    """A value as its source has it, or `nothing` where it is longer than values may be: its length alone is looked at.
+    """Compile a value as its source has it, or `nothing` if it is longer than allowed, from its length alone.
 
     A longer value is never copied, compared or kept.
     """
@@ -151,20 +151,20 @@ def short_form(expression: str, sql_type: str, nothing: str = "NULL") -> str:
 
 
 def sound_form(expression: str, sql_type: str) -> str:
-    """A value that was never checked, as memory that another library filled holds it: null where it can be none.
+    """Compile an unchecked value, which another library wrote to memory: null if it is invalid.
 
-    Invalid text and moments beyond the years 1 to 9999 are let in by DuckDB, and make it fail later.
+    DuckDB accepts invalid text and moments beyond the years 1 to 9999, and fails on them later.
     """
     name = kind(sql_type)
     if name in TEXTS:
         return f"TRY(decode(encode({short_form(f'CAST({expression} AS VARCHAR)', 'VARCHAR')})))"
-    if name in _YEARS:
+    if name in _RANGES:
         return f"CASE WHEN {nameable(expression, sql_type)} THEN {expression} END"
     return short_form(expression, sql_type)
 
 
 def user_form(expression: str, sql_type: str) -> str:
-    """The SQL of a user, who is never named: more types will do than for an item, but none with a text inside."""
+    """Compile a user, who is never named: more types are allowed than for an item, but none with a text inside."""
     name = kind(sql_type)
     if name in _NESTED:
         hint = "name its parts as several columns, or make one text of them, in a view or a data frame"
@@ -175,39 +175,39 @@ def user_form(expression: str, sql_type: str) -> str:
 
 
 def present(expression: str, sql_type: str) -> str:
-    """The SQL condition that a user or a number is there; NaN is null, as it is for pandas."""
+    """Compile the condition that a user or a number is present; NaN is null, as it is for pandas."""
     # Not a comparison with NaN: that is true of all, and left out, where a file says that its largest value is less.
     if kind(sql_type) in FLOATS:
         return f"{expression} IS NOT NULL AND NOT isnan({expression})"
     if kind(sql_type) == "DECIMAL":  # memory and files can hold more digits than their type has, and then DuckDB fails
-        digits, places = map(int, re.findall(r"\d+", sql_type))
-        most = f"'{Decimal(10**digits - 1).scaleb(-places, Context(prec=digits)):f}'::{sql_type}"
-        return f"{expression} BETWEEN -{most} AND {most}"
+        digits, scale = map(int, re.findall(r"\d+", sql_type))
+        maximum = f"'{Decimal(10**digits - 1).scaleb(-scale, Context(prec=digits)):f}'::{sql_type}"
+        return f"{expression} BETWEEN -{maximum} AND {maximum}"
     return f"{expression} IS NOT NULL"
 
 
 def nameable(expression: str, sql_type: str) -> str:
-    """The SQL condition that an item is there and can be named: no infinity, and within the years that Python has."""
+    """Compile the condition that an item is present and can be named: no infinity, and within Python's years."""
     name = kind(sql_type)
     if name in FLOATS:  # NaN and null are not finite either
         return f"isfinite({expression})"
     if name == OBJECT:
         return f"{expression} NOT IN ({', '.join(map(literal, _ENDS))})"
-    if name in _YEARS:
-        first, last = (f"{literal(end)}::{name}" for end in _YEARS[name])
-        return f"{expression} BETWEEN {first} AND {last}"
+    if name in _RANGES:
+        minimum, maximum = (f"{literal(end)}::{name}" for end in _RANGES[name])
+        return f"{expression} BETWEEN {minimum} AND {maximum}"
     return present(expression, sql_type)
 
 
 def floor_form(expression: str, sql_type: str) -> str:
-    """The SQL of a moment in nanoseconds as one in microseconds, rounded down: the engine's own cast rounds up."""
-    number = f"epoch_ns({expression})"
-    whole = f"({number} - (({number} % 1000) + 1000) % 1000) // 1000"
-    return f"TRY({'make_timestamptz' if kind(sql_type) == 'TIMESTAMPTZ_NS' else 'make_timestamp'}({whole}))"
+    """Compile a moment in nanoseconds to one in microseconds, rounded down: the engine's own cast rounds up."""
+    nanoseconds = f"epoch_ns({expression})"
+    microseconds = f"({nanoseconds} - (({nanoseconds} % 1000) + 1000) % 1000) // 1000"
+    return f"TRY({'make_timestamptz' if kind(sql_type) == 'TIMESTAMPTZ_NS' else 'make_timestamp'}({microseconds}))"
 
 
 def filter_type(sql_type: str) -> SqlType:
-    """A column as the filter compares it; a type that it does not know has IS NULL alone."""
+    """Return the type of a column as the filter compares it; a type that it does not know has IS NULL alone."""
     from dpselect.engines.sql.port import SqlType
 
     name = kind(sql_type)
@@ -233,7 +233,7 @@ def filter_type(sql_type: str) -> SqlType:
 
 
 def filter_form(column: str, sql_type: str) -> str:
-    """A column as the filter sees it: an ENUM as text, whose members no message can then quote, and objects as text."""
+    """Compile a column as the filter sees it: objects as text, and ENUMs, whose members no message can quote then."""
     name = quoted(column)
     if sql_type == OBJECT:
         return f"{plain_form(name)} AS {name}"
@@ -241,12 +241,12 @@ def filter_form(column: str, sql_type: str) -> str:
 
 
 def plain_type(sql_type: str) -> str:
-    """The type of a column whose objects are read as plain text."""
+    """Return the type of a column whose objects are read as plain text."""
     return "VARCHAR" if sql_type == OBJECT else sql_type
 
 
 def label(value: object, sql_type: str) -> object:
-    """A counted item as a plain Python value."""
+    """Return a counted item as a plain Python value."""
     if sql_type == OBJECT and isinstance(value, str):
         from dpselect.engines.sources import objects
 

@@ -21,12 +21,12 @@ from dpselect.errors import DataError, DpselectError, OutputError
 
 Row = tuple[Any, ...]
 Rows = Callable[[], contextlib.AbstractContextManager[str]]
-"""The selected rows, columns u and i, as what stands after FROM."""
+"""Context of the SQL after FROM of the selected rows, columns u and i."""
 Label = Callable[[object], object]
-"""From a counted item to a plain Python value."""
+"""Function from a counted item to a plain Python value."""
 T = TypeVar("T")
-LITTLE = 1 << 30  # bytes of memory for what can be spilled
-_numbers = itertools.count()
+SMALL_MEMORY = 1 << 30  # bytes, for work that can spill to disk
+_name_numbers = itertools.count()
 
 # Times are compared in UTC wherever the machine stands. Text stays text: a type that DuckDB infers from a sample
 # of Python objects would depend on the rows. Nothing is ever fetched from the network.
@@ -35,24 +35,24 @@ _SETTINGS = (
     "SET pandas_analyze_sample = 0",
     "SET autoinstall_known_extensions = false",
 )
-# Progress is asked for, never printed by the engine. A notebook without ipywidgets refuses both: none is told there.
+# Progress is queried, never printed by the engine. A notebook without ipywidgets refuses both and gets no progress.
 _PROGRESS = ("SET enable_progress_bar_print = false", "SET enable_progress_bar = true")
 
 
-# No more can be written, in the system's own words.
-_FULL = tuple(os.strerror(getattr(errno, name)) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name))
+# The system's own messages for a full disk.
+_DISK_FULL = tuple(os.strerror(getattr(errno, name)) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name))
 
 
 class Workspace:
-    """A private connection. What does not fit in memory spills to a folder that only this user may open."""
+    """A private connection. Data beyond memory spill to a folder that only this user may open."""
 
     def __init__(self) -> None:
         check_address_space()
         self._folder = Folder()
         self.connection: duckdb.DuckDBPyConnection = duckdb.connect(config={"temp_directory": self._folder.path})
-        self.files: dict[str, str] = {}  # database files that are open, and what they are called here
-        self._ends: list[Callable[[], object]] = []
-        self._untold = False
+        self.files: dict[str, str] = {}  # open database files, with their names here
+        self._on_close: list[Callable[[], object]] = []
+        self._is_progress_hidden = False
         for setting in _SETTINGS:
             self.connection.execute(setting).fetchall()
         with contextlib.suppress(duckdb.Error):
@@ -64,85 +64,85 @@ class Workspace:
         self.connection.close()
         self.files.clear()
         self._folder.close()
-        while self._ends:
-            self._ends.pop()()
+        while self._on_close:
+            self._on_close.pop()()
 
-    def closes(self, end: Callable[[], object]) -> None:
-        """Call this too when the workspace is closed."""
-        self._ends.append(end)
+    def call_on_close(self, callback: Callable[[], object]) -> None:
+        """Call this function too when the workspace is closed."""
+        self._on_close.append(callback)
 
     def fetch(self, sql: str, values: Sequence[object] = (), *, progress: Progress | None = None) -> list[Row]:
-        """All rows of one statement."""
+        """Return all rows of one statement."""
         return self.guarded(lambda: self.rows(sql, values), progress=progress)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """All rows of one statement, inside guarded work. By this and by `columns` alone does anything leave."""
+        """Return all rows of one statement, inside guarded work. Only this and `columns` let anything leave."""
         return self.connection.execute(sql, list(values)).fetchall()
 
     def columns(self, sql: str) -> dict[str, npt.NDArray[Any]]:
-        """All rows of one statement as arrays, for answers of many numbers; inside guarded work, as `rows` is."""
+        """Return all rows of one statement as arrays, for large numeric results; inside guarded work, as `rows` is."""
         return {name: np.asarray(column) for name, column in self.connection.execute(sql).fetchnumpy().items()}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
-        """The result of `work`, or an error of fixed text: what an engine says can quote a row."""
+        """Return the result of `work`, or raise an error of fixed text, because an engine's message can quote a row."""
 
-        def tell() -> None:
+        def report_progress() -> None:
             if progress is not None:
-                progress(self._done())
+                progress(self._progress_share())
 
-        return waited(work, tell=tell, stop=self.connection.interrupt, said=_failure)
+        return waited(work, tell=report_progress, stop=self.connection.interrupt, said=_fixed_error)
 
     def leave_room(self) -> None:
-        """Take three quarters of the memory, and spill what is more; no order of rows is kept. Inside guarded work."""
+        """Limit the memory to three quarters and spill the rest; rows have no order then. Inside guarded work."""
         self.rows("SET preserve_insertion_order = false")
         memory = available()
         if memory is not None:
             self.rows(f"SET memory_limit = '{memory * 3 // 4} B'")
 
     @contextlib.contextmanager
-    def untold(self) -> Iterator[None]:
-        """Inside, no share of a statement is told: who sees where each begins would count them, and so the rows."""
-        self._untold = True
+    def without_progress(self) -> Iterator[None]:
+        """Report no progress inside: the starts of statements would reveal their number, and so that of rows."""
+        self._is_progress_hidden = True
         try:
             yield
         finally:
-            self._untold = False
+            self._is_progress_hidden = False
 
-    def _done(self) -> float | None:
-        """In twentieths: the exact share would tell how many rows there are."""
-        if self._untold:
+    def _progress_share(self) -> float | None:
+        """Return the progress in twentieths: the exact share would reveal the number of rows."""
+        if self._is_progress_hidden:
             return None
         percent = self.connection.query_progress()
         return None if percent < 0 else min(percent // 5, 20) / 20
 
     def register(self, rows: object) -> str:
-        """A name under which SQL can read a Python object."""
-        name = self.fresh()
+        """Register a Python object and return the name under which SQL can read it."""
+        name = self.fresh_name()
         self.connection.register(name, rows)
         return name
 
     @contextlib.contextmanager
     def registered(self, rows: object) -> Iterator[str]:
-        """A name under which SQL can read a Python object, for as long as the block."""
+        """Register a Python object for the block, and yield the name under which SQL can read it."""
         name = self.register(rows)
         try:
             yield name
         finally:
             self.connection.unregister(name)
 
-    def fresh(self) -> str:
-        """A name that nothing has yet."""
-        return f"dpselect_{next(_numbers)}"
+    def fresh_name(self) -> str:
+        """Return an unused name."""
+        return f"dpselect_{next(_name_numbers)}"
 
 
-def _failure(error: BaseException) -> DpselectError:
-    """What went wrong, in words that were written before any data were seen."""
+def _fixed_error(error: BaseException) -> DpselectError:
+    """Return an error whose text was written before any data were read."""
     if isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
         return DataError(
             "the data do not fit into memory and the temporary folder",
             "use fewer columns or rows, or allow more memory",
         )
-    if isinstance(error, duckdb.IOException) and any(full in str(error) for full in _FULL):
+    if isinstance(error, duckdb.IOException) and any(message in str(error) for message in _DISK_FULL):
         return OutputError("the disk is full", "make room; TMPDIR says where temporary files go")
     if isinstance(error, duckdb.ResourceInUseException):
         hint = "fetch all its rows, or pass connection.cursor()"
@@ -152,25 +152,25 @@ def _failure(error: BaseException) -> DpselectError:
 
 
 def sparing(workspace: Workspace, work: Callable[[], T]) -> T:
-    """The result of `work` in `LITTLE` memory, with what is more spilled to disk.
+    """Return the result of `work` in `SMALL_MEMORY`, with more spilled to disk, or else in more memory.
 
-    Some things cannot be spilled, such as one very long text. Nobody's row may make a question fail for that, so then
-    all is done again, with three quarters of the memory that there is.
+    Some things cannot be spilled, such as one very long text. No user's row may make a question fail for that, so then
+    all is done again, with three quarters of the available memory.
     """
     try:
-        with _at_most(workspace, LITTLE):
+        with _memory_limit(workspace, SMALL_MEMORY):
             return work()
     except duckdb.OutOfMemoryException:
         pass
-    with _at_most(workspace, None):
+    with _memory_limit(workspace, None):
         return work()
 
 
 @contextlib.contextmanager
-def _at_most(workspace: Workspace, most: int | None) -> Iterator[None]:
-    """Inside, DuckDB takes no more than so many bytes, nor than three quarters of the memory."""
+def _memory_limit(workspace: Workspace, max_bytes: int | None) -> Iterator[None]:
+    """Limit DuckDB to `max_bytes` and to three quarters of the available memory inside."""
     memory = available()
-    limits = [limit for limit in (most, None if memory is None else memory * 3 // 4) if limit is not None]
+    limits = [limit for limit in (max_bytes, None if memory is None else memory * 3 // 4) if limit is not None]
     if limits:
         workspace.rows(f"SET memory_limit = '{min(limits)} B'")
     try:
@@ -180,10 +180,10 @@ def _at_most(workspace: Workspace, most: int | None) -> Iterator[None]:
 
 
 def quoted(name: str) -> str:
-    """An SQL identifier."""
+    """Return an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """An SQL string."""
+    """Return an SQL string."""
     return "'" + text.replace("'", "''") + "'"

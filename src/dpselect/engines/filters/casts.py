@@ -10,11 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dpselect.engines.filters.constants import day, moment, moment_in_utc
+from dpselect.engines.filters.constants import parse_day, parse_moment, parse_moment_in_utc
 from dpselect.engines.filters.cost import READ
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import refuse
-from dpselect.engines.filters.values import Value, as_exact, as_moment, constant, digits, exact_type, to_double
+from dpselect.engines.filters.values import (
+    Value,
+    as_exact,
+    as_moment,
+    constant_value,
+    decimal_digits,
+    exact_type,
+    to_double,
+)
 
 _YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
 _INNER_YEAR = "([1-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8]|0[1-9][0-9]{2}|00[1-9][0-9]|000[2-9])"
@@ -28,116 +36,133 @@ MOMENT_IN_UTC = f"{DAY}{_CLOCK}[ ]?(Z|UTC|[+-]00(:?00)?)"
 MOMENT_WITH_ZONE = f"({MOMENT_IN_UTC}|{_INNER_DAY}{_CLOCK}[ ]?[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)"
 _TO_MICROSECONDS = 26  # letters of a moment with six digits of a second
 DOUBLE = "[ ]*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?0?[0-4]?[0-9])?[ ]*"
-WHOLE = "[ ]*[+-]?[0-9]{1,18}([.]0*)?[ ]*"
+INTEGER_TEXT = "[ ]*[+-]?[0-9]{1,18}([.]0*)?[ ]*"
 YES, NO = "([tT]([rR][uU][eE])?|1)", "([fF]([aA][lL][sS][eE])?|0)"
 BYTES = 50
-"""Bytes of a text that is read as another type; a double of them lies within cost.READ powers of ten."""
+"""Bytes of a text that is read as another type; a double of them is within cost.READ powers of ten."""
 _FLOOR = "floor(x) returns a whole number"
 
 
-def cast(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
-    """A value as another type, which is a kind and for exact numbers the least, the largest and the scale."""
-    kind = str(to[0])
+def cast(value: Value, target: Sequence[object], spelling: Spelling) -> Value:
+    """Compile a value to another type: a kind and, for exact numbers, the minimum, the maximum and the scale."""
+    kind = str(target[0])
     if value.kind == "null":
         return value
     if value.kind == "text" and kind != "text":
-        return _from_text(value, to, spelling)
+        return _cast_from_text(value, target, spelling)
     if kind == "exact" and value.kind == "exact":
-        return _resized(value, to, spelling)
-    if len(to) > 1 and kind == "timestamp":
-        refuse(f"{value.shown} in a cast to TIMESTAMPTZ", "only a text is read with its zone; moments are in UTC here")
+        return _resize(value, target, spelling)
+    if len(target) > 1 and kind == "timestamp":
+        refuse(
+            f"{value.description} in a cast to TIMESTAMPTZ",
+            "only a text is read with its zone; moments are in UTC here",
+        )
     if value.kind == kind == "text":
-        return replace(value, shown="a value", constant=None)
+        return replace(value, description="a value", constant=None)
     if value.kind == kind:
-        return Value(kind, value.used, low=value.low, high=value.high)
+        return Value(kind, value.operand, low=value.low, high=value.high)
     if (value.kind, kind) == ("exact", "double"):
         return to_double(value, spelling)
     if (value.kind, kind) == ("date", "timestamp"):
         return as_moment(value, spelling)
     if (value.kind, kind) == ("timestamp", "date"):
-        return Value("date", f"CAST({value.used} AS {spelling.date})")
-    if kind == "text" and (found := _as_text(value, spelling)):
-        return Value("text", found)
+        return Value("date", f"CAST({value.operand} AS {spelling.date})")
+    if kind == "text" and (text_sql := _cast_to_text(value, spelling)):
+        return Value("text", text_sql)
     hint = _FLOOR if kind == "exact" else "map the values with CASE WHEN ... THEN ... END"
-    return refuse(f"{value.shown} in a cast to {_name(kind)}", hint)
+    return refuse(f"{value.description} in a cast to {_format_kind(kind)}", hint)
 
 
-def _name(kind: str) -> str:
+def _format_kind(kind: str) -> str:
     return "an exact number" if kind == "exact" else kind.upper()
 
 
-def _as_text(value: Value, spelling: Spelling) -> str:
+def _cast_to_text(value: Value, spelling: Spelling) -> str:
     if value.kind == "boolean":
         return f"CASE WHEN {value.sql} THEN 'true' WHEN NOT {value.sql} THEN 'false' END"
     if value.kind == "date":
-        return spelling.function("DAY TEXT", value.used)
-    if value.kind == "exact" and value.scale == 0 and value.most is not None:
-        return spelling.function("WHOLE TEXT", value.used)
+        return spelling.function("DAY TEXT", value.operand)
+    if value.kind == "exact" and value.scale == 0 and value.max_magnitude is not None:
+        return spelling.function("WHOLE TEXT", value.operand)
     return ""
 
 
-def _resized(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
-    """An exact number within other bounds, null where it is outside of them; nothing is rounded."""
-    least, most, scale = (int(str(one)) for one in to[1:])
-    if value.most is None or value.most >= 10**38:
-        refuse(f"{value.shown} in a cast to an exact number", "CAST(x AS DOUBLE) accepts any number")
+def _resize(value: Value, target: Sequence[object], spelling: Spelling) -> Value:
+    """Compile an exact number within other bounds, null if it is outside of them; nothing is rounded."""
+    minimum, maximum, scale = (int(str(bound)) for bound in target[1:])
+    if value.max_magnitude is None or value.max_magnitude >= 10**38:
+        refuse(f"{value.description} in a cast to an exact number", "CAST(x AS DOUBLE) accepts any number")
     if value.scale > scale:
-        refuse(f"{value.shown} in a cast that rounds", _FLOOR)
-    held = value.most * 10 ** (scale - value.scale)
-    sql = as_exact(value, min(most, held), scale, spelling)
-    if held > most:
-        # Whole bounds: those of a decimal type are 10 ** (its digits before the point), which it does not hold.
+        refuse(f"{value.description} in a cast that rounds", _FLOOR)
+    scaled_magnitude = value.max_magnitude * 10 ** (scale - value.scale)
+    sql = as_exact(value, min(maximum, scaled_magnitude), scale, spelling)
+    if scaled_magnitude > maximum:
+        # Integer bounds: those of a decimal type are 10 ** (its digits before the point), which it does not hold.
         low, high = (
-            (least, most) if least < -most else (-(10 ** (digits(most, 0) - scale)), 10 ** (digits(most, 0) - scale))
+            (minimum, maximum)
+            if minimum < -maximum
+            else (-(10 ** (decimal_digits(maximum, 0) - scale)), 10 ** (decimal_digits(maximum, 0) - scale))
         )
-        signs = (">=", "<=") if least < -most else (">", "<")
-        bounds = (as_exact(Value("exact", str(one), most=1), abs(one), 0, spelling) for one in (low, high))
-        inside = " AND ".join(f"{value.used} {sign} {bound}" for sign, bound in zip(signs, bounds, strict=True))
-        sql = f"CASE WHEN {inside} THEN {sql} END"
-    return Value("exact", sql, most=min(max(most, -least), held), scale=scale)
+        signs = (">=", "<=") if minimum < -maximum else (">", "<")
+        bounds = (
+            as_exact(Value("exact", str(bound), max_magnitude=1), abs(bound), 0, spelling) for bound in (low, high)
+        )
+        within_bounds = " AND ".join(
+            f"{value.operand} {sign} {bound}" for sign, bound in zip(signs, bounds, strict=True)
+        )
+        sql = f"CASE WHEN {within_bounds} THEN {sql} END"
+    return Value("exact", sql, max_magnitude=min(max(maximum, -minimum), scaled_magnitude), scale=scale)
 
 
-def _from_text(value: Value, to: Sequence[object], spelling: Spelling) -> Value:
-    kind = str(to[0])
+def _cast_from_text(value: Value, target: Sequence[object], spelling: Spelling) -> Value:
+    kind = str(target[0])
     if isinstance(value.constant, str) and kind in ("date", "timestamp"):
-        read = day if kind == "date" else moment if len(to) == 1 else moment_in_utc
-        return constant(read(value.constant), spelling)
-    text = spelling.binary(spelling.short(value.sql, BYTES))
+        parse = parse_day if kind == "date" else parse_moment if len(target) == 1 else parse_moment_in_utc
+        return constant_value(parse(value.constant), spelling)
+    text = spelling.binary(spelling.null_if_long(value.sql, BYTES))
     if kind == "boolean":
-        yes, no = (spelling.matched(text, pattern) for pattern in (YES, NO))
+        yes, no = (spelling.compile_match(text, pattern) for pattern in (YES, NO))
         return Value(kind, f"CASE WHEN {yes} THEN TRUE WHEN {no} THEN FALSE END")
     if kind == "double":
-        return Value(kind, _read(text, DOUBLE, spelling.double, spelling), low=-READ, high=READ)
+        return Value(kind, _read_if_match(text, DOUBLE, spelling.double, spelling), low=-READ, high=READ)
     if kind == "date":
-        return Value(kind, _read(text, DAY, spelling.date, spelling))
+        return Value(kind, _read_if_match(text, DAY, spelling.date, spelling))
     if kind == "timestamp":
-        return Value(kind, _moment(text, spelling, with_zone=len(to) > 1))
-    most, scale = int(str(to[2])), int(str(to[3]))
-    if int(str(to[1])) < -most:  # a whole number of so many bits
-        sql = f"CAST({_read(text, WHOLE, spelling.decimal(18, 0), spelling)} AS {spelling.integer})"
-        whole = Value("exact", sql, most=10**18 - 1)
-        return _resized(whole, to, spelling)
-    before = digits(most, 0) - scale
-    pattern = "[ ]*[+-]?" + (f"[0-9]{{1,{before}}}" if before else "0") + f"([.][0-9]{{0,{scale}}}0*)?"
+        return Value(kind, _cast_to_moment(text, spelling, with_zone=len(target) > 1))
+    maximum, scale = int(str(target[2])), int(str(target[3]))
+    if int(str(target[1])) < -maximum:  # an integer of a number of bits
+        sql = f"CAST({_read_if_match(text, INTEGER_TEXT, spelling.decimal(18, 0), spelling)} AS {spelling.integer})"
+        integer = Value("exact", sql, max_magnitude=10**18 - 1)
+        return _resize(integer, target, spelling)
+    digits_before_point = decimal_digits(maximum, 0) - scale
+    pattern = (
+        "[ ]*[+-]?"
+        + (f"[0-9]{{1,{digits_before_point}}}" if digits_before_point else "0")
+        + f"([.][0-9]{{0,{scale}}}0*)?"
+    )
     return Value(
-        kind, _read(text, pattern + "[ ]*", exact_type(most, scale, spelling), spelling), most=most, scale=scale
+        kind,
+        _read_if_match(text, pattern + "[ ]*", exact_type(maximum, scale, spelling), spelling),
+        max_magnitude=maximum,
+        scale=scale,
     )
 
 
-def _moment(text: str, spelling: Spelling, *, with_zone: bool) -> str:
-    """What the clocks showed, or what those of UTC showed where a zone is written; nanoseconds are cut."""
-    left, rest = spelling.function("LEFT", text, "10"), spelling.function("SUBSTRING", text, "12", "40")
-    clock = f"replace(replace({rest}, ' ', ''), 'UTC', 'Z')"
-    plain = spelling.function("||", spelling.function("||", left, "'T'"), clock)
-    in_utc = spelling.in_utc.replace("{}", plain)
+def _cast_to_moment(text: str, spelling: Spelling, *, with_zone: bool) -> str:
+    """Compile the local time, or the time in UTC if a zone is written; nanoseconds are cut."""
+    date, time = spelling.function("LEFT", text, "10"), spelling.function("SUBSTRING", text, "12", "40")
+    clock = f"replace(replace({time}, ' ', ''), 'UTC', 'Z')"
+    iso_text = spelling.function("||", spelling.function("||", date, "'T'"), clock)
+    moment_in_utc = spelling.in_utc.replace("{}", iso_text)
     if with_zone:
-        return f"CASE WHEN {spelling.matched(text, MOMENT_WITH_ZONE)} THEN {in_utc} END"
-    shown = spelling.read.replace("[]", spelling.timestamp)
-    shown = shown.replace("{}", spelling.function("LEFT", text, str(_TO_MICROSECONDS)))
-    whens = {MOMENT: shown, MOMENT_IN_UTC: in_utc}
-    return f"CASE {' '.join(f'WHEN {spelling.matched(text, one)} THEN {sql}' for one, sql in whens.items())} END"
+        return f"CASE WHEN {spelling.compile_match(text, MOMENT_WITH_ZONE)} THEN {moment_in_utc} END"
+    local = spelling.read.replace("[]", spelling.timestamp)
+    local = local.replace("{}", spelling.function("LEFT", text, str(_TO_MICROSECONDS)))
+    sql_of_pattern = {MOMENT: local, MOMENT_IN_UTC: moment_in_utc}
+    whens = (f"WHEN {spelling.compile_match(text, pattern)} THEN {sql}" for pattern, sql in sql_of_pattern.items())
+    return f"CASE {' '.join(whens)} END"
 
 
-def _read(text: str, pattern: str, type_name: str, spelling: Spelling) -> str:
+def _read_if_match(text: str, pattern: str, type_name: str, spelling: Spelling) -> str:
     sql = spelling.read.replace("[]", type_name).replace("{}", text)
-    return f"CASE WHEN {spelling.matched(text, pattern)} THEN {sql} END"
+    return f"CASE WHEN {spelling.compile_match(text, pattern)} THEN {sql} END"

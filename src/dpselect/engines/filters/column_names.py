@@ -25,8 +25,8 @@ def match_columns(names: Iterable[str], columns: Sequence[str]) -> dict[str, lis
     return {name: [name] if name in exact else by_lower.get(name.lower(), []) for name in names}
 
 
-def ambiguous(name: str, columns: Sequence[str]) -> str:
-    """Return what a message says of a name that may mean several columns."""
+def describe_ambiguous(name: str, columns: Sequence[str]) -> str:
+    """Return the part of a message about a name that may mean several columns."""
     return f"{name[:LONGEST]!r}, which may be {' or '.join(map(repr, columns))}"
 
 
@@ -36,30 +36,34 @@ def lower_ascii(name: str) -> str:
 
 
 def case_twins(columns: Iterable[str], fold: Callable[[str], str] = lower_ascii) -> list[str]:
-    """Return the first columns of these that are one name to a database which compares them by `fold`, or none."""
+    """Return the first columns that are one name to a database which compares them by `fold`, or an empty list."""
     by_fold: dict[str, list[str]] = {}
     for column in columns:
         by_fold.setdefault(fold(column), []).append(column)
-    return next((same for same in by_fold.values() if len(same) > 1), [])
+    return next((twins for twins in by_fold.values() if len(twins) > 1), [])
 
 
 def refuse_case_twins(
-    columns: Iterable[str], named: Iterable[tuple[str, str]], fold: Callable[[str], str] = lower_ascii
+    columns: Iterable[str], parameters_and_columns: Iterable[tuple[str, str]], fold: Callable[[str], str] = lower_ascii
 ) -> None:
-    """Refuse two columns of one question that its statements would confuse; `named` has the parameters of columns."""
+    """Refuse two columns of one question that its statements would confuse; the pairs name the parameter of each."""
     twins = case_twins(columns, fold)
     if twins:
-        parameter = next((parameter for parameter, name in named if name == twins[-1]), "where")
-        must, hint = "name columns that differ by more than letter case", "spell a column alike everywhere"
-        raise SourceError(parameter, must, _both(twins), f"{hint}; if they are two, rename one of them in the source")
+        parameter = next((parameter for parameter, name in parameters_and_columns if name == twins[-1]), "where")
+        requirement, hint = "name columns that differ by more than letter case", "spell a column alike everywhere"
+        raise SourceError(
+            parameter, requirement, _format_twins(twins), f"{hint}; if they are two, rename one of them in the source"
+        )
 
 
-def refuse_twins_of_source(columns: Iterable[str], where: str, hint: str) -> None:
+def refuse_twins_of_source(columns: Iterable[str], place_in_source: str, hint: str) -> None:
     """Refuse a source of which DuckDB itself would read one column for the other."""
     twins = case_twins(columns)
     if twins:
-        raise SourceError("source", "have columns that differ by more than letter case", _both(twins) + where, hint)
+        raise SourceError(
+            "source", "have columns that differ by more than letter case", _format_twins(twins) + place_in_source, hint
+        )
 
 
-def _both(twins: Sequence[str]) -> str:
+def _format_twins(twins: Sequence[str]) -> str:
     return " and ".join(map(repr, twins))

@@ -15,35 +15,35 @@ from dpselect.engines.filters.tree import Constant, Name, Node, Operation
 from dpselect.errors import ParameterError
 
 OPERATORS, LETTERS, READINGS, CONSTANTS = 64, 256, 32, 10_000
-"""Of a filter at most: operators, letters of patterns, readings, constants of 64 characters each."""
+"""The limits of a filter: operators, letters of patterns, readings, constants of 64 characters each."""
 BYTES = 4096
 """Bytes of a text in UTF-8: a longer one is missing for every operation but a comparison."""
 HASHED = 5
-"""Constants from which on IN looks them up; of fewer DuckDB makes as many comparisons, each with a copy."""
+"""IN looks up this number of constants or more; of fewer DuckDB makes as many comparisons, each with a copy."""
 LOOKED_UP = 9
-"""Constants from which on PostgreSQL looks them up too: a text is read once for its hash, and once where one equals."""
+"""PostgreSQL looks up this number of constants or more: a text is read once for its hash, and once if one equals."""
 SHORT = 64
 """Bytes of a constant with which a text is compared at the cost of an operator."""
 LISTED = 50
-"""Constants behind IN that may be compared one by one at the cost of an operator; more must be looked up."""
+"""Constants after IN that may be compared one by one at the cost of an operator; more must be looked up."""
 EQUALS, ORDERS = ("=", "<>", "IS DISTINCT FROM"), ("<", "<=", ">", ">=")
 POWERS = 300
 """Powers of ten that a double has."""
-RANGE, READ = 100, 97  # those of a column, and those of a text that was read as a number
+RANGE, READ = 100, 97  # powers of ten of a column, and of a text that was read as a number
 _HINTS = {
     "operators": "use IN with a list instead of many ORs",
     "letters of patterns": "search for a shorter text",
     "readings of texts": "search for fewer or shorter texts, or in one column each",
     "constants": "",
 }
-_OWNER = "for richer conditions, use a view as the source"
+_VIEW_HINT = "for richer conditions, use a view as the source"
 
 
 @dataclass(frozen=True)
 class RowCost:
-    """What may happen for one row at most.
+    """The largest cost of a filter for one row.
 
-    An operator is evaluated once; what an engine or our writing of it does twice counts twice. A reading goes over a
+    An operator is evaluated once; one that an engine or our SQL evaluates twice counts twice. A reading goes over a
     text from one end to the other, as slowly as the slowest operation does on the slowest text.
     """
 
@@ -53,7 +53,7 @@ class RowCost:
     constants: int = 0
 
     def plus(self, other: RowCost, times: int = 1) -> RowCost:
-        """This one, and another so many times."""
+        """Return the sum of this cost and `times` another one."""
         return RowCost(
             self.operators + times * other.operators,
             self.letters + times * other.letters,
@@ -64,15 +64,15 @@ class RowCost:
 
 @dataclass(frozen=True)
 class Weight:
-    """Of one operation: operators, readings of the texts it works on, and how often it evaluates each part."""
+    """The cost of one operation: operators, readings of its texts, and how often it evaluates each part."""
 
     operators: int = 1
     readings: int = 0
-    copies: tuple[int, ...] = ()  # the last stands for all that follow; nothing: once each
+    copies: tuple[int, ...] = ()  # the last one is also for all that follow; empty: once each
 
 
 # Copies are what the dearest engine evaluates: PostgreSQL makes two comparisons of BETWEEN. What has several parts adds
-# to its weight in `_weight`. A cast from text is a regular expression over at most casts.BYTES bytes.
+# to its weight in `_weigh`. A cast from text is a regular expression over at most casts.BYTES bytes.
 WEIGHTS = {
     "AND": Weight(0), "OR": Weight(0), "NOT": Weight(), "IS NULL": Weight(),
     **dict.fromkeys((*EQUALS, *ORDERS), Weight()),
@@ -89,42 +89,45 @@ WEIGHTS = {
 
 @dataclass(frozen=True)
 class _Part:
-    """What is known of a part of the tree."""
+    """The cost, size and range of a part of the tree."""
 
     cost: RowCost
-    size: int = 1  # of a text: how many times BYTES it may have
-    powers: int = RANGE  # of a double: powers of ten around 1 within which it lies at most, as written
+    size: int = 1  # the largest size of a text, in units of BYTES
+    powers: int = RANGE  # the largest powers of ten of a double, as written
 
 
-def of(tree: Node) -> RowCost:
-    """The cost of a filter."""
-    return _part(tree, {}).cost
+def measure_cost(tree: Node) -> RowCost:
+    """Return the cost of a filter."""
+    return _measure_part(tree, {}).cost
 
 
 def check(tree: Node) -> None:
     """Refuse a filter beyond the limits."""
-    cost = of(tree)
-    for (what, hint), most, count in zip(
+    cost = measure_cost(tree)
+    for (measure, hint), limit, count in zip(
         _HINTS.items(), (OPERATORS, LETTERS, READINGS, CONSTANTS), astuple(cost), strict=True
     ):
-        if count > most:
+        if count > limit:
             raise ParameterError(
-                "where", f"have at most {most:,} {what}", f"{count:,}", f"{hint}; {_OWNER}" if hint else _OWNER
+                "where",
+                f"have at most {limit:,} {measure}",
+                f"{count:,}",
+                f"{hint}; {_VIEW_HINT}" if hint else _VIEW_HINT,
             )
 
 
-def _part(node: Node, known: dict[int, _Part]) -> _Part:
-    """A part may stand in the tree several times, and is counted as often."""
+def _measure_part(node: Node, measured: dict[int, _Part]) -> _Part:
+    """Measure a part, which may occur in the tree several times, and is counted as often."""
     if isinstance(node, Name):
         return _Part(RowCost())
     if isinstance(node, Constant):
-        return _constant(node)
-    if id(node) not in known:
-        known[id(node)] = _operation(node, [_part(part, known) for part in node.parts])
-    return known[id(node)]
+        return _measure_constant(node)
+    if id(node) not in measured:
+        measured[id(node)] = _measure_operation(node, [_measure_part(part, measured) for part in node.parts])
+    return measured[id(node)]
 
 
-def _constant(node: Constant) -> _Part:
+def _measure_constant(node: Constant) -> _Part:
     value = node.value
     letters = len(value.encode()) if isinstance(value, str) else 0
     powers = RANGE
@@ -133,12 +136,12 @@ def _constant(node: Constant) -> _Part:
     return _Part(RowCost(constants=1 + letters // SHORT), 1 + letters // BYTES, powers)
 
 
-def _operation(node: Operation, parts: Sequence[_Part]) -> _Part:
-    weight = _weight(node)
-    copies = [weight.copies[min(at, len(weight.copies) - 1)] if weight.copies else 1 for at in range(len(parts))]
-    powers, narrowed = _powers(node.sort, [part.powers for part in parts])
-    if narrowed:  # Writer._narrowed: a magnitude BETWEEN two bounds, or 0, and then itself
-        copies = [4 * one for one in copies]
+def _measure_operation(node: Operation, parts: Sequence[_Part]) -> _Part:
+    weight = _weigh(node)
+    copies = [weight.copies[min(index, len(weight.copies) - 1)] if weight.copies else 1 for index in range(len(parts))]
+    powers, is_narrowed = _result_powers(node.sort, [part.powers for part in parts])
+    if is_narrowed:  # Writer._narrow: a magnitude BETWEEN two bounds, or 0, and then the number
+        copies = [4 * number_of_copies for number_of_copies in copies]
     sizes = [part.size for part in parts]
     letters = sum(map(len, node.fixed[0].pieces)) if node.fixed and isinstance(node.fixed[0], Pattern) else 0
     total = RowCost(weight.operators, letters, weight.readings * sum(sizes[: 2 if node.sort == "||" else 1]))
@@ -147,20 +150,24 @@ def _operation(node: Operation, parts: Sequence[_Part]) -> _Part:
     return _Part(total, sum(sizes) if node.sort == "||" else max(sizes, default=1), powers)
 
 
-def _powers(sort: str, parts: Sequence[int]) -> tuple[int, bool]:
-    """The powers of ten of a result, and whether its parts are held to a range first."""
+def _result_powers(sort: str, parts: Sequence[int]) -> tuple[int, bool]:
+    """Return the powers of ten of a result, and whether its parts are narrowed to a range first."""
     if sort in ("+", "-", "*", "/"):
-        found = _joined(sort, parts)
-        return (found, False) if found < POWERS else (_joined(sort, [min(one, RANGE) for one in parts]), True)
+        combined = _combine_powers(sort, parts)
+        return (
+            (combined, False)
+            if combined < POWERS
+            else (_combine_powers(sort, [min(power, RANGE) for power in parts]), True)
+        )
     return (max(parts), False) if sort in ("CASE", "COALESCE", "ABS") else (READ, False)
 
 
-def _joined(sort: str, parts: Sequence[int]) -> int:
+def _combine_powers(sort: str, parts: Sequence[int]) -> int:
     return max(parts) + 17 if sort in ("+", "-") else sum(parts) + 1
 
 
-def _weight(node: Operation) -> Weight:
-    """The weight of an operation as it stands there."""
+def _weigh(node: Operation) -> Weight:
+    """Return the weight of an operation with its parts."""
     sort, parts = node.sort, node.parts
     base = WEIGHTS[sort]
     if sort in ("AND", "OR", "COALESCE"):
@@ -176,26 +183,28 @@ def _weight(node: Operation) -> Weight:
     if sort == "CAST" and node.fixed[0] == "timestamp":  # two patterns, and the parts of a text with a zone
         return Weight(12, copies=(8,))
     if sort == "IN":
-        others = sum(not isinstance(part, Constant) for part in parts[1:])
-        constants = len(parts) - 1 - others
-        each = constants if constants < HASHED else 1  # a short list is compared one by one
+        other_parts = sum(not isinstance(part, Constant) for part in parts[1:])
+        constants = len(parts) - 1 - other_parts
+        comparisons = constants if constants < HASHED else 1  # a short list is compared one by one
         passes = constants if constants < LOOKED_UP else 2
-        readings = max(_reads(parts[1:]), passes * max(map(_long, parts[1:])))
-        return Weight(each + constants // 200 + others, others + readings, (each + others, 1))
+        readings = max(_text_readings(parts[1:]), passes * max(map(_extra_readings, parts[1:])))
+        return Weight(
+            comparisons + constants // 200 + other_parts, other_parts + readings, (comparisons + other_parts, 1)
+        )
     if sort == "BETWEEN":
-        return Weight(base.operators, 2 * _reads(parts), base.copies)
+        return Weight(base.operators, 2 * _text_readings(parts), base.copies)
     if sort in EQUALS and any(isinstance(part, Constant) for part in parts):
-        return Weight(1, max(map(_long, parts)))  # texts are compared only where they are as long
-    return Weight(1, _reads(parts)) if sort in EQUALS + ORDERS else base
+        return Weight(1, max(map(_extra_readings, parts)))  # texts are compared only if they have the same length
+    return Weight(1, _text_readings(parts)) if sort in EQUALS + ORDERS else base
 
 
-def _long(part: Node) -> int:
-    """How many readings it takes to compare a text with this one, where that is a long constant."""
+def _extra_readings(part: Node) -> int:
+    """Return the number of readings that a comparison with this part takes if it is a long constant, else 0."""
     length = len(part.value.encode()) if isinstance(part, Constant) and isinstance(part.value, str) else 0
     return -(-length // BYTES) if length > SHORT else 0
 
 
-def _reads(parts: Sequence[Node]) -> int:
-    """1 where a comparison may be one of texts."""
+def _text_readings(parts: Sequence[Node]) -> int:
+    """Return 1 if a comparison may be one of texts, else 0."""
     constants = [part.value for part in parts if isinstance(part, Constant)]
     return int(all(isinstance(value, str) for value in constants))

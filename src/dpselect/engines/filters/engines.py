@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from string import ascii_lowercase, ascii_uppercase
 
-from dpselect.engines.filters.patterns import Matcher, Pattern, Piece, like
+from dpselect.engines.filters.patterns import Matcher, Pattern, Piece, escape_piece
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.postgres.dialect import POSTGRES as PG
 from dpselect.engines.spark.dialect import IN_UTC
@@ -27,29 +27,33 @@ _SHARED = {
     "CEIL": "ceil({0})",
     "%": "mod({0}, {1})",
 }
-_PARTS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+_DATE_PARTS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _plain(piece: Piece, write: Callable[[str], str] = _literal) -> str:
-    """A piece whose letters stand for themselves."""
+def _write_plain(piece: Piece, write: Callable[[str], str] = _literal) -> str:
+    """Return a piece whose letters all match themselves as a literal."""
     return write("".join(map(str, piece)))
 
 
-# ---- DuckDB: its LIKE without `_` looks for one piece after the other, and for the last at the end of the text. ----
+# ---- DuckDB: its LIKE without `_` searches for one piece after the other, and for the last at the text's end. ----
 
 
 def _begins_duckdb(sql: str, piece: Piece) -> str:
-    return f"{sql} LIKE {_literal(like(piece) + '%')}" if None in piece else f"starts_with({sql}, {_plain(piece)})"
+    return (
+        f"{sql} LIKE {_literal(escape_piece(piece) + '%')}"
+        if None in piece
+        else f"starts_with({sql}, {_write_plain(piece)})"
+    )
 
 
 def _ends_duckdb(sql: str, piece: Piece) -> str:
     if None in piece:
-        return f"right({sql}, {len(piece)}) LIKE {_literal(like(piece))}"
-    return f"ends_with({sql}, {_plain(piece)})"
+        return f"right({sql}, {len(piece)}) LIKE {_literal(escape_piece(piece))}"
+    return f"ends_with({sql}, {_write_plain(piece)})"
 
 
 def _holds_duckdb(sql: str, texts: list[str]) -> str:
@@ -59,7 +63,9 @@ def _holds_duckdb(sql: str, texts: list[str]) -> str:
 
 
 _DUCKDB = Matcher(
-    is_=lambda sql, piece: f"{sql} LIKE {_literal(like(piece))}" if None in piece else f"{sql} = {_plain(piece)}",
+    is_=lambda sql, piece: (
+        f"{sql} LIKE {_literal(escape_piece(piece))}" if None in piece else f"{sql} = {_write_plain(piece)}"
+    ),
     begins=_begins_duckdb,
     ends=_ends_duckdb,
     holds=_holds_duckdb,
@@ -69,7 +75,7 @@ _DUCKDB = Matcher(
 def _like_duckdb(sql: str, pattern: Pattern) -> str:
     if pattern.is_plain and len(pattern.pieces) > 1:
         return f"{sql} LIKE {_literal(pattern.text())}"
-    return _DUCKDB.fits(sql, pattern)
+    return _DUCKDB.compile_pattern(sql, pattern)
 
 
 DUCKDB = Spelling(
@@ -77,24 +83,24 @@ DUCKDB = Spelling(
     zoned="TIMESTAMP WITH TIME ZONE",
     in_utc="TRY_CAST({} AS TIMESTAMP WITH TIME ZONE) AT TIME ZONE 'UTC'",
     like=_like_duckdb,
-    rounded="CAST(CAST({} AS VARCHAR) AS DOUBLE)",  # its own division of large decimals is not the nearest double
+    rounded="CAST(CAST({} AS VARCHAR) AS DOUBLE)",  # DuckDB's division of large decimals is not the nearest double
     matches="regexp_full_match({}, [])",
-    listed="(SELECT unnest([{}]))",  # a list that it hands to a scan, as NOT IN, is compared one by one
+    long_list="(SELECT unnest([{}]))",  # a list that DuckDB pushes into a scan, as NOT IN, is compared one by one
     functions=_SHARED
     | _TRANSLATED
     | {"BYTES": "strlen({0})"}
     | {"TRIM": "trim({0}, ' ')", "LTRIM": "ltrim({0}, ' ')", "RTRIM": "rtrim({0}, ' ')"}
-    | {part: f"date_part('{part.lower()}', {{0}})" for part in (*_PARTS, "ISODOW")}
+    | {part: f"date_part('{part.lower()}', {{0}})" for part in (*_DATE_PARTS, "ISODOW")}
     | {f"TRUNC {unit}": f"CAST(date_trunc('{unit.lower()}', {{0}}) AS DATE)" for unit in ("YEAR", "MONTH", "WEEK")}
     | {"DAY TEXT": "CAST({0} AS VARCHAR)", "WHOLE TEXT": "CAST({0} AS VARCHAR)"},
 )
 
 
-# ---- PostgreSQL: its LIKE tries every place for a piece, so it gets one only at the start or where several stand. ----
+# ---- PostgreSQL: its LIKE tries every position of a piece, so it is used only at the start or for several pieces. ----
 
 
-def _escaped(piece: Piece) -> str:
-    return like(piece, chr(92))
+def _escape_for_postgres(piece: Piece) -> str:
+    return escape_piece(piece, chr(92))
 
 
 def _ends_postgres(sql: str, piece: Piece) -> str:
@@ -104,14 +110,16 @@ def _ends_postgres(sql: str, piece: Piece) -> str:
 def _holds_postgres(sql: str, texts: list[str]) -> str:
     if len(texts) == 1:
         return f"strpos({sql}, {PG.literal(texts[0])}) > 0"
-    return f"{sql} LIKE {PG.literal('%' + '%'.join(_escaped(tuple(text)) for text in texts) + '%')}"
+    return f"{sql} LIKE {PG.literal('%' + '%'.join(_escape_for_postgres(tuple(text)) for text in texts) + '%')}"
 
 
 _POSTGRES = Matcher(
     is_=lambda sql, piece: (
-        f"{sql} LIKE {PG.literal(_escaped(piece))}" if None in piece else f"{sql} = {_plain(piece, PG.literal)}"
+        f"{sql} LIKE {PG.literal(_escape_for_postgres(piece))}"
+        if None in piece
+        else f"{sql} = {_write_plain(piece, PG.literal)}"
     ),
-    begins=lambda sql, piece: f"{sql} LIKE {PG.literal(_escaped(piece) + '%')}",
+    begins=lambda sql, piece: f"{sql} LIKE {PG.literal(_escape_for_postgres(piece) + '%')}",
     ends=_ends_postgres,
     holds=_holds_postgres,
 )
@@ -119,7 +127,7 @@ _POSTGRES = Matcher(
 
 POSTGRES = Spelling(
     literal=PG.literal,
-    like=_POSTGRES.fits,
+    like=_POSTGRES.compile_pattern,
     double="float8",
     integer="int8",
     decimals="numeric",
@@ -127,18 +135,18 @@ POSTGRES = Spelling(
     date="date",
     timestamp="timestamp",
     zoned="timestamptz",
-    read="CAST(CAST({} AS text) AS [])",  # a constant that is not a text yet would be read before it is matched
+    read="CAST(CAST({} AS text) AS [])",  # an untyped constant would be cast before it is matched
     in_utc=r"CAST(regexp_replace({}, '([.][0-9]{6})[0-9]+', '\1') AS timestamptz) AT TIME ZONE 'UTC'",
     collated='({} COLLATE "C")',
     finite="nullif({}, 'NaN')",
     few_digits="CASE WHEN pg_column_size({}) <= 512 AND pg_column_compression({}) IS NULL THEN [] END",
     rounded="CAST({} AS float8)",
     matches="{} ~ []",
-    whole="^({})$",
+    anchored="^({})$",
     functions=_SHARED
-    | {name: f'{name.lower()}({{0}} COLLATE "C")' for name in ("LOWER", "UPPER")}  # ASCII letters only, and quickly
+    | {name: f'{name.lower()}({{0}} COLLATE "C")' for name in ("LOWER", "UPPER")}  # ASCII letters only, and fast
     | {"TRIM": "btrim({0}, ' ')", "LTRIM": "ltrim({0}, ' ')", "RTRIM": "rtrim({0}, ' ')"}
-    | {part: f"CAST(floor(extract({part} FROM {{0}})) AS int8)" for part in (*_PARTS, "ISODOW")}
+    | {part: f"CAST(floor(extract({part} FROM {{0}})) AS int8)" for part in (*_DATE_PARTS, "ISODOW")}
     | {
         f"TRUNC {unit}": f"CAST(date_trunc('{unit.lower()}', CAST({{0}} AS timestamp)) AS date)"
         for unit in ("YEAR", "MONTH", "WEEK")
@@ -153,29 +161,31 @@ POSTGRES = Spelling(
 def _ends_spark(sql: str, piece: Piece) -> str:
     if None in piece:
         return _SPARK.is_(f"right({sql}, {len(piece)})", piece)
-    return f"endswith({sql}, {_plain(piece, SP.literal)})"
+    return f"endswith({sql}, {_write_plain(piece, SP.literal)})"
 
 
 def _begins_spark(sql: str, piece: Piece) -> str:
     if None in piece:
         return _SPARK.is_(f"left({sql}, {len(piece)})", piece)
-    return f"startswith({sql}, {_plain(piece, SP.literal)})"
+    return f"startswith({sql}, {_write_plain(piece, SP.literal)})"
 
 
 def _holds_spark(sql: str, texts: list[str]) -> str:
     if len(texts) == 1:
         return f"contains({sql}, {SP.literal(texts[0])})"
-    pieces = "".join(f"(?>.*?{''.join(map(_letter, text))})" for text in texts)
+    pieces = "".join(f"(?>.*?{''.join(map(_escape_letter, text))})" for text in texts)
     return f"{sql} RLIKE {SP.literal(f'(?s)^{pieces}')}"
 
 
-def _letter(letter: str) -> str:
+def _escape_letter(letter: str) -> str:
     return letter if letter.isascii() and letter.isalnum() else f"\\x{{{ord(letter):X}}}"
 
 
 _SPARK = Matcher(
     is_=lambda sql, piece: (
-        f"{sql} LIKE {SP.literal(like(piece))}" if None in piece else f"{sql} = {_plain(piece, SP.literal)}"
+        f"{sql} LIKE {SP.literal(escape_piece(piece))}"
+        if None in piece
+        else f"{sql} = {_write_plain(piece, SP.literal)}"
     ),
     begins=_begins_spark,
     ends=_ends_spark,
@@ -185,7 +195,7 @@ _SPARK = Matcher(
 
 SPARK = Spelling(
     literal=SP.literal,
-    like=_SPARK.fits,
+    like=_SPARK.compile_pattern,
     text="STRING",
     timestamp="TIMESTAMP_NTZ",
     zoned="TIMESTAMP_LTZ",
@@ -193,12 +203,12 @@ SPARK = Spelling(
     in_utc=IN_UTC.replace("{}", "try_cast({} AS TIMESTAMP_LTZ)"),
     collated="({} COLLATE UTF8_BINARY)",
     matches="{} RLIKE []",
-    whole="(?s)^({})(?!.)",
+    anchored="(?s)^({})(?!.)",
     functions=_SHARED
     | _TRANSLATED
-    | {"ABS": "greatest({0}, 0 - {0})"}  # its abs and its sign round to 34 digits
+    | {"ABS": "greatest({0}, 0 - {0})"}  # Spark's abs and sign round to 34 digits
     | {"TRIM": "trim({0})", "LTRIM": "ltrim({0})", "RTRIM": "rtrim({0})"}
-    | {part: f"CAST(floor(extract({part} FROM {{0}})) AS BIGINT)" for part in _PARTS}
+    | {part: f"CAST(floor(extract({part} FROM {{0}})) AS BIGINT)" for part in _DATE_PARTS}
     | {"ISODOW": "CAST(weekday({0}) + 1 AS BIGINT)"}
     | {f"TRUNC {unit}": f"trunc({{0}}, '{unit}')" for unit in ("YEAR", "MONTH", "WEEK")}
     | {"DAY TEXT": "CAST({0} AS STRING)", "WHOLE TEXT": "CAST({0} AS STRING)"},

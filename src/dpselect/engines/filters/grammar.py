@@ -1,4 +1,4 @@
-"""Grammar: from words to the tree. Whatever has no rule here is refused.
+"""Grammar: from words to the tree. Text that matches no rule is refused.
 
 Operators bind as in SQL: OR, AND, NOT, comparisons (which do not chain), ||, + and -, * / %, a sign, ::.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dpselect.engines.filters import cost
-from dpselect.engines.filters.constants import day, moment, number_of, text_of
-from dpselect.engines.filters.functions import call, lowered, type_of
+from dpselect.engines.filters.constants import parse_day, parse_moment, parse_number, parse_text
+from dpselect.engines.filters.functions import lowercase_ascii, parse_call, parse_type
 from dpselect.engines.filters.patterns import Pattern
 from dpselect.engines.filters.tree import Constant, Name, Node, Operation, refuse
-from dpselect.engines.filters.words import WRITE, Word, shown, words
+from dpselect.engines.filters.words import HINT, Word, excerpt, split_words
 
-_NESTED = 60  # calls of `expression` inside each other: about as many parentheses
+_MAX_DEPTH = 60  # nested calls of `expression`: about the number of nested parentheses
 _OR, _AND, _NOT, _COMPARED, _JOINED, _ADDED, _TIMES, _SIGNED = range(1, 9)
 _POWERS = {
     "OR": _OR, "AND": _AND, "||": _JOINED, "+": _ADDED, "-": _ADDED, "*": _TIMES, "/": _TIMES, "%": _TIMES,
@@ -22,7 +22,7 @@ _POWERS = {
 _COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _TESTS = ("IS", "IN", "BETWEEN", "LIKE", "ILIKE")
 _RESERVED = frozenset("AND OR NOT IN BETWEEN LIKE ILIKE IS CASE WHEN THEN ELSE END ESCAPE COLLATE".split())
-_OUTSIDE = {
+_OTHER_ROWS = {
     **dict.fromkeys(("SELECT", "EXISTS", "FROM", "WITH", "ANY", "ALL"), "a subquery"),
     **dict.fromkeys(("OVER", "FILTER"), "a window function"),
 }
@@ -30,7 +30,7 @@ _CONSTANTS = {"TRUE": True, "FALSE": False, "NULL": None}
 
 
 def parse(text: str) -> Node:
-    """The tree of one condition, within the limits of cost.py."""
+    """Parse one condition, within the limits of cost.py."""
     reader = _Reader(text)
     node = reader.expression()
     if reader.word.sort != "end":
@@ -40,217 +40,219 @@ def parse(text: str) -> Node:
 
 
 class _Reader:
-    """Reads a text from left to right; `word` is the next one."""
+    """A parser that reads a text from left to right; `word` is the next one."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._words, self._at, self._nested = text, words(text), 0, 0
+        self._text, self._words, self._position, self._depth = text, split_words(text), 0, 0
 
     @property
     def word(self) -> Word:
-        return self._words[self._at]
+        return self._words[self._position]
 
     def take(self) -> Word:
-        """The next word, which is then behind us."""
+        """Return the next word and advance."""
         word = self.word
-        self._at += word.sort != "end"
+        self._position += word.sort != "end"
         return word
 
-    def taken(self, *wanted: str) -> bool:
-        """Is the next word one of these? Then it is behind us."""
-        found = self.word.is_(*wanted)
-        if found:
+    def take_if(self, *words: str) -> bool:
+        """Advance if the next word is one of these, and return whether it was."""
+        is_next = self.word.is_(*words)
+        if is_next:
             self.take()
-        return found
+        return is_next
 
-    def need(self, wanted: str) -> None:
-        if not self.taken(wanted):
+    def expect(self, word: str) -> None:
+        if not self.take_if(word):
             self.stop()
 
     def stop(self) -> NoReturn:
-        """Refuse what stands here."""
+        """Refuse the next word."""
         word = self.word
         if word.sort == "end":
-            refuse("one that ends too early", WRITE)
-        if word.is_(*_OUTSIDE):
-            refuse(f"{_OUTSIDE[word.text.upper()]} at character {word.at + 1}", "it depends on other rows")
-        refuse(f"unexpected text at character {word.at + 1}: {shown(self._text, word.at)!r}", WRITE)
+            refuse("one that ends too early", HINT)
+        if word.is_(*_OTHER_ROWS):
+            refuse(f"{_OTHER_ROWS[word.text.upper()]} at character {word.start + 1}", "it depends on other rows")
+        refuse(f"unexpected text at character {word.start + 1}: {excerpt(self._text, word.start)!r}", HINT)
 
     # ---- operators ----------------------------------------------------------------------------------------
 
-    def expression(self, least: int = _OR) -> Node:
-        """Everything whose operators bind at least so strongly."""
-        self._nested += 1
-        if self._nested > _NESTED:
+    def expression(self, minimum_power: int = _OR) -> Node:
+        """Parse an expression whose operators all bind at least with `minimum_power`."""
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
             refuse("one that is nested too deep")
-        left = self._prefix()
-        while (power := self._power()) >= least:
-            left = self._tested(left) if power == _COMPARED else self._joined(left, power)
-            if power == _COMPARED and self._power() == _COMPARED:
-                refuse(f"a chained comparison at character {self.word.at + 1}", "write AND between the two comparisons")
-        self._nested -= 1
+        left = self._parse_prefix()
+        while (power := self._binding_power()) >= minimum_power:
+            left = self._parse_comparison(left) if power == _COMPARED else self._parse_operator(left, power)
+            if power == _COMPARED and self._binding_power() == _COMPARED:
+                refuse(
+                    f"a chained comparison at character {self.word.start + 1}", "write AND between the two comparisons"
+                )
+        self._depth -= 1
         return left
 
-    def _power(self) -> int:
+    def _binding_power(self) -> int:
         word = self.word
         if word.sort not in ("name", "sign"):
             return 0
         sign = word.text.upper()
         return _COMPARED if sign in (*_COMPARISONS, *_TESTS, "NOT") else _POWERS.get(sign, 0)
 
-    def _prefix(self) -> Node:
-        if self.taken("NOT"):
+    def _parse_prefix(self) -> Node:
+        if self.take_if("NOT"):
             return Operation("NOT", (self.expression(_NOT),))
         if self.word.is_("-", "+"):
             negative = self.take().text == "-"
             if self.word.sort == "number":
-                return self._casts(Constant(number_of(self.take().text, -1 if negative else 1)))
+                return self._parse_casts(Constant(parse_number(self.take().text, -1 if negative else 1)))
             inner = self.expression(_SIGNED)
             return Operation("-", (Constant(0), inner)) if negative else inner
-        return self._casts(self._primary())
+        return self._parse_casts(self._parse_primary())
 
-    def _casts(self, node: Node) -> Node:
-        while self.taken("::"):
-            node = Operation("CAST", (node,), self._type())
+    def _parse_casts(self, node: Node) -> Node:
+        while self.take_if("::"):
+            node = Operation("CAST", (node,), self._parse_type())
         return node
 
-    def _joined(self, left: Node, power: int) -> Node:
-        """An operator between two; AND and OR take as many as there are, which is no deeper tree."""
+    def _parse_operator(self, left: Node, power: int) -> Node:
+        """Parse the rest of an operation; AND and OR take any number of parts, which makes the tree no deeper."""
         sort = self.take().text.upper()
         parts = [left, self.expression(power + 1)]
-        while power <= _AND and self.taken(sort):
+        while power <= _AND and self.take_if(sort):
             parts.append(self.expression(power + 1))
         return Operation(sort, tuple(parts))
 
-    def _tested(self, left: Node) -> Node:
-        """A comparison, or IS, IN, BETWEEN, LIKE."""
+    def _parse_comparison(self, left: Node) -> Node:
+        """Parse a comparison, or IS, IN, BETWEEN, LIKE."""
         sign = self.take().text.upper()
         if sign in _COMPARISONS:
             return Operation(_COMPARISONS[sign], (left, self.expression(_JOINED)))
         if sign == "IS":
-            negated = self.taken("NOT")
-            found = self._is(left)
+            negated = self.take_if("NOT")
+            test = self._parse_is(left)
         else:
             negated = sign == "NOT"
             if negated and not self.word.is_("IN", "BETWEEN", "LIKE", "ILIKE"):
                 self.stop()
-            found = self._test(left, self.take().text.upper() if negated else sign)
-        return Operation("NOT", (found,)) if negated else found
+            test = self._parse_test(left, self.take().text.upper() if negated else sign)
+        return Operation("NOT", (test,)) if negated else test
 
-    def _is(self, left: Node) -> Node:
-        if self.taken("DISTINCT"):
-            self.need("FROM")
+    def _parse_is(self, left: Node) -> Node:
+        if self.take_if("DISTINCT"):
+            self.expect("FROM")
             return Operation("IS DISTINCT FROM", (left, self.expression(_JOINED)))
         for word, holds in (("TRUE", left), ("FALSE", Operation("NOT", (left,)))):
-            if self.taken(word):
+            if self.take_if(word):
                 return Operation("COALESCE", (holds, Constant(False)))
-        self.need("NULL")
+        self.expect("NULL")
         return Operation("IS NULL", (left,))
 
-    def _test(self, left: Node, test: str) -> Node:
+    def _parse_test(self, left: Node, test: str) -> Node:
         if test == "BETWEEN":
             low = self.expression(_JOINED)
-            self.need("AND")
+            self.expect("AND")
             return Operation("BETWEEN", (left, low, self.expression(_JOINED)))
         if test == "IN":
-            self.need("(")
-            return Operation("IN", (left, *self._list()))
+            self.expect("(")
+            return Operation("IN", (left, *self._parse_list()))
         if self.word.sort != "text":
             refuse(f"{test} with something other than a text", "write the pattern itself: LIKE 'a%'")
-        pattern = text_of(_unquoted(self.take().text))
+        pattern = parse_text(_unquote(self.take().text))
         if self.word.is_("ESCAPE"):
             refuse("LIKE with ESCAPE", "contains(x, 'a'), starts_with and ends_with accept any text")
         if test == "ILIKE":
-            left, pattern = Operation("LOWER", (left,)), lowered(pattern)
-        return Operation("LIKE", (left,), (Pattern.like(pattern),))
+            left, pattern = Operation("LOWER", (left,)), lowercase_ascii(pattern)
+        return Operation("LIKE", (left,), (Pattern.parse(pattern),))
 
     # ---- what stands alone --------------------------------------------------------------------------------
 
-    def _primary(self) -> Node:
+    def _parse_primary(self) -> Node:
         word = self.take()
         if word.sort == "number":
-            return Constant(number_of(word.text))
+            return Constant(parse_number(word.text))
         if word.sort == "text":
-            return Constant(text_of(_unquoted(word.text)))
+            return Constant(parse_text(_unquote(word.text)))
         if word.sort == "quoted":
-            return Name(_unquoted(word.text), quoted=True, span=word.span)
+            return Name(_unquote(word.text), quoted=True, span=word.span)
         if word.is_("("):
             if self.word.is_("SELECT", "WITH"):
                 self.stop()
             node = self.expression()
-            self.need(")")
+            self.expect(")")
             return node
         if word.sort == "name" and word.text.upper() not in _RESERVED | {"SELECT", "FROM"}:
-            return self._named(word)
+            return self._parse_named(word)
         if word.is_("CASE"):
-            return self._case()
-        self._at -= word.sort != "end"
+            return self._parse_case()
+        self._position -= word.sort != "end"
         return self.stop()
 
-    def _named(self, word: Word) -> Node:
+    def _parse_named(self, word: Word) -> Node:
         name = word.text.upper()
-        if self.taken("("):
-            return self._call(name)
+        if self.take_if("("):
+            return self._parse_call(name)
         if name in _CONSTANTS:
             return Constant(_CONSTANTS[name])
         if self.word.sort == "text" and name in ("DATE", "TIMESTAMP"):
-            text = _unquoted(self.take().text)
-            return Constant(day(text) if name == "DATE" else moment(text))
+            text = _unquote(self.take().text)
+            return Constant(parse_day(text) if name == "DATE" else parse_moment(text))
         return Name(word.text, span=word.span)
 
-    def _call(self, name: str) -> Node:
-        """A function, whose parenthesis is open."""
-        if self.word.is_("SELECT", "WITH") or name in _OUTSIDE:
+    def _parse_call(self, name: str) -> Node:
+        """Parse a function call after its opening parenthesis."""
+        if self.word.is_("SELECT", "WITH") or name in _OTHER_ROWS:
             refuse("a subquery", "it depends on other rows")
         if name in ("CAST", "TRY_CAST"):
             node = self.expression()
-            self.need("AS")
-            node = Operation("CAST", (node,), self._type())
-            self.need(")")
+            self.expect("AS")
+            node = Operation("CAST", (node,), self._parse_type())
+            self.expect(")")
         elif name == "EXTRACT":
             part = self.take().text
-            self.need("FROM")
-            node = call("DATE_PART", [Constant(part.strip("'")), self.expression()])
-            self.need(")")
+            self.expect("FROM")
+            node = parse_call("DATE_PART", [Constant(part.strip("'")), self.expression()])
+            self.expect(")")
         elif self.word.is_("*", "DISTINCT"):
-            node = call(name, [])
+            node = parse_call(name, [])
         else:
-            node = call(name, [] if self.taken(")") else self._list())
-        if self.word.is_(*_OUTSIDE):
+            node = parse_call(name, [] if self.take_if(")") else self._parse_list())
+        if self.word.is_(*_OTHER_ROWS):
             self.stop()
         return node
 
-    def _list(self) -> list[Node]:
-        """Expressions with commas between them, up to the parenthesis."""
-        found = [self.expression()]
-        while self.taken(","):
-            found.append(self.expression())
-        self.need(")")
-        return found
+    def _parse_list(self) -> list[Node]:
+        """Parse expressions separated by commas, up to the closing parenthesis."""
+        expressions = [self.expression()]
+        while self.take_if(","):
+            expressions.append(self.expression())
+        self.expect(")")
+        return expressions
 
-    def _case(self) -> Node:
-        """CASE x WHEN a THEN b is CASE WHEN x = a THEN b."""
+    def _parse_case(self) -> Node:
+        """Parse CASE; CASE x WHEN a THEN b is CASE WHEN x = a THEN b."""
         subject = None if self.word.is_("WHEN") else self.expression()
         parts: list[Node] = []
-        while self.taken("WHEN"):
+        while self.take_if("WHEN"):
             condition = self.expression()
-            self.need("THEN")
+            self.expect("THEN")
             parts += [condition if subject is None else Operation("=", (subject, condition)), self.expression()]
-        parts.append(self.expression() if self.taken("ELSE") else Constant(None))
-        self.need("END")
+        parts.append(self.expression() if self.take_if("ELSE") else Constant(None))
+        self.expect("END")
         return Operation("CASE", tuple(parts)) if len(parts) > 1 else self.stop()
 
-    def _type(self) -> tuple[object, ...]:
+    def _parse_type(self) -> tuple[object, ...]:
         name = self.take()
         numbers: list[str] = []
         if name.is_("DOUBLE"):
-            self.taken("PRECISION")
-        if self.taken("("):
+            self.take_if("PRECISION")
+        if self.take_if("("):
             numbers = [self.take().text]
-            while self.taken(","):
+            while self.take_if(","):
                 numbers.append(self.take().text)
-            self.need(")")
-        return type_of(name.text, numbers)
+            self.expect(")")
+        return parse_type(name.text, numbers)
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return text[1:-1].replace(text[0] * 2, text[0])

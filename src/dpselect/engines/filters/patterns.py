@@ -1,8 +1,8 @@
-"""Patterns: what LIKE, starts_with and their kin ask of a text, cut at each %.
+"""Patterns of LIKE, starts_with and similar functions, split at each %.
 
-No engine's LIKE is asked for a pattern that makes it try every letter of it at every place of the text. `_` stands only
-in the first or the last piece, whose place is fixed; these are compared with the ends of the text, and what stands
-between them holds only plain texts, which are looked for one behind the other.
+No engine's LIKE gets a pattern that makes it try every letter at every position of the text. `_` occurs only
+in the first or the last piece, whose position is fixed; these are compared with the ends of the text. The part
+between them has only plain texts, which are searched for one after the other.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ Piece = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Pattern:
-    """Pieces between which any letters may stand; in the first and the last None is one letter, whichever."""
+    """Pieces with any letters between them; in the first and the last piece None is any one letter."""
 
     pieces: tuple[Piece, ...]
 
     @classmethod
-    def like(cls, text: str) -> Pattern:
-        """What a text after LIKE means."""
+    def parse(cls, text: str) -> Pattern:
+        """Parse a text after LIKE."""
         if "\\" in text:
             refuse("LIKE with a backslash, which engines read in different ways", "contains(x, 'a') accepts any text")
-        cut = re.sub("%+", "%", text).split("%")
-        if any("_" in piece for piece in cut[1:-1]):
+        pieces = re.sub("%+", "%", text).split("%")
+        if any("_" in piece for piece in pieces[1:-1]):
             refuse("a _ between two %", "use _ only before the first % or after the last; length(x) counts letters")
-        return cls(tuple(tuple(None if letter == "_" else letter for letter in piece) for piece in cut))
+        return cls(tuple(tuple(None if letter == "_" else letter for letter in piece) for piece in pieces))
 
     @property
     def first(self) -> Piece:
-        """What the text begins with, where it may go on."""
+        """The piece at the start of the text, if the pattern goes on."""
         return self.pieces[0]
 
     @property
     def last(self) -> Piece:
-        """What the text ends with."""
+        """The piece at the end of the text."""
         return self.pieces[-1]
 
     @property
     def between(self) -> list[str]:
-        """Plain texts that come one behind the other between the two."""
+        """The plain texts between the two, in order."""
         return ["".join(map(str, piece)) for piece in self.pieces[1:-1] if piece]
 
     @property
     def is_plain(self) -> bool:
-        """Is it written for LIKE without `_` and without letters that mean something there?"""
+        """Does the pattern have no `_` and no letter with a special meaning in LIKE?"""
         return all(map(is_plain, self.pieces))
 
     @property
     def tests(self) -> int:
-        """How many times a test of it names the text, at least 1."""
+        """The number of times that a test names the text, at least 1."""
         if len(self.pieces) == 1:
             return 1
         ends = bool(self.first) + bool(self.last)
@@ -62,44 +62,46 @@ class Pattern:
 
     @property
     def readings(self) -> int:
-        """How many times a text is read at most: letters that may stand anywhere are compared again and again.
+        """The largest number of readings of a text: letters at any position are compared again and again.
 
-        8 of them are one reading more; where several pieces come one behind the other, 4.
+        8 of them are one reading more; if several pieces follow one another, 4.
         """
-        letters = 8 if len(self.between) == 1 else 4
-        anywhere = sum(1 + -(-len(piece) // letters) for piece in self.between)
-        return self.tests + anywhere + (sum(None in piece for piece in self.pieces) if len(self.pieces) > 1 else 0)
+        letters_per_reading = 8 if len(self.between) == 1 else 4
+        search_readings = sum(1 + -(-len(piece) // letters_per_reading) for piece in self.between)
+        return (
+            self.tests + search_readings + (sum(None in piece for piece in self.pieces) if len(self.pieces) > 1 else 0)
+        )
 
     def text(self, escape: str = "") -> str:
-        """As it is written after LIKE, for an engine in which `escape` makes a letter of what follows."""
-        return "%".join(like(piece, escape) for piece in self.pieces)
+        """Return the pattern as text after LIKE, for an engine in which `escape` makes the next letter plain."""
+        return "%".join(escape_piece(piece, escape) for piece in self.pieces)
 
 
 def is_plain(piece: Piece) -> bool:
-    """Does every letter stand for itself in every engine's LIKE?"""
+    """Return whether every letter matches itself in every engine's LIKE."""
     return all(letter is not None and letter not in "%_\\" for letter in piece)
 
 
-def like(piece: Piece, escape: str = "") -> str:
-    """A piece as it is written after LIKE."""
+def escape_piece(piece: Piece, escape: str = "") -> str:
+    """Return a piece as text after LIKE."""
 
-    def written(letter: str | None) -> str:
+    def escape_letter(letter: str | None) -> str:
         return "_" if letter is None else escape + letter if letter in ("%", "_", escape) else letter
 
-    return "".join(map(written, piece))
+    return "".join(map(escape_letter, piece))
 
 
 @dataclass(frozen=True)
 class Matcher:
-    """How an engine looks for pieces; each takes the SQL of a text."""
+    """The tests of an engine for pieces; each takes the SQL of a text."""
 
     is_: Callable[[str, Piece], str]
     begins: Callable[[str, Piece], str]
     ends: Callable[[str, Piece], str]
-    holds: Callable[[str, list[str]], str]  # plain texts, one behind the other
+    holds: Callable[[str, list[str]], str]  # plain texts, one after the other
 
-    def fits(self, sql: str, pattern: Pattern) -> str:
-        """Does a text fit the pattern?"""
+    def compile_pattern(self, sql: str, pattern: Pattern) -> str:
+        """Compile the condition that a text matches the pattern."""
         first, last, between = pattern.first, pattern.last, pattern.between
         if len(pattern.pieces) == 1:
             return self.is_(sql, first)

@@ -1,6 +1,6 @@
-"""Spelling: how an engine writes the few things that a filter is made of. In templates {} is an expression.
+"""Spelling: the SQL of an engine for the elements of filters. In templates {} is an expression.
 
-What every engine here does alike is written in operations.py. What stands here was tried on hostile values on each.
+SQL that every engine shares is in operations.py. All of this was tested on hostile values on each engine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LAST = datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)
 
 @dataclass(frozen=True)
 class Spelling:
-    """One engine's."""
+    """The SQL of one engine."""
 
     literal: Callable[[str], str]
     like: Callable[[str, Pattern], str]
@@ -28,64 +28,67 @@ class Spelling:
     text: str = "VARCHAR"
     date: str = "DATE"
     timestamp: str = "TIMESTAMP"
-    zoned: str = ""  # the type of a moment with a zone; nothing where none is known
+    zoned: str = ""  # the type of a moment with a zone; empty if none is known
     read: str = "TRY_CAST({} AS [])"  # a text that matched a pattern, as the type []
-    in_utc: str = ""  # what the clocks of UTC showed at the moment of a text that matched a pattern
+    in_utc: str = ""  # the moment in UTC of a text that matched a pattern
     collated: str = "{}"  # a text that is compared by its characters
     finite: str = "{}"  # an exact number that is no NaN
-    few_digits: str = "[]"  # the form [] of a number {} of any number of digits, null where they are many
+    few_digits: str = "[]"  # the form [] of a number {} with any number of digits, null if it has many
     rounded: str = "CAST({} AS DOUBLE)"  # an exact number of many digits as the nearest double
-    matches: str = ""  # does {} match the pattern []?
-    whole: str = "{}"  # a pattern, as one for the whole text
-    listed: str = "({})"  # many constants behind IN, which are looked up
+    matches: str = ""  # the condition that {} matches the pattern []
+    anchored: str = "{}"  # a pattern, as one of the whole text
+    long_list: str = "({})"  # many constants after IN, which are looked up
 
     def function(self, name: str, *parts: str) -> str:
-        """One of the functions; {0} is what it works on, {1} and {2} are constants."""
+        """Compile a function; {0} is its operand, {1} and {2} are constants."""
         return self.functions[name].format(*parts)
 
-    def fits(self, sql: str, pattern: Pattern) -> str:
-        """Does a text fit a pattern?"""
+    def compile_like(self, sql: str, pattern: Pattern) -> str:
+        """Compile the condition that a text matches a pattern."""
         return self.like(self.binary(sql), pattern)
 
     def decimal(self, digits: int, scale: int) -> str:
-        """The type of such exact numbers."""
+        """Return the type of exact numbers with these digits and this scale."""
         return self.decimals.format(digits, scale)
 
     def binary(self, sql: str) -> str:
-        """A text that is compared by its characters."""
+        """Compile a text that is compared by its characters."""
         return self.collated.replace("{}", sql)
 
-    def short(self, sql: str, most: int = BYTES) -> str:
-        """Null for a text of more bytes, which an engine knows without reading it."""
-        return f"CASE WHEN {self.function('BYTES', sql)} <= {most} THEN {sql} END"
+    def null_if_long(self, sql: str, max_bytes: int = BYTES) -> str:
+        """Compile a text, null if it has more bytes, which an engine knows without reading it."""
+        return f"CASE WHEN {self.function('BYTES', sql)} <= {max_bytes} THEN {sql} END"
 
     def number(self, value: float) -> str:
-        """A double that is a constant."""
+        """Compile a constant double."""
         return f"CAST({self.literal(repr(value))} AS {self.double})"
 
     def moment(self, value: datetime.date, kind: str, type_name: str = "") -> str:
-        """A date or a moment that is a constant."""
+        """Compile a constant date or moment."""
         if kind == "timestamp" and not isinstance(value, datetime.datetime):
             value = datetime.datetime.combine(value, datetime.time())
         text = value.isoformat(" ") if isinstance(value, datetime.datetime) else value.isoformat()
         return f"CAST({self.literal(text)} AS {type_name or (self.date if kind == 'date' else self.timestamp)})"
 
     def in_calendar(self, sql: str, kind: str) -> str:
-        """Null for infinity and for years that not every engine has."""
-        first = self.moment(datetime.date(1, 1, 1), kind)
-        last = self.moment(LAST if kind == "timestamp" else LAST.date(), kind)
-        return f"CASE WHEN {sql} BETWEEN {first} AND {last} THEN {sql} END"
+        """Compile a date or moment, null for infinity and for years that not every engine has."""
+        minimum = self.moment(datetime.date(1, 1, 1), kind)
+        maximum = self.moment(LAST if kind == "timestamp" else LAST.date(), kind)
+        return f"CASE WHEN {sql} BETWEEN {minimum} AND {maximum} THEN {sql} END"
 
     def in_range(self, sql: str) -> str:
-        """Null for NaN, and for numbers so large or small that their product could not be held."""
+        """Compile a number, null for NaN, and for numbers so large or small that their product would overflow."""
         low, high = (self.number(value) for value in (1e-100, 1e100))
         return f"CASE WHEN abs({sql}) BETWEEN {low} AND {high} OR {sql} = 0 THEN {sql} END"
 
     def as_double(self, sql: str, *, exactly: bool) -> str:
-        """An exact number as the nearest double; `exactly` if it is few digits."""
+        """Compile an exact number to the nearest double; `exactly` if it has few digits."""
         return f"CAST({sql} AS {self.double})" if exactly else self.rounded.replace("{}", sql)
 
-    def matched(self, sql: str, pattern: str) -> str:
-        """Does a text match a regular expression as a whole? The pattern has no quote, backslash or percent sign."""
-        whole = self.whole.replace("{}", pattern)
-        return self.matches.replace("[]", f"'{whole}'").replace("{}", sql)
+    def compile_match(self, sql: str, pattern: str) -> str:
+        """Compile the condition that a regular expression matches a whole text.
+
+        The pattern has no quote, backslash or percent sign.
+        """
+        anchored = self.anchored.replace("{}", pattern)
+        return self.matches.replace("[]", f"'{anchored}'").replace("{}", sql)

@@ -20,7 +20,7 @@ _DEPTH = 100
 
 @dataclass(frozen=True)
 class Name:
-    """A column as it was written, whether in double quotes, and where in the text it starts and ends."""
+    """A column as it was written, whether in double quotes, and its start and end in the text."""
 
     name: str
     quoted: bool = field(default=False, compare=False)
@@ -36,7 +36,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation by its name in operations.py, what it works on, and what must be constant in it."""
+    """An operation by its name in operations.py, its operands, and its constant arguments."""
 
     sort: str
     parts: tuple[Node, ...]
@@ -53,10 +53,10 @@ class Operation:
 Node = Name | Constant | Operation
 
 
-def names(node: Node) -> dict[str, bool]:
-    """The columns that are named, each once, in their order, and whether in double quotes.
+def columns_in(node: Node) -> dict[str, bool]:
+    """Return the columns that are named, each once, in their order, and whether in double quotes.
 
-    A part may stand in a tree several times.
+    A part may occur in a tree several times.
     """
     columns: dict[str, bool] = {}
     for name in name_nodes(node):
@@ -65,32 +65,32 @@ def names(node: Node) -> dict[str, bool]:
 
 
 def name_nodes(node: Node) -> Iterator[Name]:
-    """Yield every place where a column is named, in the order of the text."""
-    seen: set[int] = set()
-    ahead = [node]
-    while ahead:
-        part = ahead.pop()
+    """Yield every occurrence of a column's name, in the order of the text."""
+    visited: set[int] = set()
+    unvisited = [node]
+    while unvisited:
+        part = unvisited.pop()
         if isinstance(part, Name):
             yield part
-        elif isinstance(part, Operation) and id(part) not in seen:
-            seen.add(id(part))
-            ahead += reversed(part.parts)
+        elif isinstance(part, Operation) and id(part) not in visited:
+            visited.add(id(part))
+            unvisited += reversed(part.parts)
 
 
-def quotes(name: str, hint: str | None) -> str:
-    """The hint where a name in double quotes is no column: most often it was to be a text."""
-    said = "'" + name[:LONGEST].replace("'", "''") + "'"
-    more = f"; or {hint}" if hint is not None and hint.startswith("did you mean") else ""
-    return f"double quotes name a column, a text is in single quotes: {said}{more}"
+def quotes_hint(name: str, hint: str | None) -> str:
+    """Return the hint for a name in double quotes that is no column: most often a text was meant."""
+    quoted_text = "'" + name[:LONGEST].replace("'", "''") + "'"
+    column_hint = f"; or {hint}" if hint is not None and hint.startswith("did you mean") else ""
+    return f"double quotes name a column, a text is in single quotes: {quoted_text}{column_hint}"
 
 
-def unquoted(name: str, hint: str | None) -> str | None:
-    """The hint where a name without quotes is like no column: it may be a text that has none."""
+def text_hint(name: str, hint: str | None) -> str | None:
+    """Return the hint for a name without quotes that is like no column: it may be a text without quotes."""
     if hint is None or not hint.startswith(("there is", "the first line")):
         return hint
     return f"{hint}; a text is in single quotes: '{name[:LONGEST]}'"
 
 
 def refuse(came: str, hint: str | None = None) -> NoReturn:
-    """The one way in which a filter is refused."""
+    """Refuse a filter; no other function does."""
     raise ParameterError("where", "be one condition on one row", came, hint)

@@ -1,4 +1,4 @@
-"""Values: an expression with its type, and the bounds that are known of it before any row is read.
+"""Values: an expression with its type, and its bounds that are known before any row is read.
 
 Exact numbers know their largest magnitude and their digits after the point, so that no sum or product can overflow;
 doubles know between which powers of ten they lie unless they are 0.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NoReturn
 
-from dpselect.engines.filters.constants import day, moment
+from dpselect.engines.filters.constants import parse_day, parse_moment
 from dpselect.engines.filters.spelling import Spelling
 from dpselect.engines.filters.tree import Plain, refuse
 from dpselect.engines.sql.port import SqlType
@@ -21,12 +21,12 @@ from dpselect.engines.sql.port import SqlType
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}
 _BITS |= {f"U{name}": bits + 1 for name, bits in _BITS.items()}
 DIGITS = 38
-"""Digits of an exact number at most."""
-_OF_BIGINT = 20  # digits before the point that an engine may keep free for one
+"""The largest number of digits of an exact number."""
+_OF_BIGINT = 20  # digits before the point that an engine may reserve for an integer
 ROUNDED = 6
 """Digits after the point that Spark keeps whatever comes before it; of more it may round the last ones away."""
 WRITTEN_OUT = ("json", "jsonb", "long bpchar")
-"""Types of PostgreSQL that are made a text, however long, each time that their form is named."""
+"""Types of PostgreSQL that are converted to text, however long, each time that their form is used."""
 RANGE = 100
 """A double whose magnitude is beyond 10 to this power, or below its inverse, is null outside of comparisons."""
 _KINDS = {"text": "a text", "boolean": "TRUE or FALSE", "date": "a date", "timestamp": "a date or a moment"}
@@ -38,197 +38,220 @@ class Value:
 
     kind: str
     sql: str
-    shown: str = "a value"  # what a message calls it
-    safe: str = ""  # what operations work on, where that is not what is compared: null for infinities, very long texts
-    most: int | None = 0  # of an exact number times 10 ** scale: its magnitude at most; None: any
+    description: str = "a value"  # in messages
+    safe: str = ""  # the operand, if it differs from what is compared: null for infinities and very long texts
+    max_magnitude: int | None = 0  # the largest magnitude of an exact number times 10 ** scale; None: any
     scale: int = 0
-    low: int = 0  # of a double: powers of ten between which its magnitude lies, unless it is 0
+    low: int = 0  # with `high`, the powers of ten between which a double's magnitude is, unless it is 0
     high: int = 0
     constant: Plain = None
-    type_name: str = ""  # of a column: the type as which constants beside it are written
+    type_name: str = ""  # of a column: the type of constants that are compared with it
 
     @property
-    def used(self) -> str:
+    def operand(self) -> str:
         """The SQL for everything but comparisons."""
         return self.safe or self.sql
 
 
-def column(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
-    """A column in its one form, by its type."""
+def column_value(name: str, sql: str, sql_type: SqlType, spelling: Spelling) -> Value:
+    """Return a column in its one form, by its type."""
     form = f"({sql_type.form.replace('{}', sql)})"
-    shown = f"{name!r}, a column of {sql_type.name}"
+    description = f"{name!r}, a column of {sql_type.name}"
     zoned = "ZONE" in (sql_type.duckdb or "")
     kind = "timestamp" if zoned else sql_type.kind
     if kind == "text":
-        long = sql_type.name in WRITTEN_OUT
-        return Value("other", sql, shown) if long else Value(kind, form, shown, spelling.short(form))
+        is_long = sql_type.name in WRITTEN_OUT
+        return (
+            Value("other", sql, description) if is_long else Value(kind, form, description, spelling.null_if_long(form))
+        )
     if kind == "boolean":
-        return Value(kind, form, shown)
+        return Value(kind, form, description)
     if kind in ("date", "timestamp"):
-        return Value(kind, form, shown, spelling.in_calendar(form, kind), type_name=sql_type.counted)
+        return Value(kind, form, description, spelling.in_calendar(form, kind), type_name=sql_type.form_type)
     if kind not in ("integer", "number"):
-        return Value("other", form, shown)
+        return Value("other", form, description)
     if sql_type.duckdb in ("DOUBLE", "FLOAT"):
-        return Value("double", form, shown, spelling.in_range(form), low=-RANGE, high=RANGE)
-    most, scale = _exact(sql_type.duckdb)
-    if most is None:
+        return Value("double", form, description, spelling.in_range(form), low=-RANGE, high=RANGE)
+    max_magnitude, scale = _exact_bounds(sql_type.duckdb)
+    if max_magnitude is None:
         form = spelling.few_digits.replace("{}", sql).replace("[]", form)
     safe = form if kind == "integer" else spelling.finite.replace("{}", form)
-    return Value("exact", form, shown, safe, most=most, scale=scale)
+    return Value("exact", form, description, safe, max_magnitude=max_magnitude, scale=scale)
 
 
-def _exact(duckdb: str | None) -> tuple[int | None, int]:
-    if found := re.fullmatch(r"DECIMAL\((\d+), ?(\d+)\)", duckdb or ""):
-        return 10 ** int(found[1]) - 1, int(found[2])
+def _exact_bounds(duckdb: str | None) -> tuple[int | None, int]:
+    if match := re.fullmatch(r"DECIMAL\((\d+), ?(\d+)\)", duckdb or ""):
+        return 10 ** int(match[1]) - 1, int(match[2])
     return (2 ** _BITS[duckdb], 0) if duckdb in _BITS else (None, 0)
 
 
-def constant(value: Plain, spelling: Spelling) -> Value:
-    """A constant; a date is written when it is known beside what it stands."""
-    shown = f"{value[:40]!r}" if isinstance(value, str) else str(value)
+def constant_value(value: Plain, spelling: Spelling) -> Value:
+    """Return a constant. A date is compiled again when the value next to it is known."""
+    description = f"{value[:40]!r}" if isinstance(value, str) else str(value)
     if value is None:
         return Value("null", "NULL", "NULL")
     if isinstance(value, bool):
-        return Value("boolean", "TRUE" if value else "FALSE", shown.upper(), constant=value)
+        return Value("boolean", "TRUE" if value else "FALSE", description.upper(), constant=value)
     if isinstance(value, str):
-        return Value("text", spelling.literal(value), shown, constant=value)
+        return Value("text", spelling.literal(value), description, constant=value)
     if isinstance(value, float):
-        return double(value, spelling)
+        return double_constant(value, spelling)
     if isinstance(value, int | Decimal):
         text = format(Decimal(value), "f")
         scale = len(text.partition(".")[2])
         sql = f"({text})" if text.startswith("-") else text
-        return Value("exact", sql, shown, most=abs(int(Decimal(value).scaleb(scale))), scale=scale, constant=value)
+        return Value(
+            "exact", sql, description, max_magnitude=abs(int(Decimal(value).scaleb(scale))), scale=scale, constant=value
+        )
     kind = "timestamp" if isinstance(value, datetime.datetime) else "date"
-    return Value(kind, spelling.moment(value, kind), shown, constant=value)
+    return Value(kind, spelling.moment(value, kind), description, constant=value)
 
 
-def double(value: float, spelling: Spelling) -> Value:
-    """A constant as a double."""
+def double_constant(value: float, spelling: Spelling) -> Value:
+    """Return a constant as a double."""
     power = int(f"{abs(value):e}".partition("e")[2]) if value else 0
     return Value("double", spelling.number(value + 0.0), repr(value), low=power, high=power + 1, constant=value)
 
 
 def to_double(value: Value, spelling: Spelling) -> Value:
-    """A number as a double."""
+    """Convert a number to a double."""
     if value.kind == "double":
         return value
     if isinstance(value.constant, int | Decimal):
-        return double(float(value.constant), spelling)
-    if value.most is None:
-        # PostgreSQL's numeric: 1e100 is one as well, for beside a double it would be made one, and may be too large.
-        held = f"abs({value.sql}) BETWEEN 1e-{RANGE} AND 1e{RANGE} OR {value.sql} = 0"
-        sql = f"CASE WHEN {held} THEN CAST({value.sql} AS {spelling.double}) END"
-        return Value("double", sql, value.shown, low=-RANGE, high=RANGE)
-    sql = spelling.as_double(value.used, exactly=value.most <= 2**53 or (value.most <= 2**64 and not value.scale))
-    return Value("double", sql, value.shown, low=-value.scale, high=len(str(value.most)) - value.scale + 1)
+        return double_constant(float(value.constant), spelling)
+    if value.max_magnitude is None:
+        # PostgreSQL's numeric: 1e100 is numeric as well. Next to a double it would become one, and may be too large.
+        in_range = f"abs({value.sql}) BETWEEN 1e-{RANGE} AND 1e{RANGE} OR {value.sql} = 0"
+        sql = f"CASE WHEN {in_range} THEN CAST({value.sql} AS {spelling.double}) END"
+        return Value("double", sql, value.description, low=-RANGE, high=RANGE)
+    sql = spelling.as_double(
+        value.operand, exactly=value.max_magnitude <= 2**53 or (value.max_magnitude <= 2**64 and not value.scale)
+    )
+    return Value(
+        "double", sql, value.description, low=-value.scale, high=len(str(value.max_magnitude)) - value.scale + 1
+    )
 
 
 def is_small(value: Value) -> bool:
-    """Is it a whole number that may have less than 64 bits?"""
-    return value.kind == "exact" and not value.scale and value.most is not None and value.most < 2**63
+    """Return whether a value is an integer that may have less than 64 bits."""
+    return value.kind == "exact" and not value.scale and value.max_magnitude is not None and value.max_magnitude < 2**63
 
 
-def digits(most: int, scale: int) -> int:
-    """The digits of a decimal type that holds such numbers."""
-    return max(len(str(most)), scale, 1)
+def decimal_digits(max_magnitude: int, scale: int) -> int:
+    """Return the digits of a decimal type that holds numbers up to this magnitude."""
+    return max(len(str(max_magnitude)), scale, 1)
 
 
-def as_exact(value: Value, most: int, scale: int, spelling: Spelling) -> str:
-    """An exact number in the type of numbers up to `most`, with `scale` digits after the point, which hold it."""
-    if value.most is None:
-        too_long(value)
-    return f"CAST({value.used} AS {exact_type(most, scale, spelling)})"
+def as_exact(value: Value, max_magnitude: int, scale: int, spelling: Spelling) -> str:
+    """Compile an exact number to the type of numbers up to `max_magnitude`, with `scale` digits after the point."""
+    if value.max_magnitude is None:
+        refuse_any_size(value)
+    return f"CAST({value.operand} AS {exact_type(max_magnitude, scale, spelling)})"
 
 
-def exact_type(most: int, scale: int, spelling: Spelling) -> str:
-    """A type for numbers of at most 38 digits that no engine rounds."""
-    if digits(most, scale) > DIGITS or (scale > ROUNDED and digits(most, scale) > DIGITS - 2):
+def exact_type(max_magnitude: int, scale: int, spelling: Spelling) -> str:
+    """Return a type for numbers of at most 38 digits that no engine rounds."""
+    if decimal_digits(max_magnitude, scale) > DIGITS or (
+        scale > ROUNDED and decimal_digits(max_magnitude, scale) > DIGITS - 2
+    ):
         refuse(f"exact numbers that may have more than {DIGITS} digits", "write CAST(x AS DOUBLE) for one of them")
-    return spelling.integer if scale == 0 and most < 2**63 else spelling.decimal(digits(most, scale), scale)
+    return (
+        spelling.integer
+        if scale == 0 and max_magnitude < 2**63
+        else spelling.decimal(decimal_digits(max_magnitude, scale), scale)
+    )
 
 
-def too_long(value: Value) -> NoReturn:
+def refuse_any_size(value: Value) -> NoReturn:
     """Refuse an exact number that can be of any size."""
-    refuse(f"an operation on {value.shown}, which may have any number of digits", "write CAST(x AS DOUBLE)")
+    refuse(f"an operation on {value.description}, which may have any number of digits", "write CAST(x AS DOUBLE)")
 
 
-def alike(values: Sequence[Value], spelling: Spelling, *, ordered: bool = False) -> list[str]:
-    """The SQL of values that are compared with each other: which is first, or only whether they are equal."""
+def compile_comparable(values: Sequence[Value], spelling: Spelling, *, ordered: bool = False) -> list[str]:
+    """Compile values that are compared with each other: by order if `ordered`, or only for equality."""
     kinds = {value.kind for value in values}
     if "null" in kinds:
         refuse("a comparison with NULL, which is never true", "write IS NULL or IS NOT NULL")
     if kinds & {"date", "timestamp"}:
-        return _moments(values, spelling)
+        return _comparable_moments(values, spelling)
     if kinds == {"text"}:
-        return _texts(values, spelling, ordered=ordered)
+        return _comparable_texts(values, spelling, ordered=ordered)
     if kinds == {"boolean"}:
         return [value.sql for value in values]
     if kinds == {"exact"}:
-        scale = _together(values)
+        scale = _common_scale(values)
         if scale + _OF_BIGINT <= DIGITS:
             return [value.sql for value in values]
         name = spelling.decimal(DIGITS, scale)
         return [value.sql if value.constant is not None else f"CAST({value.sql} AS {name})" for value in values]
     if kinds <= {"exact", "double"}:
         return [to_double(value, spelling).sql for value in values]
-    return misfit(values)
+    return refuse_misfit(values)
 
 
-def _texts(values: Sequence[Value], spelling: Spelling, *, ordered: bool) -> list[str]:
-    """Texts of any length only where a column may equal constants: an engine reads one that is as long as a constant.
+def _comparable_texts(values: Sequence[Value], spelling: Spelling, *, ordered: bool) -> list[str]:
+    """Compile texts of any length only if one column may equal constants: an engine reads no text of another length.
 
-    Of what is first PostgreSQL would fetch all of a stored text, for each comparison anew.
+    For an order PostgreSQL would fetch all of a stored text, again for each comparison.
     """
-    whole = not ordered and sum(value.constant is None for value in values) == 1
-    columns = (spelling.binary(value.sql if whole else value.used) for value in values if value.constant is None)
+    is_one_equality = not ordered and sum(value.constant is None for value in values) == 1
+    columns = (
+        spelling.binary(value.sql if is_one_equality else value.operand) for value in values if value.constant is None
+    )
     return [next(columns) if value.constant is None else value.sql for value in values]
 
 
-def _together(values: Sequence[Value]) -> int:
-    """The digits after the point of a common type; refuses exact numbers without one, which engines would round."""
-    known = [(value.most, value.scale) for value in values if value.most is not None]
-    scale = max((one for _, one in known), default=0)
-    whole = max((len(str(most)) - one for most, one in known), default=0)
+def _common_scale(values: Sequence[Value]) -> int:
+    """Return the scale of a common type; refuse exact numbers without one, which engines would round."""
+    bounds_and_scales = [(value.max_magnitude, value.scale) for value in values if value.max_magnitude is not None]
+    scale = max((scale_of_value for _, scale_of_value in bounds_and_scales), default=0)
+    integer_digits = max(
+        (len(str(magnitude)) - scale_of_value for magnitude, scale_of_value in bounds_and_scales), default=0
+    )
     columns = [value for value in values if value.constant is None]
-    if whole + scale > DIGITS and (scale or len(columns) > 1):
-        misfit(values, f"numbers that fit {DIGITS} digits together")
+    if integer_digits + scale > DIGITS and (scale or len(columns) > 1):
+        refuse_misfit(values, f"numbers that fit {DIGITS} digits together")
     return scale
 
 
-def _moments(values: Sequence[Value], spelling: Spelling) -> list[str]:
-    """Dates as moments where one is there; a text beside them is one."""
+def _comparable_moments(values: Sequence[Value], spelling: Spelling) -> list[str]:
+    """Compile dates as moments if one value is a moment; a text next to them is parsed."""
     is_day = all(value.kind in ("date", "text") for value in values)
-    read = [_read(value, spelling, is_day=is_day) for value in values]
-    kind = "timestamp" if any(value.kind == "timestamp" for value in read) else "date"
-    name = next((value.type_name for value in read if value.kind == kind and value.type_name), "")
-    found = []
-    for value in read:
+    parsed_values = [_read_text(value, spelling, is_day=is_day) for value in values]
+    kind = "timestamp" if any(value.kind == "timestamp" for value in parsed_values) else "date"
+    name = next((value.type_name for value in parsed_values if value.kind == kind and value.type_name), "")
+    sqls = []
+    for value in parsed_values:
         if value.kind not in ("date", "timestamp"):
-            misfit(values)
+            refuse_misfit(values)
         if isinstance(value.constant, datetime.date):
-            found.append(spelling.moment(value.constant, kind, name))
+            sqls.append(spelling.moment(value.constant, kind, name))
         else:
-            found.append(value.sql if value.kind == kind else as_moment(value, spelling).sql)
-    return found
+            sqls.append(value.sql if value.kind == kind else as_moment(value, spelling).sql)
+    return sqls
 
 
-def _read(value: Value, spelling: Spelling, *, is_day: bool) -> Value:
+def _read_text(value: Value, spelling: Spelling, *, is_day: bool) -> Value:
     if isinstance(value.constant, str):
-        return constant(day(value.constant) if is_day else moment(value.constant), spelling)
+        return constant_value(parse_day(value.constant) if is_day else parse_moment(value.constant), spelling)
     return value
 
 
 def as_moment(value: Value, spelling: Spelling) -> Value:
-    """A date as its midnight."""
+    """Convert a date to its midnight."""
     if value.kind == "timestamp":
-        return replace(value, sql=value.used, safe="")
-    return Value("timestamp", f"CAST({value.used} AS {spelling.timestamp})", value.shown)
+        return replace(value, sql=value.operand, safe="")
+    return Value("timestamp", f"CAST({value.operand} AS {spelling.timestamp})", value.description)
 
 
-def misfit(values: Sequence[Value], must: str = "") -> NoReturn:
-    """Refuse values that do not go together, in words for the kind of the first that is no constant."""
-    place = next((place for place, value in enumerate(values) if value.constant is None), 0)
-    first, other = values[place], values[0 if place else -1]
-    may = must or _KINDS.get(first.kind, "a number" if first.kind in ("exact", "double") else "IS NULL alone")
-    refuse(f"{other.shown} beside {first.shown}", f"use {may}; CAST(x AS DOUBLE) and other casts return one")
+def refuse_misfit(values: Sequence[Value], suggestion: str = "") -> NoReturn:
+    """Refuse values that cannot be compared, in words for the kind of the first that is no constant."""
+    index = next((index for index, value in enumerate(values) if value.constant is None), 0)
+    column_operand, other_operand = values[index], values[0 if index else -1]
+    accepted = suggestion or _KINDS.get(
+        column_operand.kind, "a number" if column_operand.kind in ("exact", "double") else "IS NULL alone"
+    )
+    refuse(
+        f"{other_operand.description} beside {column_operand.description}",
+        f"use {accepted}; CAST(x AS DOUBLE) and other casts return one",
+    )

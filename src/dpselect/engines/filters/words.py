@@ -1,4 +1,4 @@
-"""Words: the text of a filter, cut into names, constants and signs."""
+"""Words: the text of a filter, split into names, constants and signs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NoReturn
 from dpselect.engines.filters.tree import VIEW, refuse
 
 LONGEST = 200_000
-"""Characters of a filter."""
-WRITE = "write what would follow WHERE in a query"
+"""The largest number of characters of a filter."""
+HINT = "write what would follow WHERE in a query"
 _WORD = re.compile(
     r"""(?P<space>\s+)
     |(?P<name>[^\W\d]\w*)
@@ -21,12 +21,12 @@ _WORD = re.compile(
     |(?P<sign><=|>=|<>|!=|==|\|\||::|[=<>+*/%(),-])""",
     re.VERBOSE,
 )
-_WRONG = {
+_REFUSED_STARTS = {
     "--": ("a remark", "leave it out"),
     "/*": ("a remark", "leave it out"),
     "'": ("a text without an end", "a quote inside a text is written twice: 'it''s'"),
     '"': ("a name without an end", "a quote inside a name is written twice"),
-    ";": ("more than one statement", WRITE),
+    ";": ("more than one statement", HINT),
     ".": ("a dot outside of a number", "name a column by its own name alone, and write 0.5 for .5"),
     **dict.fromkeys("?$:{#", ("a placeholder", "write the value itself")),
     "[": ("a list", VIEW),
@@ -35,52 +35,52 @@ _WRONG = {
 
 @dataclass(frozen=True)
 class Word:
-    """A piece of the text, and where it begins."""
+    """A piece of the text, with its position."""
 
     sort: str  # name, quoted, text, number, sign, or end
     text: str
-    at: int
+    start: int
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where it starts and ends in the text."""
-        return self.at, self.at + len(self.text)
+        """The start and the end in the text."""
+        return self.start, self.start + len(self.text)
 
     def is_(self, *words: str) -> bool:
-        """Is it one of these signs or unquoted words, which are in capitals?"""
+        """Return whether it is one of these signs or unquoted words, which are in capitals."""
         return self.sort in ("name", "sign") and self.text.upper() in words
 
 
-def words(text: str) -> list[Word]:
-    """All words of a text, and the end."""
+def split_words(text: str) -> list[Word]:
+    """Return all words of a text, and the end."""
     if len(text) > LONGEST:
         refuse(f"one of {len(text)} characters", f"at most {LONGEST} are allowed")
-    return [*_words(text), Word("end", "", len(text))]
+    return [*_generate_words(text), Word("end", "", len(text))]
 
 
-def _words(text: str) -> Iterator[Word]:
-    at = 0
-    while at < len(text):
-        for start, (came, hint) in _WRONG.items():
-            if len(start) > 1 and text.startswith(start, at):
-                refuse(f"{came} at character {at + 1}", hint)
-        found = _WORD.match(text, at)
-        if found is None:
-            _wrong(text, at)
-        sort = str(found.lastgroup)
+def _generate_words(text: str) -> Iterator[Word]:
+    position = 0
+    while position < len(text):
+        for prefix, (description, hint) in _REFUSED_STARTS.items():
+            if len(prefix) > 1 and text.startswith(prefix, position):
+                refuse(f"{description} at character {position + 1}", hint)
+        match = _WORD.match(text, position)
+        if match is None:
+            _refuse_character(text, position)
+        sort = str(match.lastgroup)
         if sort != "space":
-            yield Word(sort, found[0], at)
-        at = found.end()
+            yield Word(sort, match[0], position)
+        position = match.end()
 
 
-def _wrong(text: str, at: int) -> NoReturn:
-    if text[at].isdigit():
-        came, hint = f"the number {shown(text, at)}", "write it like 12, 0.5 or 1e-3"
+def _refuse_character(text: str, position: int) -> NoReturn:
+    if text[position].isdigit():
+        description, hint = f"the number {excerpt(text, position)}", "write it like 12, 0.5 or 1e-3"
     else:
-        came, hint = _WRONG.get(text[at], (f"the sign {text[at]!r}", VIEW))
-    refuse(f"{came} at character {at + 1}", hint)
+        description, hint = _REFUSED_STARTS.get(text[position], (f"the sign {text[position]!r}", VIEW))
+    refuse(f"{description} at character {position + 1}", hint)
 
 
-def shown(text: str, at: int) -> str:
-    """A little of the caller's own text."""
-    return text[at : at + 20]
+def excerpt(text: str, position: int) -> str:
+    """Return a short excerpt of the caller's own text."""
+    return text[position : position + 20]

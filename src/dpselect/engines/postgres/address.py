@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from dpselect.errors import DataError, SourceError, install_hint
 
-_ROWS = (
-    "host",
-    "hostaddr",
-    "port",
-    "dbname",
-    "user",
-    "options",
-    "service",
-)  # what decides which rows a table name means
+# The parameters that decide which rows a table name means.
+_ROW_PARAMETERS = ("host", "hostaddr", "port", "dbname", "user", "options", "service")
 
 
-def said(address: str) -> dict[str, str]:
-    """What an address says, by libpq's own rules."""
+def parse_address(address: str) -> dict[str, str]:
+    """Parse an address by libpq's own rules."""
     try:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
@@ -26,26 +19,28 @@ def said(address: str) -> dict[str, str]:
         return {name: str(value) for name, value in conninfo_to_dict(address).items()}
     except psycopg.Error:
         pass
-    # libpq says which part it cannot read, which may be the password.
-    must, hint = "be a PostgreSQL address", "write postgresql://USER@HOST/DATABASE, other characters as %XX"
-    raise SourceError("source", must, "one that cannot be read", hint)
+    # libpq's message quotes the part that it cannot read, which may be the password.
+    requirement, hint = "be a PostgreSQL address", "write postgresql://USER@HOST/DATABASE, other characters as %XX"
+    raise SourceError("source", requirement, "one that cannot be read", hint)
 
 
-def place(address: str) -> str:
-    """Host, port and database: the only part of an address that is ever shown or kept."""
-    words = said(address)
-    port = f":{words['port']}" if "port" in words else ""
-    return f"postgresql://{words.get('host') or 'localhost'}{port}/{words.get('dbname') or ''}"
+def public_address(address: str) -> str:
+    """Return host, port and database: the only part of an address that is ever shown or kept."""
+    parameters = parse_address(address)
+    port = f":{parameters['port']}" if "port" in parameters else ""
+    return f"postgresql://{parameters.get('host') or 'localhost'}{port}/{parameters.get('dbname') or ''}"
 
 
 def identity(address: str) -> str:
-    """The place, and a digest of all that decides which rows are seen there, by whom; no password is in it."""
-    shown = place(address)
+    """Return the public address and a digest of all that decides which rows are visible, without passwords."""
+    visible = public_address(address)
     import hashlib
 
     from psycopg.pq import Conninfo
 
-    default = {one.keyword.decode(): one.val.decode() for one in Conninfo.get_defaults() if one.val is not None}
-    words = default | said(address)
-    told = "\0".join(f"{name}={words.get(name, '')}" for name in _ROWS)
-    return f"{shown} {hashlib.sha256(told.encode()).hexdigest()}"
+    defaults = {
+        option.keyword.decode(): option.val.decode() for option in Conninfo.get_defaults() if option.val is not None
+    }
+    parameters = defaults | parse_address(address)
+    row_parameters = "\0".join(f"{name}={parameters.get(name, '')}" for name in _ROW_PARAMETERS)
+    return f"{visible} {hashlib.sha256(row_parameters.encode()).hexdigest()}"

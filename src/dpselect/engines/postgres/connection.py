@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpselect._ground.parameters import Progress
-from dpselect.engines.postgres.address import place, said
+from dpselect.engines.postgres.address import parse_address, public_address
 from dpselect.engines.sql.port import Columns, Row
 from dpselect.engines.waiting import waited
 from dpselect.errors import DataError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Values = Mapping[str, object]
 
-# A network that fell silent shows within about a minute. What the address says goes first.
+# A silent network is noticed within about a minute. The address overrides these.
 _CONNECTION = {
     "connect_timeout": "10",
     "keepalives_idle": "30",
@@ -32,13 +32,13 @@ _CONNECTION = {
     "application_name": "dpselect",
 }
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# Where the user looks for tables. It is the one statement that runs while schemas of others may answer for a name, so
-# it uses none that is looked for.
-_LOOKS_IN = "SELECT pg_catalog.current_schemas(true)"
-# From then on every function, operator, type and collation is the server's own: whoever may create something in a
+# The schemas of the user's path. Only this statement runs while schemas of others may answer for a name, so
+# it uses no name that is resolved by the path.
+_SCHEMA_PATH = "SELECT pg_catalog.current_schemas(true)"
+# From then on every function, operator, type and collation is the server's own: a user who may create objects in a
 # schema on the user's path (in `public` everybody, before PostgreSQL 15) could otherwise plant a `count`. Without its
 # name here the schema of temporary tables would come first (decision 0013).
-# Values are written and read in one way, however the server is set up. All rows of a cursor are read in the end.
+# Values are written and read in one way, whatever the server's settings. All rows of a cursor are read in the end.
 # Groups are made by sorting: the server cannot guess how many a column in its one form has, and a hash table that it
 # guessed too small may take many times as long (decision 0003).
 _SETTINGS = (
@@ -52,57 +52,60 @@ _SETTINGS = (
     "SET LOCAL jit = off",
     "SET LOCAL enable_hashagg = off",
 )
-_INT8 = 20  # the type of whole numbers in 64 bits, https://www.postgresql.org/docs/current/catalog-pg-type.html
+_INT8 = 20  # the type of 64-bit integers, https://www.postgresql.org/docs/current/catalog-pg-type.html
 
 # By the SQLSTATE, or by its first two characters: https://www.postgresql.org/docs/current/errcodes-appendix.html
-_LOST = ("the connection to the server was lost", "ask again; if it happens again, ask the administrator of the server")
-_SAYS: dict[str, tuple[str, str]] = {
-    "08": _LOST,
-    "57P": _LOST,
-    "25P": _LOST,
+_CONNECTION_LOST = (
+    "the connection to the server was lost",
+    "ask again; if it happens again, ask the administrator of the server",
+)
+_MESSAGES: dict[str, tuple[str, str]] = {
+    "08": _CONNECTION_LOST,
+    "57P": _CONNECTION_LOST,
+    "25P": _CONNECTION_LOST,
     "42501": ("this user may not read the table", "ask its owner for GRANT SELECT on it and USAGE on its schema"),
     "57014": ("the server stopped the query", "its statement_timeout may be too short for this table"),
     "40": ("the server stopped the query in favour of other work", "ask again, or ask the primary server"),
     "53": ("the server ran out of memory, disk or connections", "ask the administrator of the server"),
     "55P": ("the table is locked by others", "ask again later"),
 }
-_UNKNOWN = ("the table could not be read", "the server's message is not shown because it could quote rows")
+_UNKNOWN_ERROR = ("the table could not be read", "the server's message is not shown because it could quote rows")
 
 
 class PostgresWorkspace:
-    """A connection of our own. What does not fit into the server's memory it spills, and deletes with the cursor."""
+    """A private connection. Data beyond the server's memory spill there, and are deleted with the cursor."""
 
     def __init__(self, address: str) -> None:
-        self.place: str = place(address)
-        self._connection = _connected(address, self.place)
+        self.public_address: str = public_address(address)
+        self._connection = _connect(address, self.public_address)
         try:
             self.fetch(_BEGIN)
             # The schemas where the user looks for a table.
-            self.path: tuple[str, ...] = tuple(map(str, self.fetch(_LOOKS_IN)[0][0]))
+            self.path: tuple[str, ...] = tuple(map(str, self.fetch(_SCHEMA_PATH)[0][0]))
             for setting in _SETTINGS:
                 self.fetch(setting)
             if self.fetch("SELECT current_setting('server_encoding')") != [("UTF8",)]:
                 # Text that cannot be turned into UTF-8 would fail by what stands in a row.
                 hint = "copy the table into a database that was made with ENCODING 'UTF8'"
-                raise DataError(f"{self.place} does not store its text as UTF8", hint)
+                raise DataError(f"{self.public_address} does not store its text as UTF8", hint)
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """End the transaction and the session, and with them whatever the server kept for us."""
+        """End the transaction and the session, and with them whatever the server kept for it."""
         self._connection.close()
 
     def fetch(self, sql: str, values: Values | None = None, *, progress: Progress | None = None) -> list[Row]:
-        """All rows of one statement; values go beside it as %(name)s, so that no log of statements has them."""
+        """Return all rows of one statement; values are sent separately as %(name)s, so no log of it has them."""
         return self.guarded(lambda: self._rows(sql, values or {}), progress=progress)
 
     def columns(self, sql: str, names: Sequence[str], values: Values, *, progress: Progress | None = None) -> Columns:
-        """All rows of one statement, column by column."""
+        """Return all rows of one statement, column by column."""
         return self.guarded(lambda: self._columns(sql, names, values), progress=progress)
 
     def attempt(self, sql: str, values: Values) -> list[Row]:
-        """The rows of a statement that may fail; the snapshot outlives that."""
+        """Return the rows of a statement that may fail; the snapshot survives a failure."""
         self.fetch("SAVEPOINT attempt")
         try:
             return self.fetch(sql, values)
@@ -114,23 +117,23 @@ class PostgresWorkspace:
         return cursor.fetchall() if cursor.description else []
 
     def _columns(self, sql: str, names: Sequence[str], values: Values) -> Columns:
-        head = self._connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0".encode(), values, prepare=False)
-        types = [column.type_code for column in head.description or ()]
+        empty_result = self._connection.execute(f"SELECT * FROM ({sql}) AS q LIMIT 0".encode(), values, prepare=False)
+        types = [column.type_code for column in empty_result.description or ()]
         if set(types) == {_INT8} and "%(" not in sql:
-            return whole_numbers(self._connection, sql, names)
+            return fetch_integers(self._connection, sql, names)
         rows = self._rows(sql, values)
-        found = zip(*rows, strict=True) if rows else [()] * len(names)
+        columns = zip(*rows, strict=True) if rows else [()] * len(names)
         dtypes = [np.int64 if code == _INT8 else object for code in types]
-        return {name: np.array(list(one), dtype) for name, one, dtype in zip(names, found, dtypes, strict=True)}
+        return {name: np.array(list(column), dtype) for name, column, dtype in zip(names, columns, dtypes, strict=True)}
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
-        """The result of `work`, or a DataError of fixed text: what a server says can quote a row."""
+        """Return the result of `work`, or raise a DataError of fixed text: a server's message can quote a row."""
 
-        def tell() -> None:
+        def report_progress() -> None:
             if progress is not None:
                 progress(None)
 
-        return waited(work, tell=tell, stop=self._cancel, said=self._failure)
+        return waited(work, tell=report_progress, stop=self._cancel, said=self._fixed_error)
 
     def _cancel(self) -> None:
         import psycopg
@@ -138,51 +141,51 @@ class PostgresWorkspace:
         with suppress(psycopg.Error):
             self._connection.cancel_safe(timeout=5)
 
-    def _failure(self, error: BaseException) -> DataError:
-        """What went wrong, in words that were written before any data were seen."""
+    def _fixed_error(self, error: BaseException) -> DataError:
+        """Return an error whose text was written before any data were read."""
         import psycopg
 
         state = error.sqlstate if isinstance(error, psycopg.Error) else None
         if state is None:
             state = "08000" if self._connection.closed else ""
-        says, hint = _SAYS.get(state) or _SAYS.get(state[:3]) or _SAYS.get(state[:2]) or _UNKNOWN
-        return DataError(f"{self.place}: {says}", hint)
+        message, hint = _MESSAGES.get(state) or _MESSAGES.get(state[:3]) or _MESSAGES.get(state[:2]) or _UNKNOWN_ERROR
+        return DataError(f"{self.public_address}: {message}", hint)
 
 
-def _connected(address: str, shown: str) -> psycopg.Connection:
+def _connect(address: str, visible_address: str) -> psycopg.Connection:
     import psycopg
     from psycopg.conninfo import make_conninfo
 
-    words = said(address)
+    parameters = parse_address(address)
     try:
         return psycopg.connect(
-            make_conninfo(address, **{name: value for name, value in _CONNECTION.items() if name not in words}),
+            make_conninfo(address, **{name: value for name, value in _CONNECTION.items() if name not in parameters}),
             autocommit=True,  # the one transaction is begun by hand
         )
     except psycopg.Error:
         pass
     hint = "check host, database, user and password (PGPASSWORD or ~/.pgpass), and that the server is running"
-    raise DataError(f"no connection to {shown}", hint)
+    raise DataError(f"no connection to {visible_address}", hint)
 
 
 # https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format": a head of 19 bytes, then each row as how many
 # fields it has and each field as its length and its bytes, all of it big-endian; -1 fields are the end.
-_HEAD, _END = 19, 2
+_HEADER_BYTES, _TRAILER_BYTES = 19, 2
 
 
-def whole_numbers(connection: psycopg.Connection, sql: str, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """The rows of a query without values beside it, whose columns are all int8 and never null."""
+def fetch_integers(connection: psycopg.Connection, sql: str, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """Return the rows of a query without parameters, whose columns are all int8 and never null."""
     received, statement = bytearray(), f"COPY ({sql.replace('%%', '%')}) TO STDOUT (FORMAT binary)"
     with (
         connection.cursor() as cursor,
         cursor.copy(statement.encode()) as rows,
     ):
-        for part in rows:
-            received += part
-    fields = [(f"{kind}{at}", dtype) for at in range(len(names)) for kind, dtype in (("l", ">i4"), ("v", ">i8"))]
+        for chunk in rows:
+            received += chunk
+    fields = [(f"{kind}{index}", dtype) for index in range(len(names)) for kind, dtype in (("l", ">i4"), ("v", ">i8"))]
     row = np.dtype([("fields", ">i2"), *fields])
-    number, rest = divmod(len(received) - _HEAD - _END, row.itemsize)
-    table = np.frombuffer(received, row, max(0, number), _HEAD)
-    if rest or any((table[f"l{at}"] != 8).any() for at in range(len(names))):
+    row_count, remainder = divmod(len(received) - _HEADER_BYTES - _TRAILER_BYTES, row.itemsize)
+    table = np.frombuffer(received, row, max(0, row_count), _HEADER_BYTES)
+    if remainder or any((table[f"l{index}"] != 8).any() for index in range(len(names))):
         raise DataError("the server sent numbers that cannot be read")
-    return {name: table[f"v{at}"].astype(np.int64) for at, name in enumerate(names)}
+    return {name: table[f"v{index}"].astype(np.int64) for index, name in enumerate(names)}

@@ -16,8 +16,8 @@ from dpselect.engines.address import Address
 from dpselect.engines.duckdb.elsewhere import DatabaseElsewhere
 from dpselect.engines.postgres.connection import PostgresWorkspace
 from dpselect.engines.postgres.dialect import POSTGRES
-from dpselect.engines.postgres.tables import columns_of
-from dpselect.engines.sql.database import Asked
+from dpselect.engines.postgres.tables import read_columns
+from dpselect.engines.sql.database import ReadRequest
 from dpselect.engines.sql.port import Columns, Int64, Row, SqlType
 from dpselect.errors import DataError, ParameterError
 
@@ -27,80 +27,87 @@ class PostgresDatabase(DatabaseElsewhere):
 
     dialect = POSTGRES
 
-    def __init__(self, address: Address, asked: Asked) -> None:
+    def __init__(self, address: Address, request: ReadRequest) -> None:
         self._workspace = PostgresWorkspace(address.source)
         self._values: dict[str, object] = {}
         self._cursors: dict[tuple[str, str], str] = {}
         try:
-            found = columns_of(self._workspace, address.table, asked)
-            self.source: str = found[0]
-            self.types: Mapping[str, SqlType] = found[1]
+            source_and_types = read_columns(self._workspace, address.table, request)
+            self.source: str = source_and_types[0]
+            self.types: Mapping[str, SqlType] = source_and_types[1]
         except BaseException:
             self._workspace.close()
             raise
 
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
-        """All rows of one query."""
+        """Return all rows of one query."""
         return self._workspace.fetch(sql, self._values, progress=progress)
 
     def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
-        """All rows of one large query by column; those of whole numbers alone come as they lie in memory."""
+        """Return all rows of one large query by column; columns of integers alone are fetched in binary form."""
         return self._workspace.columns(sql, names, self._values, progress=progress)
 
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002 - nothing runs yet
-        """The query itself: the snapshot answers it in the same way each time."""
+        """Return the query itself: in the snapshot it has the same result each time."""
         return f"({sql})" if not sql.startswith("(") else sql
 
-    def drop(self, kept: str) -> None:
-        """Nothing was kept."""
+    def drop(self, table: str) -> None:
+        """Do nothing: nothing was kept."""
 
     def put(self, columns: Mapping[str, Int64 | Sequence[str]]) -> str:
-        """A small table of whole numbers and texts, which go beside every statement that asks it."""
+        """Return a small table of integers and texts, which are sent with every statement that reads it."""
         fields = []
         for name, values in columns.items():
-            here = f"put_{len(self._values)}"
-            self._values[here] = [x.item() if isinstance(x, np.integer) else x for x in values]
-            texts = len(values) > 0 and isinstance(values[0], str)
-            fields.append((name, f"%({here})s::{'text' if texts else 'int8'}[]", ' COLLATE "C"' if texts else ""))
+            parameter = f"put_{len(self._values)}"
+            self._values[parameter] = [x.item() if isinstance(x, np.integer) else x for x in values]
+            has_texts = len(values) > 0 and isinstance(values[0], str)
+            fields.append(
+                (name, f"%({parameter})s::{'text' if has_texts else 'int8'}[]", ' COLLATE "C"' if has_texts else "")
+            )
         arrays = ", ".join(array for _, array, _ in fields)
         names = ", ".join(name for name, _, _ in fields)
-        picked = ", ".join(f"{name}{collation} AS {name}" for name, _, collation in fields)
-        return f"(SELECT {picked} FROM unnest({arrays}) AS x ({names}))"
+        selected = ", ".join(f"{name}{collation} AS {name}" for name, _, collation in fields)
+        return f"(SELECT {selected} FROM unnest({arrays}) AS x ({names}))"
 
     def put_tuples(self, values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> str:
-        """A public list of tuples at their places; the server says whether it can hold them."""
-        here = [f"domain_{len(self._values)}_{at}" for at in range(len(types))]
-        given = {name: [value[at] for value in values] for at, name in enumerate(here)}
-        arrays = ", ".join(f"%({name})s::{one.counted}[]" for name, one in zip(here, types, strict=True))
-        forms = [f'x{at} COLLATE "C"' if one.counted == "text" else f"x{at}" for at, one in enumerate(types)]
-        picked = ", ".join(f"{form} AS k{at}" for at, form in enumerate(forms))
-        names = ", ".join(f"x{at}" for at in range(len(types)))
-        sql = f"(SELECT {picked}, place - 1 AS place FROM unnest({arrays}) WITH ORDINALITY AS x ({names}, place))"
+        """Store a public list of tuples with their indices, if the server can hold them."""
+        parameters = [f"domain_{len(self._values)}_{index}" for index in range(len(types))]
+        values_by_parameter = {name: [value[index] for value in values] for index, name in enumerate(parameters)}
+        arrays = ", ".join(
+            f"%({name})s::{sql_type.form_type}[]" for name, sql_type in zip(parameters, types, strict=True)
+        )
+        forms = [
+            f'x{index} COLLATE "C"' if sql_type.form_type == "text" else f"x{index}"
+            for index, sql_type in enumerate(types)
+        ]
+        selected = ", ".join(f"{form} AS k{index}" for index, form in enumerate(forms))
+        names = ", ".join(f"x{index}" for index in range(len(types)))
+        sql = f"(SELECT {selected}, place - 1 AS place FROM unnest({arrays}) WITH ORDINALITY AS x ({names}, place))"
         try:
-            fits = bool(self._workspace.attempt(f"SELECT count(*) FROM {sql} AS d", given))
+            fits = bool(self._workspace.attempt(f"SELECT count(*) FROM {sql} AS d", values_by_parameter))
         except DataError:
             fits = False
         if not fits:
-            held = ", ".join(one.name for one in types)
-            must = f"hold values that are {held}, like the item column{'s' * (len(types) > 1)}"
-            raise ParameterError("domain", must, "some that are not")
-        self._values |= given
+            type_names = ", ".join(sql_type.name for sql_type in types)
+            requirement = f"hold values that are {type_names}, like the item column{'s' * (len(types) > 1)}"
+            raise ParameterError("domain", requirement, "some that are not")
+        self._values |= values_by_parameter
         return sql
 
     def secret(self, key: bytes) -> str:
-        """A key, which goes beside the statement."""
-        here = next((name for name, value in self._values.items() if value is key), f"key_{len(self._values)}")
-        self._values[here] = key
-        return f"%({here})s::bytea"
+        """Return a key as a parameter of the statement."""
+        parameter = next((name for name, value in self._values.items() if value is key), f"key_{len(self._values)}")
+        self._values[parameter] = key
+        return f"%({parameter})s::bytea"
 
-    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
-        """The names at some places, fetched from a cursor that opens with the first question."""
+    def names_at(self, sql: str, order: str, indices: Int64) -> list[Any]:
+        """Return the names at some indices, fetched from a cursor that opens with the first question."""
         cursor = self._cursors.get((sql, order))
         if cursor is None:
             cursor = f"names_{len(self._cursors)}"
             self.rows(f"DECLARE {cursor} SCROLL CURSOR WITHOUT HOLD FOR SELECT name FROM ({sql}) AS q ORDER BY {order}")
             self._cursors[sql, order] = cursor
-        return [row[0] for place in places for row in self.rows(f"FETCH ABSOLUTE {place + 1} FROM {cursor}")]
+        return [row[0] for index in indices for row in self.rows(f"FETCH ABSOLUTE {index + 1} FROM {cursor}")]
 
     def close(self) -> None:
         """End the snapshot and the connection."""

@@ -1,6 +1,6 @@
-"""How PostgreSQL writes what databases write differently, and the one form in which each value is counted.
+"""The SQL that PostgreSQL spells differently, and the one form in which each value is counted.
 
-A statement takes values, so % is doubled everywhere. Values that compare as equal must look equal too, and must be the
+A statement takes values, so % is doubled everywhere. Equal values must have the same form, and must be the
 ones that DuckDB counts as equal. So text loses its collation and char(n) its padding, negative zero its sign, a numeric
 its trailing zeros, an enum its order. A type that is not here is refused: two forms of one value would make two users
 of one.
@@ -12,24 +12,24 @@ import datetime
 
 from dpselect.engines.postgres.sorted import sorted_text
 from dpselect.engines.sources.refused_types import refused_type
-from dpselect.engines.sql.port import Dialect, SqlType, read_by
+from dpselect.engines.sql.port import Dialect, SqlType, parse_or_keep
 from dpselect.engines.values import LETTERS, LONGEST, NUMBER
 
 
 def quoted(name: str) -> str:
-    """An SQL identifier."""
+    """Return an SQL identifier."""
     return '"' + name.replace('"', '""').replace("%", "%%") + '"'
 
 
 def literal(text: str) -> str:
-    """A text; a workspace sets standard_conforming_strings, so a backslash is one."""
+    """Return an SQL string; a workspace sets standard_conforming_strings, so a backslash is an ordinary character."""
     return "'" + text.replace("'", "''").replace("%", "%%") + "'"
 
 
-def _keyed(key: str, user: str, item: str) -> str:
-    """The bytes are unambiguous: the key, the length of the user in four bytes, the user, the item.
+def _hash_with_key(key: str, user: str, item: str) -> str:
+    """Compile a hash of bytes that are unambiguous: the key, the length of the user in four bytes, the user, the item.
 
-    Both are in their one form, whose text says which value it is.
+    User and item are in their one form, whose text is injective.
     """
     u, i = (f"convert_to(({name})::text, 'UTF8')" for name in (user, item))
     return f"sha256({key} || int4send(length({u})) || {u} || {i})"
@@ -40,10 +40,10 @@ POSTGRES = Dialect(
     quote=quoted,
     literal=literal,
     text='({})::text COLLATE "C"',
-    keyed=_keyed,
-    summed="sum(CAST({} AS NUMERIC))",
-    parts='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
-    sorted=sorted_text,
+    bound_order=_hash_with_key,
+    exact_sum="sum(CAST({} AS NUMERIC))",
+    split_query='SELECT t.u AS u{more}, unnest(string_to_array(i, {separator})) COLLATE "C" AS i FROM {rows}',
+    sorted_text=sorted_text,
     binary='({}) COLLATE "C"',
     underflow=True,
 )
@@ -62,7 +62,7 @@ _FLOATS = {"float4": "FLOAT", "float8": "DOUBLE"}
 _NOT_NAN = "{} IS NOT NULL AND {} <> 'NaN'"
 # The difference of two infinities is NaN; a server before 14 has no infinite numeric to compare with.
 _FINITE = "{} IS NOT NULL AND {} - {} <> 'NaN'"
-# Python has the years 1 to 9999 and the hours 0 to 23, and so have items on every engine.
+# Python has the years 1 to 9999 and the hours 0 to 23, so items have these on every engine.
 _NAMEABLE = {
     "date": "{} BETWEEN '0001-01-01' AND '9999-12-31'",
     "time": "{} < '24:00'",
@@ -77,11 +77,11 @@ _DOUBLE = "round(least(greatest(({})::numeric, '-1e305'), '1e305'), 323)::float8
 _READ = f"CASE WHEN octet_length({{}}) < {LETTERS} AND {{}} ~ '^{NUMBER}$' THEN {_DOUBLE} END"  # of ASCII letters
 
 
-def short(name: str, sql_type: SqlType) -> str:
-    """A column by its own name, null where a value is longer than values may be.
+def short_column(name: str, sql_type: SqlType) -> str:
+    """Compile a column by its own name, null if a value is longer than allowed.
 
     The server knows the length of a text and of bytes where they are stored, and so reads none that is too long. It
-    takes CASE and IS NOT NULL for a condition that most rows meet; of a comparison with a length it expects a third.
+    estimates that most rows satisfy CASE and IS NOT NULL; of a comparison with a length it expects a third.
     """
     value = quoted(name)
     if sql_type.name not in _LONG:
@@ -91,12 +91,12 @@ def short(name: str, sql_type: SqlType) -> str:
 
 
 def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:
-    """The type of a column by the type's name, its kind ('b' base, 'e' enum) and its modifier (-1 without)."""
+    """Return the type of a column by the type's name, its kind ('b' base, 'e' enum) and its modifier (-1 without)."""
     text = '({})::text COLLATE "C"'
     if kind == "e":
-        # An enum has an owner, who may say how a cast of it reads; its own text has none.
-        own = '(CASE WHEN {} IS NOT NULL THEN concat({}) END) COLLATE "C"'
-        return SqlType(name, "text", own, "text", "VARCHAR", number=_READ)
+        # An enum has an owner, who may define how a cast reads it; nobody can define its own text.
+        enum_text = '(CASE WHEN {} IS NOT NULL THEN concat({}) END) COLLATE "C"'
+        return SqlType(name, "text", enum_text, "text", "VARCHAR", number=_READ)
     if name in _TEXTS:
         if name == "bpchar" and not 4 < modifier <= 1028:  # 4,096 bytes at most, of which each cast reads all
             name = "long bpchar"
@@ -112,13 +112,17 @@ def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:
     if name == "numeric":
         return _numeric(modifier)
     if name in _TIMES:
-        here = _NAMEABLE[name]
-        return SqlType(name, name, "{}", name, _TIMES[name], nameable=here, named="i::text", label=_LABELS[name])
+        nameable = _NAMEABLE[name]
+        return SqlType(
+            name, name, "{}", name, _TIMES[name], nameable=nameable, label_form="i::text", label=_LABELS[name]
+        )
     if name == "timestamptz":
         form = "(({}) AT TIME ZONE 'UTC')"
         zoned = "TIMESTAMP WITH TIME ZONE"
-        here = _NAMEABLE[name]
-        return SqlType(name, "other", form, "timestamp", zoned, nameable=here, named="i::text", label=_LABELS[name])
+        nameable = _NAMEABLE[name]
+        return SqlType(
+            name, "other", form, "timestamp", zoned, nameable=nameable, label_form="i::text", label=_LABELS[name]
+        )
     if name == "bool":
         return SqlType(name, "boolean", "{}", name, "BOOLEAN")
     if name == "bytea":
@@ -127,7 +131,7 @@ def pg_type(column: str, name: str, kind: str, modifier: int) -> SqlType:
 
 
 def _numeric(modifier: int) -> SqlType:
-    """Numbers of one scale look equal where they are equal; without a scale 1.0 and 1.00 are two forms of one."""
+    """Return the type of numbers. Those of one scale have one form; without a scale, zeros are trimmed."""
     digits, scale = (modifier - 4) >> 16 & 0xFFFF, (modifier - 4) & 0x7FF
     if modifier >= 4 and digits <= 38 and scale <= digits:
         exact = f"DECIMAL({digits},{scale})"
@@ -140,8 +144,8 @@ def _in_utc(text: str) -> datetime.datetime:
 
 
 _LABELS = {
-    "date": read_by(datetime.date.fromisoformat),
-    "time": read_by(datetime.time.fromisoformat),
-    "timestamp": read_by(datetime.datetime.fromisoformat),
-    "timestamptz": read_by(_in_utc),
+    "date": parse_or_keep(datetime.date.fromisoformat),
+    "time": parse_or_keep(datetime.time.fromisoformat),
+    "timestamp": parse_or_keep(datetime.datetime.fromisoformat),
+    "timestamptz": parse_or_keep(_in_utc),
 }

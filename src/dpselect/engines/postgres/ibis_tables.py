@@ -8,10 +8,10 @@ from urllib.parse import quote, urlencode
 from dpselect.engines.postgres.dialect import quoted
 from dpselect.errors import SourceError, absent
 
-# Where the caller's session finds the table, as whom it looks, and whether that is who it came as: SET SESSION
-# AUTHORIZATION changes session_user too, but not who the server says is there. No name but the table's is looked for on
+# The table that the caller's session finds, its role, and whether that is its login role: SET SESSION
+# AUTHORIZATION changes session_user too, but not the activity view. Only the table's name is resolved on
 # its path.
-_FOUND = """
+_TABLE_AND_ROLE = """
 SELECT n.nspname::pg_catalog.text, c.relname::pg_catalog.text, c.relpersistence OPERATOR(pg_catalog.=) 't',
        current_user::pg_catalog.text,
        (SELECT r.rolname OPERATOR(pg_catalog.=) current_user
@@ -23,28 +23,28 @@ WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(%(name)s)::pg_catalog.
 
 
 def address_and_table(connection: Any, schema: str | None, name: str) -> tuple[str, str]:
-    """The address that the caller's connection was opened with, its password too, and the table with its schema.
+    """Return the address of the caller's connection, its password too, and the table with its schema.
 
-    The role that the session has taken is part of it; no other setting of the session is, nor what it has not
-    committed, and a temporary table is seen by nobody else.
+    The role of the session is part of the address; no other setting of the session is, nor what it has not
+    committed, and a temporary table is invisible to other connections.
     """
-    full = quoted(name) if schema is None else f"{quoted(schema)}.{quoted(name)}"
+    quoted_name = quoted(name) if schema is None else f"{quoted(schema)}.{quoted(name)}"
     with connection.transaction():
-        found = connection.execute(_FOUND.encode(), {"name": full}).fetchall()
-    if not found:
+        rows = connection.execute(_TABLE_AND_ROLE.encode(), {"name": quoted_name}).fetchall()
+    if not rows:
         raise absent("source", "be a table or view of the database", f"{name!r}, which is none")
-    schema, name, temporary, role, own = found[0]
+    schema, name, temporary, role, is_login_role = rows[0]
     if temporary:
         hint = "other connections cannot see it; write it to a table that they can see"
         raise SourceError("source", "be a table that outlives its connection", "a temporary one", hint)
-    words = dict(connection.info.get_parameters())
+    parameters = dict(connection.info.get_parameters())
     if connection.info.password:
-        words["password"] = connection.info.password
-    if not own:
-        words["options"] = f"{words.get('options', '')} -c role={_in_options(role)}".strip()
-    return f"postgresql:///?{urlencode(words, quote_via=quote)}", f"{schema}.{name}"
+        parameters["password"] = connection.info.password
+    if not is_login_role:
+        parameters["options"] = f"{parameters.get('options', '')} -c role={_escape_option(role)}".strip()
+    return f"postgresql:///?{urlencode(parameters, quote_via=quote)}", f"{schema}.{name}"
 
 
-def _in_options(value: str) -> str:
-    """A value among the options of a connection, where a space ends it and a backslash keeps what follows."""
+def _escape_option(value: str) -> str:
+    """Escape a value of connection options, where a space ends it and a backslash keeps what follows."""
     return value.replace("\\", "\\\\").replace(" ", "\\ ")

@@ -25,13 +25,13 @@ from dpselect.engines.prepared.rules import Rules
 from dpselect.errors import DataError, DpselectError, OutputError
 
 _TABLES = ("state", "users", "items", "rows", "cells", "counts", "sets")
-FORM = 5  # of the file: what another version wrote in another form is not read
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+FORM = 5  # of the file: one that another version wrote in another form is refused
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
 class State:
-    """What the file says of itself: a name that no other has, when and by what it was made, its sources and rules."""
+    """The state that the file records: a unique name, when and by which version it was made, its sources and rules."""
 
     name: str
     made: str
@@ -40,37 +40,37 @@ class State:
     rules: Rules
 
     def text(self) -> str:
-        """As it is written. Types are those of the tables; which columns had none is said."""
-        said = asdict(self)
-        types = said["rules"].pop("types")
-        return json.dumps({"form": FORM, "objects": [name for name in types if types[name] == OBJECT], **said})
+        """Return the state as JSON. Types are those of the tables; only the columns without a type are listed."""
+        document = asdict(self)
+        types = document["rules"].pop("types")
+        return json.dumps({"form": FORM, "objects": [name for name in types if types[name] == OBJECT], **document})
 
 
 @dataclass(frozen=True)
 class PreparedFile:
-    """An open file: its state, and what its tables are called in the workspace."""
+    """An open file: its state, and the name of its database in the workspace."""
 
     state: State
     database: str
 
     @classmethod
     def open(cls, workspace: Workspace, path: str) -> PreparedFile:
-        """Open what is there now, to read it until the workspace is closed; refuse what is not as it was written."""
-        refuse_others(path, DataError)
-        found, real = None, os.path.realpath(path)
-        name = workspace.files.get(real) or workspace.fresh()
+        """Open the current file, to read it until the workspace is closed; refuse one that is not as it was written."""
+        refuse_foreign_writers(path, DataError)
+        state, real_path = None, os.path.realpath(path)
+        name = workspace.files.get(real_path) or workspace.fresh_name()
         try:
-            if not os.path.lexists(real + ".wal"):  # of ours there is none, and DuckDB would take rows from it
-                if real not in workspace.files:  # a domain may come from the same one as the rows
-                    workspace.fetch(f"ATTACH {literal(real)} AS {name} (TYPE duckdb, READ_ONLY)")
-                    workspace.files[real] = name
-                found = _state(workspace, name)
+            if not os.path.lexists(real_path + ".wal"):  # we never write one, and DuckDB would take rows from it
+                if real_path not in workspace.files:  # a domain may come from the same file as the rows
+                    workspace.fetch(f"ATTACH {literal(real_path)} AS {name} (TYPE duckdb, READ_ONLY)")
+                    workspace.files[real_path] = name
+                state = _parse_state(workspace, name)
         except (DataError, LookupError, AttributeError, TypeError, ValueError, RecursionError):
             pass
-        if found is None:
+        if state is None:
             hint = "it may be damaged or of another version: prepare the source again, or use a copy"
             raise DataError(f"{path!r} cannot be read as prepared data", hint)
-        return cls(found, name)
+        return cls(state, name)
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -78,22 +78,22 @@ class PreparedFile:
         return (*_TABLES, *(["kept"] if self.state.rules.keep else []))
 
     def table(self, name: str) -> str:
-        """What stands after FROM."""
+        """Return the SQL after FROM of a table."""
         return f"{self.database}.main.{name}"
 
 
-def state_of(path: str) -> State:
-    """What the file says of itself now. A file that was read before, and is the same, is not opened again."""
-    refuse_others(path, DataError)
+def read_state(path: str) -> State:
+    """Return the current state of the file. A file that was read before, and has not changed, is not opened again."""
+    refuse_foreign_writers(path, DataError)
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
-        return _state_of.__wrapped__(path)
-    return _state_of(path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        return _read_known_state.__wrapped__(path)
+    return _read_known_state(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @lru_cache(maxsize=32)
-def _state_of(path: str, *_identity: int) -> State:
+def _read_known_state(path: str, *_identity: int) -> State:
     workspace = Workspace()
     try:
         return PreparedFile.open(workspace, path).state
@@ -101,24 +101,29 @@ def _state_of(path: str, *_identity: int) -> State:
         workspace.close()
 
 
-def _state(workspace: Workspace, database: str) -> State:
-    """The state, whose tables are there: a view has no rowid, and may read anything."""
-    said = json.loads(workspace.fetch(f"SELECT text FROM {database}.main.state WHERE rowid >= 0")[0][0])
-    objects, rules = said.pop("objects"), {key: _tuple(value) for key, value in said.pop("rules").items()}
-    if said.pop("form") != FORM:
+def _parse_state(workspace: Workspace, database: str) -> State:
+    """Read the state from tables that exist: a view has no rowid, and may read anything."""
+    document = json.loads(workspace.fetch(f"SELECT text FROM {database}.main.state WHERE rowid >= 0")[0][0])
+    objects = document.pop("objects")
+    rule_values = {key: _to_tuple(value) for key, value in document.pop("rules").items()}
+    if document.pop("form") != FORM:
         raise ValueError
-    found = Rules(**rules)
-    placed = [(f"{table}.{found.place(name)}", name) for table, columns in found.tables.items() for name in columns]
-    tables = [one for one in (*_TABLES, "kept") if found.tables.get(one, True)]
-    columns = ", ".join([*(column for column, _ in placed), *(f"{one}.rowid" for one in tables)])
-    read = ", ".join(f"{database}.main.{one} AS {one}" for one in tables)
+    rules = Rules(**rule_values)
+    columns_and_names = [
+        (f"{table}.{rules.column_of(name)}", name) for table, columns in rules.tables.items() for name in columns
+    ]
+    tables = [table for table in (*_TABLES, "kept") if rules.tables.get(table, True)]
+    columns = ", ".join([*(column for column, _ in columns_and_names), *(f"{table}.rowid" for table in tables)])
+    read = ", ".join(f"{database}.main.{table} AS {table}" for table in tables)
     types = [str(row[1]) for row in workspace.fetch(f"DESCRIBE SELECT {columns} FROM {read}")]
-    own = {name: OBJECT if name in objects else types[at] for at, (_, name) in enumerate(placed)}
-    said["sources"] = tuple(said["sources"])
-    return State(rules=replace(found, types=own), **said)
+    types_by_name = {
+        name: OBJECT if name in objects else types[index] for index, (_, name) in enumerate(columns_and_names)
+    }
+    document["sources"] = tuple(document["sources"])
+    return State(rules=replace(rules, types=types_by_name), **document)
 
 
-def _tuple(value: Any) -> Any:
+def _to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -126,42 +131,50 @@ def _tuple(value: Any) -> Any:
 
 
 @contextmanager
-def draft(path: str, *, add: bool) -> Iterator[str]:
-    """A file to write to, beside its place, to which it goes where the block ends well; with what is there to `add`."""
-    real, held = os.path.realpath(path), None
-    refuse_others(path, OutputError)
+def write_draft(path: str, *, add: bool) -> Iterator[str]:
+    """Yield the path of a file to write to, in the same folder, and move it to `path` if the block ends well.
+
+    With `add`, it is a copy of the current file.
+    """
+    real_path, current_descriptor = os.path.realpath(path), None
+    refuse_foreign_writers(path, OutputError)
     try:
         if os.path.lexists(path):
-            held = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-            if not stat.S_ISREG(os.fstat(held).st_mode):
+            current_descriptor = os.open(real_path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            if not stat.S_ISREG(os.fstat(current_descriptor).st_mode):
                 raise OutputError(f"{path!r} is no file", "name a new file for the prepared data")
-            if not claimed(held):
+            if not claimed(current_descriptor):
                 raise OutputError(f"another process is writing to {path!r}", "wait until it is done")
-        with Folder(os.path.dirname(real)) as folder:
-            made = os.path.join(folder.path, "draft")
-            if add and held is not None:
-                new = os.open(made, os.O_WRONLY | os.O_CREAT, 0o600)
-                with open(held, "rb", closefd=False) as before, open(new, "wb") as after:
-                    shutil.copyfileobj(before, after, 1 << 20)
-            yield made
-            os.chmod(made, 0o600)
-            _settle(made)
-            if os.path.exists(made + ".wal") or (held is not None and not same(real, held)):
+        with Folder(os.path.dirname(real_path)) as folder:
+            draft_path = os.path.join(folder.path, "draft")
+            if add and current_descriptor is not None:
+                draft_descriptor = os.open(draft_path, os.O_WRONLY | os.O_CREAT, 0o600)
+                with (
+                    open(current_descriptor, "rb", closefd=False) as current_file,
+                    open(draft_descriptor, "wb") as draft_file,
+                ):
+                    shutil.copyfileobj(current_file, draft_file, 1 << 20)
+            yield draft_path
+            os.chmod(draft_path, 0o600)
+            _sync_to_disk(draft_path)
+            if os.path.exists(draft_path + ".wal") or (
+                current_descriptor is not None and not same(real_path, current_descriptor)
+            ):
                 raise OutputError(f"another process has changed {path!r} meanwhile", "do it again")
-            if held is not None and os.name != "posix":  # what is open there cannot be replaced
-                os.close(held)
-                held = None
-            os.replace(made, real)
-            _settle(os.path.dirname(real))
+            if current_descriptor is not None and os.name != "posix":  # what is open there cannot be replaced
+                os.close(current_descriptor)
+                current_descriptor = None
+            os.replace(draft_path, real_path)
+            _sync_to_disk(os.path.dirname(real_path))
     except OSError as error:
         raise OutputError(f"{path!r} cannot be written: {error.strerror}") from None
     finally:
-        if held is not None:
-            os.close(held)
+        if current_descriptor is not None:
+            os.close(current_descriptor)
 
 
-def _settle(path: str) -> None:
-    """A file, or the names in a folder, down on the disk."""
+def _sync_to_disk(path: str) -> None:
+    """Write a file, or the names in a folder, to the disk."""
     if os.name == "posix":
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -173,28 +186,31 @@ def _settle(path: str) -> None:
 # ---- who may write -----------------------------------------------------------------------------------------------
 
 
-def refuse_others(path: str, error: type[DpselectError]) -> None:
-    """Refuse a file where others may write to it, or to a folder or link on the way, and so put another in its place.
+def refuse_foreign_writers(path: str, error: type[DpselectError]) -> None:
+    """Refuse a file if others may write to it, or to a folder or link on its path, and so replace it.
 
-    In a sticky folder, such as /tmp, nobody replaces what is not theirs; but the file's own folder must be closed, for
-    DuckDB reads what stands beside it.
+    In a sticky folder, such as /tmp, nobody replaces the files of others; but the file's own folder must be closed, for
+    DuckDB reads other files there.
     """
     if os.name != "posix":
         return
-    real, seen, left = Path(os.path.realpath(path)), set[Path](), [Path(os.path.abspath(path))]
-    trusted = {0, os.geteuid(), *([real.stat().st_uid] if real.exists() else [])}  # whose file it is may change it
-    while left:
-        one = left.pop()
-        for at in {one, *one.parents} - seen:
-            seen.add(at)
+    real_path, checked, to_check = Path(os.path.realpath(path)), set[Path](), [Path(os.path.abspath(path))]
+    # The owner of the file may change it.
+    trusted = {0, os.geteuid(), *([real_path.stat().st_uid] if real_path.exists() else [])}
+    while to_check:
+        unchecked = to_check.pop()
+        for ancestor in {unchecked, *unchecked.parents} - checked:
+            checked.add(ancestor)
             try:
-                found = at.lstat()
+                status = ancestor.lstat()
             except OSError:
                 continue
-            if stat.S_ISLNK(found.st_mode):
-                left.append(Path(os.path.abspath(at.parent / os.readlink(at))))
+            if stat.S_ISLNK(status.st_mode):
+                to_check.append(Path(os.path.abspath(ancestor.parent / os.readlink(ancestor))))
                 continue
-            open_ = found.st_mode & _OTHERS and (at in (real, real.parent) or not found.st_mode & stat.S_ISVTX)
-            if open_ or found.st_uid not in trusted:
-                hint = f"chmod go-w {shlex.quote(str(at))}, or choose another place"
-                raise error(f"other users of this machine may write to {str(at)!r}", hint)
+            open_ = status.st_mode & _WRITABLE_BY_OTHERS and (
+                ancestor in (real_path, real_path.parent) or not status.st_mode & stat.S_ISVTX
+            )
+            if open_ or status.st_uid not in trusted:
+                hint = f"chmod go-w {shlex.quote(str(ancestor))}, or choose another place"
+                raise error(f"other users of this machine may write to {str(ancestor)!r}", hint)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 ALL = "DATE 'infinity'"  # the period of counts over all time
 CODES = {"users": "u", "items": "i", "kept": "c"}  # dictionaries, and the columns of their codes
 
-# Periods of these sorts are made of whole ones of the first.
-_MADE_OF = {
+# Periods of these sorts consist of whole periods of the key's sort.
+_COARSER_SORTS = {
     "day": ("day", "week", "month", "quarter", "year"),
     "week": ("week",),
     "month": ("month", "quarter", "year"),
@@ -30,10 +30,10 @@ _MADE_OF = {
 
 @dataclass(frozen=True)
 class Rules:
-    """The columns of users, of items, those that are kept beside them, and what is kept of the time.
+    """The columns of users and items, the kept columns, and what is kept of the time.
 
-    `max_rows_per_user` is how many rows there are at most of a user, in each period if there are periods.
-    `types` are those of every column, in SQL, as it can be read; `declared` has what the owner declared of some.
+    `max_rows_per_user` is the largest number of rows of a user, in each period if there are periods.
+    `types` are those of every column, in SQL, as it can be read; `declared` has the types that the owner declared.
     """
 
     user: tuple[str, ...]
@@ -49,28 +49,28 @@ class Rules:
 
     @property
     def row_bound(self) -> RowBound | None:
-        """How many rows of a user were kept; None where all were."""
+        """The bound on rows of a user; None if all rows were kept."""
         return None if self.max_rows_per_user is None else RowBound(self.max_rows_per_user, self.period)
 
     @property
     def tables(self) -> dict[str, tuple[str, ...]]:
-        """The columns of the dictionaries, whose values have codes, and those that stand in the rows themselves."""
+        """The columns of each dictionary, whose values have codes, and those whose values are in the rows."""
         return {"users": self.user, "items": self.item, "kept": self.keep, "rows": self.weight}
 
-    def table(self, column: str) -> str:
-        """Where the values of a column are; those of a time are with the rows."""
+    def table_of(self, column: str) -> str:
+        """Return the table with the values of a column; those of a time are in the rows."""
         return next((table for table, columns in self.tables.items() if column in columns), "rows")
 
-    def place(self, column: str) -> str:
-        """What the column is called there; of a time that is not kept whole there is the period."""
-        table = self.table(column)
+    def column_of(self, column: str) -> str:
+        """Return the name of the column in its table; of a time that is not kept exactly, the name of the period."""
+        table = self.table_of(column)
         if column not in self.stored:
             return "p"
         return f"{'w' if table == 'rows' else 'v'}{self.tables[table].index(column)}"
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The columns whose values are there."""
+        """The columns whose values are stored."""
         return tuple(name for columns in self.tables.values() for name in columns)
 
     @property
@@ -79,31 +79,35 @@ class Rules:
         return tuple(dict.fromkeys([*self.stored, *([] if self.time is None else [self.time])]))
 
     def refuse(self, asked: AskedColumns) -> None:
-        """Refuse what cannot be answered as the source would: another user, or more of the time than was kept."""
+        """Refuse a question that these data cannot answer as the source would: of another user or of an unkept time."""
         user, periods = asked.user, asked.periods
         if user is not None and user != self.user:
-            must = f"be {said(self.user)}, for which these data were prepared"
-            raise SourceError("user", must, came(said(user)), "prepare the source again for another user")
-        whole = f"prepare the source again with keep={self.time!r}"
+            requirement = f"be {format_columns(self.user)}, for which these data were prepared"
+            raise SourceError(
+                "user", requirement, came(format_columns(user)), "prepare the source again for another user"
+            )
+        exact_time_hint = f"prepare the source again with keep={self.time!r}"
         for parameter, name in asked.named:
             if name == self.time and name not in self.stored and parameter != "time":
-                got = f"{name!r}, of which the {self.period} was"
-                raise SourceError(parameter, "use columns that were kept", got, whole)
+                unkept_column = f"{name!r}, of which the {self.period} was"
+                raise SourceError(parameter, "use columns that were kept", unkept_column, exact_time_hint)
         if periods is None or periods.column in self.stored:
             return
         if periods.column != self.time or self.period is None:
-            must = "be the column of the prepared periods" if self.time else "be a column that was kept"
-            raise SourceError("time", must, came(periods.column), "prepare the source again with time=")
-        sorts = _MADE_OF[self.period]
+            requirement = "be the column of the prepared periods" if self.time else "be a column that was kept"
+            raise SourceError("time", requirement, came(periods.column), "prepare the source again with time=")
+        sorts = _COARSER_SORTS[self.period]
         if periods.sort not in sorts:
-            must = f"be {' or '.join(sorts)}, which these data were prepared for"
-            raise SourceError("period", must, came(periods.sort), f"{whole}, or by {periods.sort}")
+            requirement = f"be {' or '.join(sorts)}, which these data were prepared for"
+            raise SourceError("period", requirement, came(periods.sort), f"{exact_time_hint}, or by {periods.sort}")
         if periods.timezone != self.timezone:
-            must = f"be {self.timezone}, as prepared"
-            raise SourceError("timezone", must, came(periods.timezone), f"{whole}, or in that time zone")
+            requirement = f"be {self.timezone}, as prepared"
+            raise SourceError(
+                "timezone", requirement, came(periods.timezone), f"{exact_time_hint}, or in that time zone"
+            )
 
-    def times(self) -> RowPeriods:
-        """The time of a row of the source, as questions compare it; refused where it tells none."""
+    def row_periods(self) -> RowPeriods:
+        """Return the periods of a row of the source, as questions compare it; refuse a column that has no times."""
         from dpselect._ground.periods import Periods
         from dpselect.engines.duckdb.times import row_time
         from dpselect.engines.duckdb.workspace import quoted
@@ -111,22 +115,22 @@ class Rules:
         periods = Periods(self.time or "", self.period or "", self.timezone, ())
         return row_time(periods, self.types, quoted(periods.column))
 
-    def by_whole_periods(self, periods: Periods | None) -> bool:
-        """Are the periods those in which users were counted?"""
+    def has_periods(self, periods: Periods | None) -> bool:
+        """Return whether the periods are those in which users were counted."""
         if periods is None:
             return True
         return (periods.column, periods.sort, periods.timezone) == (self.time, self.period, self.timezone)
 
     def hint(self, column: str) -> str:
-        """What may be said about a column that is not there."""
+        """Return a hint about a column that does not exist."""
         hint = near(column, self.names)
         if hint.startswith("did you mean"):
             return hint
         return f"the prepared columns are {', '.join(self.names)}; for another one prepare the source again with keep="
 
 
-def said(value: object) -> str:
-    """Columns, or a number, in a sentence."""
+def format_columns(value: object) -> str:
+    """Format columns, or a number, for a sentence."""
     if isinstance(value, (tuple, list)):
         return value[0] if len(value) == 1 else f"({', '.join(value)})"
     return str(value)

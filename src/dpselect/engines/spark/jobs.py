@@ -22,87 +22,98 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _THREAD = "dpselect-spark"
 
-# What is looked for in the name of an error's condition, else in what was said; the first that is there counts.
-_LOST = (
+# Words that are searched for in the name of an error's condition, else in its message; the first match counts.
+_SPARK_LOST = (
     "Spark was lost or stopped during the query",
     "ask again; if it happens again, ask the administrator of the cluster",
 )
-_FULL = ("Spark ran out of memory or disk", "give executors and driver more memory, or use a view with fewer rows")
-_GONE = ("the table, or a part of it, does not exist", "check its name; if it was replaced, read it again")
-_DENIED = ("this user may not read the table", "ask its owner for the right to")
-_SAYS = (
-    (("SPARK_JOB_CANCELLED", "cancelled job group", "was cancelled"), ("the question was cancelled", "ask again")),
-    (("OutOfMemoryError", "OUT_OF_MEMORY", "ACQUIRE_MEMORY", "No space left on", "maxResultSize"), _FULL),
-    (("AccessControlException", "PERMISSION", "AccessDenied"), _DENIED),
-    (("ExecutorLost", "SparkContext was shut down", "stopped SparkContext", "Executor heartbeat timed out"), _LOST),
-    (("NOT_FOUND", "NOT_EXIST", "FileNotFound", "NoSuchFile"), _GONE),
+_OUT_OF_ROOM = (
+    "Spark ran out of memory or disk",
+    "give executors and driver more memory, or use a view with fewer rows",
 )
-_UNKNOWN = ("the table could not be read", "Spark's message is not shown because it could quote rows")
+_NOT_FOUND = ("the table, or a part of it, does not exist", "check its name; if it was replaced, read it again")
+_NO_PERMISSION = ("this user may not read the table", "ask its owner for the right to")
+_MESSAGES = (
+    (("SPARK_JOB_CANCELLED", "cancelled job group", "was cancelled"), ("the question was cancelled", "ask again")),
+    (("OutOfMemoryError", "OUT_OF_MEMORY", "ACQUIRE_MEMORY", "No space left on", "maxResultSize"), _OUT_OF_ROOM),
+    (("AccessControlException", "PERMISSION", "AccessDenied"), _NO_PERMISSION),
+    (
+        ("ExecutorLost", "SparkContext was shut down", "stopped SparkContext", "Executor heartbeat timed out"),
+        _SPARK_LOST,
+    ),
+    (("NOT_FOUND", "NOT_EXIST", "FileNotFound", "NoSuchFile"), _NOT_FOUND),
+)
+_UNKNOWN_ERROR = ("the table could not be read", "Spark's message is not shown because it could quote rows")
 
 
 class SparkWork:
-    """What runs in one session. A session belongs to the caller: it is never set up anew, nor stopped."""
+    """Work in one session. The session belongs to the caller: it is never reconfigured or stopped."""
 
-    def __init__(self, session: SparkSession, place: str) -> None:
+    def __init__(self, session: SparkSession, display_name: str) -> None:
         self.session = session
-        self.place = place
-        _keep_quiet()
+        self.display_name = display_name
+        _silence_query_log()
 
     def guarded(self, work: Callable[[], T], *, progress: Progress | None = None) -> T:
-        """The result of `work`, or a DataError of fixed text: what Spark says can quote a row.
+        """Return the result of `work`, or raise a DataError of fixed text, because Spark's message can quote a row.
 
-        The work has a job group of its own, which Ctrl-C cancels. Spark plans while it runs, so how much is done
-        nobody knows.
+        The work has its own job group, which Ctrl-C cancels. Spark plans while it runs, so its progress is unknown.
         """
         context, group = self.session.sparkContext, fresh_name()
 
-        def grouped() -> T:
+        def run_in_group() -> T:
             context.setJobGroup(group, "dpselect")
             return work()
 
-        def tell() -> None:
+        def report_progress() -> None:
             if progress is not None:
                 progress(None)
 
-        def stop() -> None:
+        def cancel() -> None:
             with suppress(Exception):
                 context.cancelJobGroup(group)
 
         return waited(
-            self._like_here(grouped), tell=tell, stop=stop, said=lambda error: failure(error, self.place), name=_THREAD
+            self._inheriting(run_in_group),
+            tell=report_progress,
+            stop=cancel,
+            said=lambda error: fixed_error(error, self.display_name),
+            name=_THREAD,
         )
 
-    def _like_here(self, work: Callable[[], T]) -> Callable[[], T]:
-        """The work for another thread, with what this one has set for its jobs, such as the pool they run in."""
+    def _inheriting(self, work: Callable[[], T]) -> Callable[[], T]:
+        """Return the work for another thread, with the properties that this one has set for its jobs, as their pool."""
         from pyspark import inheritable_thread_target
 
-        failed: DpselectError | None = None
+        inheritance_error: DpselectError | None = None
         try:
             inherit: Callable[[Callable[[], T]], Callable[[], T]] = inheritable_thread_target(self.session)
             return inherit(work)
         except Exception as error:  # the session may be gone
-            failed = failure(error, self.place)
-        raise failed
+            inheritance_error = fixed_error(error, self.display_name)
+        raise inheritance_error
 
 
-def failure(error: BaseException, place: str) -> DpselectError:
-    """What went wrong, in words that were written before any data were seen."""
+def fixed_error(error: BaseException, display_name: str) -> DpselectError:
+    """Return an error whose text was written before any data were read."""
     from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     if isinstance(error, DpselectError):
         return error
-    says, hint = _UNKNOWN
+    message, hint = _UNKNOWN_ERROR
     if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)):
-        says, hint = _LOST
+        message, hint = _SPARK_LOST
     else:
-        known = error.getCondition() if isinstance(error, PySparkException) else None
-        said = known or _said(error)
-        says, hint = next((text for words, text in _SAYS if any(word in said for word in words)), _UNKNOWN)
-    return DataError(f"{place}: {says}", hint)
+        condition = error.getCondition() if isinstance(error, PySparkException) else None
+        description = condition or _message_of(error)
+        message, hint = next(
+            (texts for markers, texts in _MESSAGES if any(word in description for word in markers)), _UNKNOWN_ERROR
+        )
+    return DataError(f"{display_name}: {message}", hint)
 
 
-def _said(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception:  # it asks the JVM, which may be gone
@@ -110,19 +121,19 @@ def _said(error: BaseException) -> str:
 
 
 def fresh_name() -> str:
-    """A name that nothing has, and that nobody guesses."""
+    """Return an unused name that nobody can guess."""
     return f"dpselect_{fresh_key().hex()}"
 
 
-def _keep_quiet() -> None:
-    """PySpark logs what a failed query said, with the values of a row. Not that of ours."""
+def _silence_query_log() -> None:
+    """Stop PySpark from logging the messages of our failed queries, which quote values of a row."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logger = PySparkLogger.getLogger(name)
-        if _of_others not in logger.filters:
-            logger.addFilter(_of_others)
+        if _is_from_other_thread not in logger.filters:
+            logger.addFilter(_is_from_other_thread)
 
 
-def _of_others(record: logging.LogRecord) -> bool:
+def _is_from_other_thread(record: logging.LogRecord) -> bool:
     return not (record.threadName or "").startswith(_THREAD)

@@ -1,4 +1,4 @@
-"""How much a frame has, and how much an action may bring here."""
+"""The number of bytes of a frame, and the number that an action may fetch."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SHORT = {"byte", "short", "integer", "long", "float", "double", "decimal", "boolean"}
-SHORT |= {"date", "timestamp", "timestamp_ntz", "time"}
+FIXED_SIZE_TYPES = {"byte", "short", "integer", "long", "float", "double", "decimal", "boolean"}
+FIXED_SIZE_TYPES |= {"date", "timestamp", "timestamp_ntz", "time"}
 _SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _UNITS = ("", "k", "m", "g", "t")
 
 
 def expected_bytes(frame: DataFrame) -> int:
-    """What Spark expects by the sizes of files and tables, without a look at any row; very much where it cannot."""
+    """Return Spark's estimate from the sizes of files and tables, without reading a row; very large if it has none."""
     return int(str(cast("Any", frame)._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
-def bytes_of(frame: DataFrame, rows: str) -> str:
-    """How much room the rows of a frame of this name take as columns, at most: a value 16 bytes, a text its own too."""
-    long = [field.name for field in frame.schema.fields if field.dataType.typeName() not in SHORT]
-    added = [str(16 * len(frame.columns)), *(f"octet_length(CAST({name} AS STRING))" for name in long)]
-    return f"SELECT sum({' + '.join(added)}) AS bytes FROM {rows} AS r"
+def compile_row_bytes(frame: DataFrame, rows: str) -> str:
+    """Compile an upper bound of the bytes of the rows of a frame as columns: 16 for each value, and those of a text."""
+    text_columns = [field.name for field in frame.schema.fields if field.dataType.typeName() not in FIXED_SIZE_TYPES]
+    column_bytes = [str(16 * len(frame.columns)), *(f"octet_length(CAST({name} AS STRING))" for name in text_columns)]
+    return f"SELECT sum({' + '.join(column_bytes)}) AS bytes FROM {rows} AS r"
 
 
-def most_bytes(session: SparkSession) -> int:
-    """How much an action may bring with room to spare: half of what may come, and an eighth of the driver's heap."""
+def max_result_bytes(session: SparkSession) -> int:
+    """Return the most bytes that an action may fetch: half of the session's limit, or an eighth of the heap."""
     context = session.sparkContext
     heap = int(cast("Any", context)._jvm.java.lang.Runtime.getRuntime().maxMemory())
-    # What the session itself says of a context's setting may have been said after the context began.
-    may_come = _bytes(context.getConf().get("spark.driver.maxResultSize", "1g") or "")
-    return min(may_come // 2, heap // 8)
+    # The session's own value of a context's setting may have been set after the context began.
+    max_result = _parse_size(context.getConf().get("spark.driver.maxResultSize", "1g") or "")
+    return min(max_result // 2, heap // 8)
 
 
-def _bytes(written: str) -> int:
-    """A size as Spark writes it; 0, which is no bound there, as more than anybody has, and 0 where it is not clear."""
-    said = _SIZE.fullmatch(written.strip())
-    if said is None:
+def _parse_size(text: str) -> int:
+    """Parse a size in Spark's notation; 0, which means no limit there, as a huge number, and invalid text as 0."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
         return 0
-    return (int(said[1]) << 10 * _UNITS.index(said[2].lower())) or 1 << 62
+    return (int(match[1]) << 10 * _UNITS.index(match[2].lower())) or 1 << 62

@@ -5,67 +5,66 @@ from __future__ import annotations
 from decimal import Decimal
 
 from dpselect.engines.sql.port import SqlType
-from dpselect.engines.sql.sorted_texts import Sorted, digits_of, number, whole_numbers
+from dpselect.engines.sql.sorted_texts import SortedText, decimal_notation, integer_texts, number_text
 
 _TEXT = "CAST({} AS STRING)"
 _WIDTH = 2
-_WHOLE = whole_numbers(_WIDTH, text=_TEXT)
-_MOST_PLACES = 30  # after the point: with one place more before it, what is added up stays exact
+_INTEGER = integer_texts(_WIDTH, text=_TEXT)
+_MAX_SCALE = 30  # with one digit more before the point, the sum stays exact
 
 
-def sorted_text(one: SqlType) -> Sorted | None:
-    """The texts of a type; `label` reads those of dates, times and bytes already. None where Spark has none."""
-    if one.counted == "DOUBLE":
-        return Sorted(_FLOAT, _float)
-    if one.counted.startswith("DECIMAL"):
-        return _decimal(one.counted)
-    if one.kind == "integer":
-        return _WHOLE
-    if one.kind == "boolean":
-        return Sorted(_TEXT, lambda text: text == "true")
-    return Sorted(_TEXT, one.label)
+def sorted_text(sql_type: SqlType) -> SortedText | None:
+    """Return the sorted texts of a type, or None; `label` reads those of dates, times and bytes already."""
+    if sql_type.form_type == "DOUBLE":
+        return SortedText(_FLOAT, _parse_float)
+    if sql_type.form_type.startswith("DECIMAL"):
+        return _sorted_decimal(sql_type.form_type)
+    if sql_type.kind == "integer":
+        return _INTEGER
+    if sql_type.kind == "boolean":
+        return SortedText(_TEXT, lambda text: text == "true")
+    return SortedText(_TEXT, sql_type.label)
 
 
 # ---- floats: exponent and mantissa as Java writes them in hexadecimal, 0x1.8p1 ------------------------------
 
-_HEX, _TURNED = "0123456789abcdef", "fedcba9876543210"
-_TURN = str.maketrans(_TURNED, _HEX)
-_ABOVE = 5000  # what is added to an exponent, which lies between -1022 and 1023
-_WRITTEN = "format_string('%a', abs({}))"
-_EXPONENT = f"CAST(CAST(substring_index({_WRITTEN}, 'p', -1) AS INT) + {_ABOVE} AS STRING)"
-_MANTISSA = f"rpad(substr(substring_index({_WRITTEN}, 'p', 1), 3), 15, '0')"  # a digit, a point, 13 digits at most
+_HEX, _HEX_COMPLEMENTS = "0123456789abcdef", "fedcba9876543210"
+_COMPLEMENT = str.maketrans(_HEX_COMPLEMENTS, _HEX)
+_EXPONENT_OFFSET = 5000  # added to an exponent, which is between -1022 and 1023
+_HEX_FLOAT = "format_string('%a', abs({}))"
+_EXPONENT = f"CAST(CAST(substring_index({_HEX_FLOAT}, 'p', -1) AS INT) + {_EXPONENT_OFFSET} AS STRING)"
+_MANTISSA = f"rpad(substr(substring_index({_HEX_FLOAT}, 'p', 1), 3), 15, '0')"  # a digit, a point, 13 digits at most
 _SIZE = (
     f"CASE WHEN {{}} = 0.0D THEN '0' WHEN abs({{}}) = CAST('Infinity' AS DOUBLE) THEN '9' "
     f"ELSE concat({_EXPONENT}, {_MANTISSA}) END"
 )
-_FLOAT = (
-    f"CASE WHEN {{}} < 0.0D THEN concat('0', translate({_SIZE}, '{_HEX}', '{_TURNED}')) ELSE concat('1', {_SIZE}) END"
-)
+_COMPLEMENTED_SIZE = f"translate({_SIZE}, '{_HEX}', '{_HEX_COMPLEMENTS}')"
+_FLOAT = f"CASE WHEN {{}} < 0.0D THEN concat('0', {_COMPLEMENTED_SIZE}) ELSE concat('1', {_SIZE}) END"
 
 
-def _float(text: str) -> float:
-    sign, size = (1.0, text[1:]) if text.startswith("1") else (-1.0, text[1:].translate(_TURN))
+def _parse_float(text: str) -> float:
+    sign, size = (1.0, text[1:]) if text.startswith("1") else (-1.0, text[1:].translate(_COMPLEMENT))
     if size in ("0", "9"):
         return 0.0 if size == "0" else sign * float("inf")
-    return sign * float.fromhex(f"0x{size[4:]}p{int(size[:4]) - _ABOVE}")
+    return sign * float.fromhex(f"0x{size[4:]}p{int(size[:4]) - _EXPONENT_OFFSET}")
 
 
-# ---- decimals: the whole number below, and what is left, of as many places as the type has ------------------
+# ---- decimals: the integer below, and the rest, with as many digits as the type's scale ---------------------
 
 
-def _decimal(counted: str) -> Sorted | None:
-    places = int(counted.rstrip(")").rpartition(",")[2])
-    if places == 0:
-        return Sorted(_WHOLE.sql, lambda text: Decimal(digits_of(text, _WIDTH)))
-    if places > _MOST_PLACES:
+def _sorted_decimal(form_type: str) -> SortedText | None:
+    scale = int(form_type.rstrip(")").rpartition(",")[2])
+    if scale == 0:
+        return SortedText(_INTEGER.sql, lambda text: Decimal(decimal_notation(text, _WIDTH)))
+    if scale > _MAX_SCALE:
         return None
-    below = "CAST(floor({}) AS STRING)"
+    floor = "CAST(floor({}) AS STRING)"
     # From 1 up to 2, so that it is never written with an exponent.
-    rest = "substr(CAST(pmod({}, 1) + 1 AS STRING), 2)"
-    whole = number(below, below, _WIDTH, text=_TEXT)
+    fraction = "substr(CAST(pmod({}, 1) + 1 AS STRING), 2)"
+    integer_text = number_text(floor, floor, _WIDTH, text=_TEXT)
 
     def label(text: str) -> Decimal:
         start, _, digits = text.rpartition(".")
-        return Decimal(digits_of(start, _WIDTH)) + Decimal(f"0.{digits}")
+        return Decimal(decimal_notation(start, _WIDTH)) + Decimal(f"0.{digits}")
 
-    return Sorted(f"concat({whole}, {rest})", label)
+    return SortedText(f"concat({integer_text}, {fraction})", label)

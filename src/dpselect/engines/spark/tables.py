@@ -1,4 +1,4 @@
-"""What goes to Spark and comes from it: a view of the columns that are meant, small tables, results by column.
+"""Data to and from Spark: a view of the requested columns, small tables, results by column.
 
 A view has a name that nobody guesses, and the small tables hold public or released values.
 """
@@ -15,8 +15,8 @@ from dpselect._ground.parameters import near_column
 from dpselect.engines.filters.column_names import refuse_case_twins
 from dpselect.engines.spark.dialect import spark_type
 from dpselect.engines.spark.jobs import SparkWork, fresh_name
-from dpselect.engines.sql.database import Asked
-from dpselect.engines.sql.port import Int64, SqlType, of_tables
+from dpselect.engines.sql.database import ReadRequest
+from dpselect.engines.sql.port import Int64, SqlType, with_view_declarations
 from dpselect.errors import ParameterError, SourceError
 
 if TYPE_CHECKING:
@@ -24,61 +24,61 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def columns_of(work: SparkWork, frame: DataFrame, asked: Asked) -> dict[str, SqlType]:
-    """The types of the columns that are asked for; the schema alone is looked at."""
+def read_columns(work: SparkWork, frame: DataFrame, request: ReadRequest) -> dict[str, SqlType]:
+    """Return the types of the requested columns; only the schema is read."""
     fields = work.guarded(lambda: list(frame.schema.fields))
     names = [field.name for field in fields]
-    for parameter, column in asked.named:
+    for parameter, column in request.named_columns:
         if column not in names:
             raise SourceError(parameter, "be a column of the source", repr(column), near_column(column, names))
-        _refuse_double(parameter, column, names)
-    ours = [column for _, column in asked.named]
-    others = [name for name in asked.filtered(names) if name not in ours]
-    for name in others:
-        _refuse_double("where", name, names)
-    every = list(dict.fromkeys([*ours, *others]))
-    refuse_case_twins(every, asked.named, str.lower)
-    return of_tables({name: spark_type(fields[names.index(name)]) for name in every})
+        _refuse_ambiguous(parameter, column, names)
+    counted_columns = [column for _, column in request.named_columns]
+    filter_columns = [name for name in request.filter_columns(names) if name not in counted_columns]
+    for name in filter_columns:
+        _refuse_ambiguous("where", name, names)
+    all_columns = list(dict.fromkeys([*counted_columns, *filter_columns]))
+    refuse_case_twins(all_columns, request.named_columns, str.lower)
+    return with_view_declarations({name: spark_type(fields[names.index(name)]) for name in all_columns})
 
 
-def _refuse_double(parameter: str, column: str, names: list[str]) -> None:
+def _refuse_ambiguous(parameter: str, column: str, names: list[str]) -> None:
     if names.count(column) > 1:
         raise SourceError(parameter, "be one column of the source", f"{column!r}, which is several")
     if "${" in column:  # Spark puts the value of a variable there, in any SQL
         raise SourceError(parameter, "be a name without ${", repr(column), "rename the column")
 
 
-def view_of(work: SparkWork, frame: DataFrame, columns: Sequence[str]) -> str:
-    """A view of these columns, found by their places: how Spark compares names is up to the session."""
+def create_column_view(work: SparkWork, frame: DataFrame, columns: Sequence[str]) -> str:
+    """Create a view of these columns, found by their positions: Spark's comparison of names depends on the session."""
     from pyspark.sql.functions import col
 
-    def make() -> str:
-        places = [frame.columns.index(name) for name in columns]
-        plain = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    def create() -> str:
+        positions = [frame.columns.index(name) for name in columns]
+        plain = frame.toDF(*(f"c{position}" for position in range(len(frame.columns))))
         name = fresh_name()
-        chosen = [col(f"c{place}").alias(column) for place, column in zip(places, columns, strict=True)]
-        view(plain.select(*chosen), name)
+        selected = [col(f"c{position}").alias(column) for position, column in zip(positions, columns, strict=True)]
+        create_view(plain.select(*selected), name)
         return name
 
-    return work.guarded(make)
+    return work.guarded(create)
 
 
-def apart(frame: DataFrame, name: str) -> DataFrame:
-    """A frame unlike any other: Spark forgets what it keeps of a plan with any view of an equal one."""
+def make_plan_unique(frame: DataFrame, name: str) -> DataFrame:
+    """Return the frame with a unique plan: Spark drops what it keeps of a plan with any view of an equal plan."""
     from pyspark.sql.functions import lit
 
     return frame.where(lit(name) == lit(name))
 
 
-def view(frame: DataFrame, name: str) -> DataFrame:
-    """Such a frame as a view."""
-    found = apart(frame, name)
-    found.createTempView(name)
-    return found
+def create_view(frame: DataFrame, name: str) -> DataFrame:
+    """Create a view of a frame with a unique plan."""
+    unique_frame = make_plan_unique(frame, name)
+    unique_frame.createTempView(name)
+    return unique_frame
 
 
-def table_of(columns: Mapping[str, Int64 | Sequence[str]]) -> pa.Table:
-    """Columns of whole numbers and texts as Arrow."""
+def to_arrow(columns: Mapping[str, Int64 | Sequence[str]]) -> pa.Table:
+    """Convert columns of integers and texts to Arrow."""
     import pyarrow as pa
 
     return pa.table(
@@ -89,43 +89,44 @@ def table_of(columns: Mapping[str, Int64 | Sequence[str]]) -> pa.Table:
     )
 
 
-def tuples_of(values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> pa.Table:
-    """Public items as Arrow has them, k0, k1, ..., and their places; what it has no type of ours for goes as text."""
+def tuples_to_arrow(values: Sequence[tuple[object, ...]], types: Sequence[SqlType]) -> pa.Table:
+    """Convert public items to Arrow, k0, k1, ..., and their indices; values of types that Arrow lacks become text."""
     import pyarrow as pa
 
     arrow = {"integer": pa.int64(), "boolean": pa.bool_(), "number": pa.float64()}
     try:
         return pa.table(
             {
-                f"k{at}": pa.array(
-                    [_counted(value[at], one) for value in values],
-                    pa.string() if one.counted.startswith("DECIMAL") else arrow.get(one.kind, pa.string()),
+                f"k{index}": pa.array(
+                    [_to_one_form(value[index], sql_type) for value in values],
+                    pa.string() if sql_type.form_type.startswith("DECIMAL") else arrow.get(sql_type.kind, pa.string()),
                 )
-                for at, one in enumerate(types)
+                for index, sql_type in enumerate(types)
             }
             | {"place": pa.array(range(len(values)), pa.int64())}
         )
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
-    must = f"hold values that are {', '.join(one.name for one in types)}, like the item column{'s' * (len(types) > 1)}"
-    raise ParameterError("domain", must, "some that are not")
+    type_names = ", ".join(sql_type.name for sql_type in types)
+    requirement = f"hold values that are {type_names}, like the item column{'s' * (len(types) > 1)}"
+    raise ParameterError("domain", requirement, "some that are not")
 
 
-def _counted(value: object, item_type: SqlType) -> object:
-    """A value in its one form."""
+def _to_one_form(value: object, item_type: SqlType) -> object:
+    """Return a value in its one form."""
     if isinstance(value, bytes):
         return value.hex().upper()
-    if item_type.kind in ("date", "time", "timestamp") or item_type.counted.startswith("DECIMAL"):
+    if item_type.kind in ("date", "time", "timestamp") or item_type.form_type.startswith("DECIMAL"):
         return str(value)
     return value
 
 
-def arrays_of(table: pa.Table, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """A result by column, in arrays of our own: int64 for whole numbers, float64, objects for the rest."""
-    return {name: _array(table.column(at)) for at, name in enumerate(names)}
+def to_arrays(table: pa.Table, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+    """Convert a result to arrays of our own by column: int64 for integers, float64, objects for the rest."""
+    return {name: _to_array(table.column(index)) for index, name in enumerate(names)}
 
 
-def _array(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+def _to_array(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     import pyarrow as pa
 
     if pa.types.is_decimal(column.type) and column.type.scale == 0:

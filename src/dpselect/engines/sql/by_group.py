@@ -24,31 +24,31 @@ COUNT, SUM = "count(*)", "CAST(sum(s) AS BIGINT)"
 
 @dataclass(frozen=True, kw_only=True)
 class GroupBounds:
-    """Every user keeps at most `groups` groups: the first by a hash with a key."""
+    """The bound on groups: every user keeps at most `groups` groups, the first by a keyed hash."""
 
     groups: int
     key: str
     dialect: Dialect
 
-    def kept(self, had: str, columns: str, pairs: str = "") -> str:
-        """The distinct u, g and i (and more columns) of `had` that are kept. The key and a user's own rows tell.
+    def kept_rows(self, contributions: str, columns: str, pairs: str = "") -> str:
+        """Return the distinct u, g and i (and more columns) of `contributions` that are kept.
 
-        Of a table, whose distinct u and g are `pairs`, the few groups that are not kept are found, and left out: few
-        rows are sorted.
+        What is kept depends on the key and a user's own rows alone. Of a table, whose distinct u and g are `pairs`, the
+        few groups that are not kept are found and left out, so few rows are sorted.
         """
-        order = f"{self.dialect.keyed(self.key, 'u', 'g')}, g"
-        if had.startswith("("):
-            place = f"dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place"
-            placed = f"SELECT {columns}, {place} FROM {had} AS d"
-            return f"(SELECT {columns} FROM ({placed}) AS e WHERE place <= {self.groups})"
-        place = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
-        placed = f"SELECT u, g, {place} FROM {pairs} AS d"
-        dropped = f"SELECT 1 FROM ({placed}) AS e WHERE place > {self.groups} AND e.u = h.u AND e.g = h.g"
-        return f"(SELECT {columns} FROM {had} AS h WHERE NOT EXISTS ({dropped}))"
+        order = f"{self.dialect.bound_order(self.key, 'u', 'g')}, g"
+        if contributions.startswith("("):
+            rank = f"dense_rank() OVER (PARTITION BY u ORDER BY {order}) AS place"
+            ranked = f"SELECT {columns}, {rank} FROM {contributions} AS d"
+            return f"(SELECT {columns} FROM ({ranked}) AS e WHERE place <= {self.groups})"
+        rank = f"row_number() OVER (PARTITION BY u ORDER BY {order}) AS place"
+        ranked = f"SELECT u, g, {rank} FROM {pairs} AS d"
+        dropped_pairs = f"SELECT 1 FROM ({ranked}) AS e WHERE place > {self.groups} AND e.u = h.u AND e.g = h.g"
+        return f"(SELECT {columns} FROM {contributions} AS h WHERE NOT EXISTS ({dropped_pairs}))"
 
 
 def scores_of_winners(
-    kept: str,
+    kept_rows: str,
     groups: str,
     items: str,
     pairs: str,
@@ -57,88 +57,96 @@ def scores_of_winners(
     score: str,
     dialect: Dialect,
 ) -> str:
-    """x and n: the scores of pairs of a listed group and a listed item, x = place of the group * `width` + the item's.
+    """Compile x and n: the scores of pairs of a listed group and a listed item.
 
-    Of the listed pairs of each of their groups a user keeps so many, the first by a hash with a key. That key is not
-    the one of groups: with one for both, a user who keeps the group A would keep an item A of it.
+    x = place of the group * `width` + place of the item. Of the listed pairs of each of their groups a user keeps as
+    many items as `bound` says, the first by a keyed hash. That key differs from the one of groups: with one for both, a
+    user who keeps the group A would keep an item A of it.
     """
-    units = "" if score == COUNT else ", k.s AS s"
-    placed = (
-        f"SELECT k.u AS u, k.i AS i, a.place * {width} + b.place AS x, a.place AS p{units} FROM {kept} AS k "
-        f"JOIN {groups} AS a ON a.i = k.g JOIN {items} AS b ON b.i = k.i"
+    units_column = "" if score == COUNT else ", k.s AS s"
+    placed_pairs = (
+        f"SELECT k.u AS u, k.i AS i, a.place * {width} + b.place AS x, a.place AS p{units_column} "
+        f"FROM {kept_rows} AS k JOIN {groups} AS a ON a.i = k.g JOIN {items} AS b ON b.i = k.i"
     )
     columns = "u, i, x, p" + ("" if score == COUNT else ", s")
-    won = f"(SELECT {columns} FROM ({placed}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
+    winning_rows = f"(SELECT {columns} FROM ({placed_pairs}) AS c WHERE x IN (SELECT x FROM {pairs} AS w))"
     if bound is not None:
-        most, key = bound
-        place = f"row_number() OVER (PARTITION BY u, p ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
-        won = f"(SELECT {columns} FROM (SELECT {columns}, {place} FROM {won} AS d) AS e WHERE place <= {most})"
-    return f"SELECT x, {score} AS n FROM {won} AS f GROUP BY x"
+        max_items, key = bound
+        rank = f"row_number() OVER (PARTITION BY u, p ORDER BY {dialect.bound_order(key, 'u', 'i')}, i) AS place"
+        ranked = f"(SELECT {columns}, {rank} FROM {winning_rows} AS d)"
+        winning_rows = f"(SELECT {columns} FROM {ranked} AS e WHERE place <= {max_items})"
+    return f"SELECT x, {score} AS n FROM {winning_rows} AS f GROUP BY x"
 
 
-def had_of(rows: str, given: Callable[[str], str] | None) -> str:
-    """The distinct u, g and i, or the units that users give."""
-    return f"(SELECT DISTINCT u, g, i FROM {rows} AS t)" if given is None else given(rows)
+def user_contributions(rows: str, compile_units: Callable[[str], str] | None) -> str:
+    """Compile the distinct u, g and i, or the units that users give."""
+    return f"(SELECT DISTINCT u, g, i FROM {rows} AS t)" if compile_units is None else compile_units(rows)
 
 
-def groups_of_users(pairs: str) -> str:
-    """Numbers of groups, and how many users have so many, of the distinct u and g."""
-    each = f"SELECT u, count(*) AS n FROM {pairs} AS d GROUP BY u"
-    return f"SELECT n, count(*) AS users FROM ({each}) AS e GROUP BY n"
+def users_per_group_number(pairs: str) -> str:
+    """Compile n, a number of groups, and users, how many have that many, from the distinct u and g."""
+    groups_per_user = f"SELECT u, count(*) AS n FROM {pairs} AS d GROUP BY u"
+    return f"SELECT n, count(*) AS users FROM ({groups_per_user}) AS e GROUP BY n"
 
 
-def of_groups(rows: str, listed: str, more: str = "") -> str:
-    """The rows of listed groups; `more` columns go with them."""
-    return f"(SELECT u, g, i{more} FROM {rows} AS t WHERE g IN (SELECT i FROM {listed} AS l))"
+def rows_of_groups(rows: str, group_list: str, extra_columns: str = "") -> str:
+    """Compile the rows of listed groups with these extra columns."""
+    return f"(SELECT u, g, i{extra_columns} FROM {rows} AS t WHERE g IN (SELECT i FROM {group_list} AS l))"
 
 
-def question(
-    kept: str,
-    most: int,
-    listed: str | None,
+def top_items_by_group(
+    kept_rows: str,
+    max_items: int,
+    group_list: str | None,
     group: SqlType,
     item: SqlType,
     *,
     users: bool,
     score: str = COUNT,
 ) -> str:
-    """n, place, users, name and item: scores of the `most` best items of every group, and their places there, from 1.
+    """Compile n, place, users, name and item: scores of the `max_items` best items of every group, and ranks from 1.
 
-    `users` is the number of users of the group, `name` its own name and `item` that of the item. A listed group without
-    rows has one, of number 0. Its place is 1 also where a join without a match has zeros.
-    No name is given twice in a SELECT: in some databases it is known in all of it.
+    `users` is the number of users of the group, `name` its own label form and `item` that of the item. A listed group
+    without rows has one row, of number 0 and place 1, also where a join without a match has zeros. No name is given
+    twice in a SELECT: in some databases it is known in all of it.
     """
-    counted = f"SELECT g, i, {score} AS n FROM {kept} AS k GROUP BY g, i"
-    placed = f"SELECT g, i, n, row_number() OVER (PARTITION BY g ORDER BY n DESC, i) AS place FROM ({counted}) AS c"
-    found = f"SELECT g, i, n, place FROM ({placed}) AS p WHERE place <= {most}"
-    if listed is not None:
-        found = (
+    scores = f"SELECT g, i, {score} AS n FROM {kept_rows} AS k GROUP BY g, i"
+    ranked_scores = (
+        f"SELECT g, i, n, row_number() OVER (PARTITION BY g ORDER BY n DESC, i) AS place FROM ({scores}) AS c"
+    )
+    top_rows = f"SELECT g, i, n, place FROM ({ranked_scores}) AS p WHERE place <= {max_items}"
+    if group_list is not None:
+        top_rows = (
             f"SELECT l.i AS g, f.i AS i, coalesce(f.n, 0) AS n, greatest(coalesce(f.place, 1), 1) AS place "
-            f"FROM {listed} AS l LEFT JOIN ({found}) AS f ON f.g = l.i"
+            f"FROM {group_list} AS l LEFT JOIN ({top_rows}) AS f ON f.g = l.i"
         )
     if users:
-        theirs = f"SELECT g, count(*) AS users FROM (SELECT DISTINCT u, g FROM {kept} AS k) AS d GROUP BY g"
-        found = (
+        group_users = f"SELECT g, count(*) AS users FROM (SELECT DISTINCT u, g FROM {kept_rows} AS k) AS d GROUP BY g"
+        top_rows = (
             f"SELECT f.g AS g, f.i AS i, f.n AS n, f.place AS place, coalesce(s.users, 0) AS users "
-            f"FROM ({found}) AS f LEFT JOIN ({theirs}) AS s ON s.g = f.g"
+            f"FROM ({top_rows}) AS f LEFT JOIN ({group_users}) AS s ON s.g = f.g"
         )
     # A name is given where nothing beside it is called so: some databases would take the one for the other.
-    of_items = f"SELECT {item.named} AS item, g, n, place, {'users' if users else '0 AS users'} FROM ({found}) AS q"
-    of_groups = f"SELECT item, g AS i, n, place, users FROM ({of_items}) AS r"
-    return f"SELECT n, place, users, {group.named} AS name, item, i FROM ({of_groups}) AS s"
+    with_item_labels = (
+        f"SELECT {item.label_form} AS item, g, n, place, {'users' if users else '0 AS users'} FROM ({top_rows}) AS q"
+    )
+    with_group_columns = f"SELECT item, g AS i, n, place, users FROM ({with_item_labels}) AS r"
+    return f"SELECT n, place, users, {group.label_form} AS name, item, i FROM ({with_group_columns}) AS s"
 
 
-def grouped_counts(
+def read_grouped_counts(
     database: Database, sql: str, group: SqlType, item: SqlType, progress: Progress | None
 ) -> GroupedCounts:
-    """What the question finds, group after group."""
-    numbers, named = database.found(sql, "i, place", ("n", "place", "users"), ("name", "item"), progress=progress)
-    starts, there = np.flatnonzero(numbers["place"] == 1), np.flatnonzero(numbers["n"])
-    whose = np.searchsorted(starts, there, side="right") - 1
+    """Run a statement of `top_items_by_group` and return its counts, group after group."""
+    columns, fetch_labels = database.read_ordered(
+        sql, "i, place", ("n", "place", "users"), ("name", "item"), progress=progress
+    )
+    starts, rows_with_items = np.flatnonzero(columns["place"] == 1), np.flatnonzero(columns["n"])
+    group_indices = np.searchsorted(starts, rows_with_items, side="right") - 1
     return GroupedCounts(
-        sizes=np.bincount(whose, minlength=len(starts)).astype(np.int64),
-        counts=numbers["n"][there],
-        groups=lambda places: [group.label(name) for name in named("name", starts[places])],
-        items=lambda places: [item.label(name) for name in named("item", there[places])],
-        users=lambda places: numbers["users"][starts[places]],
+        sizes=np.bincount(group_indices, minlength=len(starts)).astype(np.int64),
+        counts=columns["n"][rows_with_items],
+        groups=lambda indices: [group.label(name) for name in fetch_labels("name", starts[indices])],
+        items=lambda indices: [item.label(name) for name in fetch_labels("item", rows_with_items[indices])],
+        users=lambda indices: columns["users"][starts[indices]],
     )

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from dpselect.texts.tokenizer import Tokenizer
 
 Names = Callable[[str, Int64], Sequence[Any]]
-"""From a column and places, as they are asked for, to what stands there."""
+"""Function from a column and row indices, in any order, to the values of those rows."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a source is opened for: the columns that a question names, its filter and its periods.
+class ReadRequest:
+    """What a question reads from a source: the columns that it names, its filter and its periods.
 
-    `numbers` are the columns of weights and of measures, each beside the parameter that names it.
+    `numbers` are the columns of weights and of measures, each with the parameter that names it.
     """
 
     user: KeyNames
@@ -48,10 +48,10 @@ class Asked:
     numbers: tuple[tuple[str, str], ...] = ()
 
     @property
-    def named(self) -> list[tuple[str, str]]:
-        """Each column beside the parameter that names it, but for those of the filter."""
-        time = [] if self.periods is None else [("time", self.periods.column)]
-        return [*named(self.user, self.item, self.by), *time, *self.numbers]
+    def named_columns(self) -> list[tuple[str, str]]:
+        """Each column with the parameter that names it, except those of the filter."""
+        time_column = [] if self.periods is None else [("time", self.periods.column)]
+        return [*named(self.user, self.item, self.by), *time_column, *self.numbers]
 
     @property
     def users(self) -> tuple[str, ...]:
@@ -63,168 +63,174 @@ class Asked:
         """The columns of an item."""
         return names(self.item)
 
-    def filtered(self, known: Sequence[str], hint: Hint | None = None) -> list[str]:
-        """The columns that the filter needs, of those of the source."""
-        return [] if self.condition is None else self.condition.needs(known, hint)
+    def filter_columns(self, source_columns: Sequence[str], hint: Hint | None = None) -> list[str]:
+        """Return the columns that the filter needs, of those of the source."""
+        return [] if self.condition is None else self.condition.needs(source_columns, hint)
 
 
 class Database(ABC):
-    """One table of one database, opened for one question. What it says when it fails is of fixed text."""
+    """One table of one database, opened for one question. Its error messages have fixed texts."""
 
     dialect: Dialect
     source: str
-    """What stands after FROM to read the table."""
+    """The SQL after FROM that reads the table."""
     types: Mapping[str, SqlType]
-    """The types of the columns that were asked for when it was opened, as they are counted."""
+    """The types of the requested columns, as they are counted."""
     fixed: bool = False
-    """Does the source alone decide what it says? Nobody can tell whether a table has changed."""
+    """Does the source alone decide what it returns? Nobody can tell whether a table has changed."""
     undeclared: tuple[str, ...] = ()
-    """The columns that were asked for, where the source declares none."""
+    """The requested columns, if the source declares none."""
     state: str | None = None
-    """What names the state of its rows, where there is a name for each."""
+    """The name of the state of its rows, if each state has one."""
     row_bound: RowBound | None = None
-    """How many rows of a user were kept, where they were prepared so."""
+    """The bound on rows of a user with which the data were prepared, if any."""
     declared: Mapping[str, object] = MappingProxyType({})
-    """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
+    """The declared types of the columns that are read, as a ledger records them."""
     holds: bool = False
-    """Are kept results tables, whose values can be kept again as they are?"""
+    """Are kept results tables whose values can be kept again unchanged?"""
 
     # ---- how columns are read
 
     @property
-    def filtered(self) -> Mapping[str, SqlType]:
+    def filter_types(self) -> Mapping[str, SqlType]:
         """The types of the columns as a filter compares them."""
         return self.types
 
     def column(self, name: str) -> str:
-        """A column as it is counted."""
+        """Return the SQL of a column as it is counted."""
         return self.dialect.quote(name)
 
     def user(self, columns: Sequence[str]) -> Key:
-        """The columns of a user as one key."""
+        """Return the columns of a user as one key."""
         return self.item(columns)
 
     def item(self, columns: Sequence[str], *, plain: bool = False) -> Key:  # noqa: ARG002
-        """The columns of an item, or of a group, as one key; `plain` where it is a text that is cut."""
-        from dpselect.engines.sql.keys import key_of
+        """Return the columns of an item, or of a group, as one key; `plain` if it is a text that is split."""
+        from dpselect.engines.sql.keys import compile_key
 
-        return key_of([(self.column(name), self.types[name]) for name in columns], self.dialect)
+        return compile_key([(self.column(name), self.types[name]) for name in columns], self.dialect)
 
     def pair(self, by: Sequence[str], items: Sequence[str], *, plain: bool = False) -> tuple[str, SqlType]:  # noqa: ARG002
-        """The SQL of a group g and an item i together, and its type: that of their columns as one key."""
-        from dpselect.engines.sql.keys import pair_of
+        """Return the SQL of a group g and an item i together, and its type: that of their columns as one key."""
+        from dpselect.engines.sql.keys import compile_pair
 
-        return pair_of([self.types[name] for name in by], [self.types[name] for name in items], self.dialect)
+        return compile_pair([self.types[name] for name in by], [self.types[name] for name in items], self.dialect)
 
     def time(self, periods: Periods) -> RowPeriods:
-        """The periods over the column of times."""
+        """Return the periods over the column of times."""
         from dpselect.engines.filters.engines import SPELLINGS
         from dpselect.engines.row_periods import row_periods
 
         name = periods.column
-        if (text := self.types[name].undeclared) is not None:
-            text.refuse("times")
-        return row_periods(periods, self.dialect.quote(name), self.filtered[name], SPELLINGS[self.dialect.name])
+        if (undeclared_text := self.types[name].undeclared) is not None:
+            undeclared_text.refuse("times")
+        return row_periods(periods, self.dialect.quote(name), self.filter_types[name], SPELLINGS[self.dialect.name])
 
     def check_unchanged(self) -> None:  # noqa: B027 - most have one schema as long as they are open
         """Refuse a source whose schema may have changed since it was read."""
 
-    def each(self) -> None:  # noqa: B027 - most have all rows
-        """From now on rows are there as often as they are; a source may have those that say the same only once."""
+    def keep_duplicates(self) -> None:  # noqa: B027 - most have all rows
+        """Read equal rows as often as they occur, from now on; a source may read them once before."""
 
     # ---- what runs
 
     @abstractmethod
     def rows(self, sql: str, *, progress: Progress | None = None) -> list[Row]:
-        """All rows of one query."""
+        """Return all rows of one query."""
 
     @abstractmethod
     def columns(self, sql: str, names: Sequence[str], *, progress: Progress | None = None) -> Columns:
-        """All rows of one large query by column, under these names: int64 for whole numbers, float64, else objects."""
+        """Return all rows of one large query by column, under these names, as int64, float64 or objects."""
 
     @abstractmethod
     def keep(self, sql: str, *, progress: Progress | None = None) -> str:
-        """A result that is asked for again, as what stands after FROM (without a name): kept, or the query itself."""
+        """Store a result that is read again; return the SQL after FROM that reads it, without an alias.
+
+        A database that keeps no results returns the query itself.
+        """
 
     @abstractmethod
-    def drop(self, kept: str) -> None:
-        """A kept result is not asked for any more."""
+    def drop(self, table: str) -> None:
+        """Drop a kept result, which is not read again."""
 
     @abstractmethod
     def put(self, columns: Mapping[str, Int64 | Sequence[str]]) -> str:
-        """A small table of whole numbers and texts that are public or released, as what stands after FROM."""
+        """Store a small table of integers and texts, public or released; return the SQL after FROM that reads it."""
 
     @abstractmethod
     def put_items(self, values: Sequence[Any], types: Sequence[SqlType]) -> str:
-        """A public list of items in their one form: i, each once, and place, the first of its places in the list.
+        """Store a public list of items in their one form: i, each once, and place, its first index in the list.
 
-        Items of several columns are tuples. An error if they do not fit.
+        Items of several columns are tuples. Raises an error if they do not fit the types.
         """
 
     @abstractmethod
-    def listed(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
-        """A listed domain, i and place as in `put_items`, and how many items it has; refused if it does not fit."""
+    def put_domain(self, domain: Listed | Column, types: Sequence[SqlType]) -> tuple[str, int]:
+        """Store a listed domain, i and place as in `put_items`; return its SQL and size, or refuse it."""
 
     @abstractmethod
     def secret(self, key: bytes) -> str:
-        """A key as SQL for `Dialect.keyed`; it goes beside the statement where that is possible."""
+        """Return a key as SQL for `Dialect.bound_order`; it is a parameter of the statement where that is possible."""
 
     @abstractmethod
-    def at(self, sql: str, order: str, places: Int64) -> list[Any]:
-        """The column `name` of the rows at these places, from 0, of a query in an order that leaves no ties.
+    def names_at(self, sql: str, order: str, indices: Int64) -> list[Any]:
+        """Return the column `name` of the rows at these ascending indices, from 0, of a query in an order without ties.
 
-        `order` names columns of the query. The places ascend, and the names come in their order. It is asked again
-        and again, for other places of the same query.
+        `order` names columns of the query. The method is called again for other indices of the same query.
         """
 
     @abstractmethod
-    def sets(self, rows: str, item_type: SqlType, *, every: bool, progress: Progress | None = None) -> Sets:
-        """Every user's distinct items; with `every` they are those of all of its rows, each as it stands there."""
+    def read_sets(self, rows: str, item_type: SqlType, *, of_all_rows: bool, progress: Progress | None = None) -> Sets:
+        """Return every user's distinct items; with `of_all_rows` they are the items of all rows, unchanged."""
 
     @abstractmethod
-    def numbered(
+    def number_sets(
         self, rows: str, item_type: SqlType, *, progress: Progress | None = None
     ) -> tuple[Sets, Callable[[Int64], str]]:
-        """The same, and what makes of codes of items a list of these."""
+        """Return every user's distinct items, and a function that stores the items of some codes as a list."""
 
     @abstractmethod
     def check_text(self, item_type: SqlType, tokenizer: Tokenizer) -> None:
         """Refuse a column that is no text, and a pattern that cannot be read."""
 
     @abstractmethod
-    def tokens(self, rows: str, item_type: SqlType, tokenizer: Tokenizer, progress: Progress | None) -> TokenStream:
-        """The tokens of every row's text, whose words can be named until it is closed."""
+    def read_tokens(
+        self, rows: str, item_type: SqlType, tokenizer: Tokenizer, progress: Progress | None
+    ) -> TokenStream:
+        """Return the tokens of every row's text, whose words can be named until the stream is closed."""
 
     @abstractmethod
     def close(self) -> None:
-        """Forget everything."""
+        """Delete everything that was kept, and close the connection."""
 
     # ---- what one may do better
 
-    def fetched(self, sql: str, most: int, *, progress: Progress | None = None) -> pa.Table | None:  # noqa: ARG002
-        """All rows of a query, where they have at most so many bytes and to bring them costs less; else None."""
+    def fetch_if_small(self, sql: str, max_bytes: int, *, progress: Progress | None = None) -> pa.Table | None:  # noqa: ARG002
+        """Return all rows of a query if they have at most `max_bytes` and fetching them costs less, else None."""
         return None
 
-    def once(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002
-        """Rows that several statements ask for, or one statement twice: kept where they may be read only once."""
+    def make_rereadable(self, sql: str, *, progress: Progress | None = None) -> str:  # noqa: ARG002
+        """Return rows that are read more than once: kept, if the source can be read only once."""
         return sql if sql.startswith("(") else f"({sql})"
 
-    def counted(self, sql: str, most: int | None) -> str:  # noqa: ARG002
-        """Numbers of users of all items, which `sql` asks for: by another query where the source has counted them.
+    def use_precounted(self, sql: str, max_items: int | None) -> str:  # noqa: ARG002
+        """Return `sql`, which counts the users of all items, or another query if the source has counted them.
 
-        Of `most` items those with the most users are enough, and all that have as many as the last of these.
+        The `max_items` items with the most users are enough, with all that tie with the last of these.
         """
         return sql
 
     def leave_room(self) -> None:  # noqa: B027 - most see to it themselves
-        """From now on results are kept that may be larger than the memory."""
+        """Leave memory for results that may be larger than it, from now on."""
 
-    def found(
+    def read_ordered(
         self, sql: str, order: str, numbers: Sequence[str], names: Sequence[str], *, progress: Progress | None = None
     ) -> tuple[Mapping[str, Int64], Names]:
-        """All rows of a query in an order, of which these columns are numbers, and these others are named later."""
-        every = [*numbers, *names]
-        rows = self.rows(f"SELECT {', '.join(every)} FROM ({sql}) AS q ORDER BY {order}", progress=progress)
-        by_column = list(zip(*rows, strict=True)) if rows else [()] * len(every)
-        columns = dict(zip(every, by_column, strict=True))
-        return {name: int64(columns[name]) for name in numbers}, lambda name, at: [columns[name][n] for n in at]
+        """Return all rows of a query in an order: columns of numbers, and a function that fetches other columns."""
+        all_columns = [*numbers, *names]
+        rows = self.rows(f"SELECT {', '.join(all_columns)} FROM ({sql}) AS q ORDER BY {order}", progress=progress)
+        by_column = list(zip(*rows, strict=True)) if rows else [()] * len(all_columns)
+        columns = dict(zip(all_columns, by_column, strict=True))
+        return {name: int64(columns[name]) for name in numbers}, lambda name, indices: [
+            columns[name][index] for index in indices
+        ]

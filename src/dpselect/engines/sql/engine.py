@@ -19,7 +19,7 @@ from dpselect._ground.row_bound import RowBound
 from dpselect.aggregates.count_groups import CountGroups
 from dpselect.engines.port import PerUser, Tally
 from dpselect.engines.sql import questions
-from dpselect.engines.sql.database import Asked, Database
+from dpselect.engines.sql.database import Database, ReadRequest
 from dpselect.engines.sql.port import Key, int64
 from dpselect.engines.sql.questions_by_group import QuestionsByGroup
 from dpselect.errors import SourceError, naming
@@ -47,7 +47,7 @@ class SqlEngine(QuestionsByGroup):
 
     def __init__(
         self,
-        open_database: Callable[[Address, Asked], Database],
+        open_database: Callable[[Address, ReadRequest], Database],
         address: Address,
         *,
         user: Names,
@@ -67,42 +67,44 @@ class SqlEngine(QuestionsByGroup):
         tally = tally or Tally()
         by, totals, measures = tally.by, tally.totals, tally.measures
         numbers = [] if totals is None else [("by_weight", totals.column)]
-        numbers += [("measures", one.column) for one in measures]
-        asked = Asked(user, item, by, condition, periods, tuple(numbers))
-        self._database = database = open_database(address, asked)
+        numbers += [("measures", measure.column) for measure in measures]
+        request = ReadRequest(user, item, by, condition, periods, tuple(numbers))
+        self._database = database = open_database(address, request)
         try:
-            self._dialect, self._key, self._most = database.dialect, key, max_items_per_user
+            self._dialect, self._key, self._max_items_per_user = database.dialect, key, max_items_per_user
             self._condition, self._totals, self._measures = condition, totals, measures
-            self._names, self._by_names, self._parts = asked.items, asked.by, split is not None
+            self._names, self._by_names, self._is_split = request.items, request.by, split is not None
             self._gains = periods is not None and bool(periods.compared)
-            whose, what = database.user(asked.users), database.item(asked.items, plain=split is not None)
-            self._item, self._types = what.type, what.types
-            group = database.item(asked.by) if by else None
+            user_key, item_key = database.user(request.users), database.item(request.items, plain=split is not None)
+            self._item, self._types = item_key.type, item_key.types
+            group = database.item(request.by) if by else None
             self._group, self._by = (None, ()) if group is None else (group.type, group.types)
-            self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and how many
+            self._domains: dict[Domain, tuple[str, int]] = {}  # the items as SQL, and their number
             self._group_lists: dict[Domain, str] = {}  # lists of groups: the same list may be one of items
-            self._had: dict[str | None, tuple[str, str]] = {}  # what users have in groups, by the list of these
-            self._numbered: tuple[Sets, Callable[[Any], str]] | None = None  # groups, where they are to be found
-            weight, values = None, list[str]()
+            self._contributions: dict[str | None, tuple[str, str]] = {}  # of users in groups, by the list of groups
+            self._numbered_groups: tuple[Sets, Callable[[Any], str]] | None = None  # groups, if they are to be found
+            weight_sql, measure_sqls = None, list[str]()
             if numbers:
-                from dpselect.engines.sql.totals import weight as read
+                from dpselect.engines.sql.totals import weight_column
 
-                database.each()
-                weight = None if totals is None else read(database, totals.column)
-                values = [read(database, one.column) for one in measures]
-            kept = [] if condition is None else [self._filter(condition)]
-            if split is not None and not what.type.has_text:
-                raise SourceError("split", "go with an item column of text", f"a column of {what.type.name}")
+                database.keep_duplicates()
+                weight_sql = None if totals is None else weight_column(database, totals.column)
+                measure_sqls = [weight_column(database, measure.column) for measure in measures]
+            filters = [] if condition is None else [self._compile_filter(condition)]
+            if split is not None and not item_key.type.has_text:
+                raise SourceError("split", "go with an item column of text", f"a column of {item_key.type.name}")
             time = None if periods is None else database.time(periods)
-            beside = (["g"] if by else []) + self._beside
+            carried_columns = (["g"] if by else []) + self._number_columns
 
             def rows(item: Key) -> str:
-                every = database.source, whose, item, kept, time, database.dialect, group, weight, values
-                found = questions.rows(*every)
-                return found if split is None else questions.parts(found, split, database.dialect, beside)
+                arguments = database.source, user_key, item, filters, time, database.dialect, group
+                scanned = questions.scan_rows(*arguments, weight_sql, measure_sqls)
+                if split is None:
+                    return scanned
+                return questions.split_items(scanned, split, database.dialect, carried_columns)
 
-            self._rows, self._rows_of_values = rows(what), rows(replace(what, nameable=what.present))
-            self._every = split is None and bool(asked.items)  # are items those of rows, each of them?
+            self._rows, self._rows_of_values = rows(item_key), rows(replace(item_key, nameable=item_key.present))
+            self._has_plain_items = split is None and bool(request.items)  # is every item of a row an item, unchanged?
         except BaseException:
             database.close()
             raise
@@ -110,31 +112,33 @@ class SqlEngine(QuestionsByGroup):
     def __enter__(self) -> SqlEngine:
         return self
 
-    def __exit__(self, sort: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, sort: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
-        """Forget everything. Labels cannot be asked for any more."""
+        """Drop all results and close the database. Labels cannot be fetched any more."""
         self._database.close()
 
     @property
     def fixed(self) -> bool:
-        """Does the source alone decide what it says?"""
+        """Does the source alone decide what it returns?"""
         return self._database.fixed
 
     @property
     def undeclared(self) -> tuple[str, ...]:
-        """The columns that were asked of a source that declares none."""
+        """The requested columns, if the source declares none."""
         return self._database.undeclared
 
     @property
     def condition(self) -> str | None:
         """The canonical text of the filter, with the declared types of its columns."""
-        return None if self._condition is None else self._condition.canonical(self._database.filtered)
+        return None if self._condition is None else self._condition.canonical(self._database.filter_types)
 
     @property
     def declared(self) -> Mapping[str, object]:
-        """What a ledger knows of the types of the columns that are read, where an owner has declared some."""
+        """The declared types of the columns that are read, as a ledger records them."""
         return self._database.declared
 
     def check_unchanged(self) -> None:
@@ -143,78 +147,82 @@ class SqlEngine(QuestionsByGroup):
 
     @property
     def state(self) -> str | None:
-        """What names the state of the rows, where the source has a name for each."""
+        """The name of the state of the rows, if each state of the source has one."""
         return self._database.state
 
     @property
     def row_bound(self) -> RowBound | None:
-        """How many rows of a user were kept, where they were prepared so."""
+        """The bound on rows of a user with which the data were prepared, if any."""
         return self._database.row_bound
 
     def top(self, rows: int, *, progress: Progress | None = None) -> CountGroups:
-        """The `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
-        most = whole("rows", rows, least=0)
-        sql = questions.top(self._counted(None, most), self._item, most)
-        found = self._database.rows(sql, progress=progress)
-        return CountGroups.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
+        """Return the `rows` items with the most distinct users, most first, one group each. Nothing else leaves."""
+        max_items = whole("rows", rows, least=0)
+        sql = questions.top_items(self._scores_in(None, max_items), self._item, max_items)
+        items_and_counts = self._database.rows(sql, progress=progress)
+        return CountGroups.from_items(
+            [self._item.label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
+        )
 
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
         """Refuse a domain that does not fit the item column; a listed one is read here, and only here."""
         refuse_width(domain, len(self._types))
         if isinstance(domain, Span):
-            questions.in_span("", domain, self._item)
+            questions.rows_in_span("", domain, self._item)
         elif isinstance(domain, (Listed, Column)):
             if domain not in self._domains:
-                self._domains[domain] = self._database.listed(domain, self._types)
+                self._domains[domain] = self._database.put_domain(domain, self._types)
             refuse_more(k, self._domains[domain][1])
             refuse_many(self._domains[domain][1], most)
 
     def leave_out(self, items: Listed | Column) -> None:
-        """From now on the rows of these items do not exist."""
+        """Leave the rows of these items out of all questions from now on."""
         with naming("exclude"):
             refuse_width(items, len(self._types))
-            listed, _ = self._database.listed(items, self._types)
-        columns = "u, i" + (", g" if self._by else "") + self._numbers
-        self._rows = questions.without(self._rows, listed, columns)
-        self._rows_of_values = questions.without(self._rows_of_values, listed, columns)
-        self._every, self._had = False, {}
+            excluded, _ = self._database.put_domain(items, self._types)
+        columns = "u, i" + (", g" if self._by else "") + self._number_suffix
+        self._rows = questions.rows_without_items(self._rows, excluded, columns)
+        self._rows_of_values = questions.rows_without_items(self._rows_of_values, excluded, columns)
+        self._has_plain_items, self._contributions = False, {}
 
     def grouped(self, domain: Domain | None = None, *, progress: Progress | None = None) -> CountGroups:
-        """All items, or those of a domain, equal counts in one group; `label(group, r)` until the engine is closed."""
+        """Count all items, or those of a domain, equal counts in one group; labels exist until the engine is closed."""
         from dpselect.engines.count_groups import histogram_of
 
         if domain is not None:
             self.check(domain)
-        counted = self._database.keep(self._counted(domain), progress=progress)
-        found = self._database.rows(questions.groups(counted), progress=progress)
+        counts = self._database.keep(self._scores_in(domain), progress=progress)
+        counts_and_sizes = self._database.rows(questions.items_per_count(counts), progress=progress)
         span, item_type = isinstance(domain, Span), self._item
 
-        def item(place: int) -> object:
-            sql, order = questions.names(counted, "i" if span else item_type.named)
-            value = self._database.at(sql, order, int64([place]))[0]
+        def item(index: int) -> object:
+            sql, order = questions.ranked_names(counts, "i" if span else item_type.label_form)
+            value = self._database.names_at(sql, order, int64([index]))[0]
             return value if span else item_type.label(value)
 
         @cache
         def gaps(start: int) -> str:
-            return self._database.keep(questions.gaps(counted, start, self._dialect))
+            return self._database.keep(questions.unseen_before_each(counts, start, self._dialect))
 
         def seen_before(start: int, unseen: int) -> int:
             return int(self._database.rows(questions.seen_before(gaps(start), unseen))[0][0])
 
-        return histogram_of(found, domain, item=item, seen_before=seen_before)
+        return histogram_of(counts_and_sizes, domain, item=item, seen_before=seen_before)
 
     def counts_of(self, domain: Known, *, progress: Progress | None = None) -> CountGroups:
-        """All items of a domain, those without a row too, one group each, in the domain's own order."""
+        """Count all items of a domain, those without a row too, one group each, in the domain's own order."""
         self.check(domain)
         span = isinstance(domain, Span)
-        counted = self._of_domain(self._scores(self._in(domain), self._bound), domain)
-        sql = questions.in_order(counted, "i" if span else self._item.named, listed=not span)
-        found = self._database.rows(sql, progress=progress)
+        counts = self._with_unseen(self._compile_scores(self._rows_in(domain), self._bound), domain)
+        sql = questions.names_and_counts(counts, "i" if span else self._item.label_form, listed=not span)
+        items_and_counts = self._database.rows(sql, progress=progress)
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import spanned
 
-            return spanned(domain, found)
-        return CountGroups.from_items([self._item.label(row[0]) for row in found], [row[1] for row in found])
+            return spanned(domain, items_and_counts)
+        return CountGroups.from_items(
+            [self._item.label(row[0]) for row in items_and_counts], [row[1] for row in items_and_counts]
+        )
 
     def measured(
         self,
@@ -224,85 +232,90 @@ class SqlEngine(QuestionsByGroup):
         bounded: bool = True,
         progress: Progress | None = None,
     ) -> Sequence[Sequence[Measured]]:
-        """The measures of each of some items that came back. Nothing else leaves."""
+        """Return the measures of each of some items that came back. Nothing else leaves."""
         from dpselect.engines.sql import measures
 
         bound = self._bound if bounded else None
 
-        def question(rows: str, named: str) -> str:
-            kept = measures.kept_items(rows, self._numbers, bound, self._dialect)
-            return measures.question(kept, self._measures, named, self._dialect)
+        def question(rows: str, label_form: str) -> str:
+            bounded = measures.bounded_rows(rows, self._number_suffix, bound, self._dialect)
+            return measures.measure_totals(bounded, self._measures, label_form, self._dialect)
 
-        found = self._of_items(items, domain, question, 2 * len(self._measures), progress)
-        return [measures.measured(self._measures, row) for row in found]
+        rows_of_numbers = self._read_numbers(items, domain, question, 2 * len(self._measures), progress)
+        return [measures.parse_measures(self._measures, row) for row in rows_of_numbers]
 
     def scores_of(
         self, items: Sequence[object], domain: Domain | None = None, *, progress: Progress | None = None
     ) -> Sequence[int]:
-        """The scores of some items that came back; a bound keeps of every user some of these."""
+        """Return the scores of some items that came back; a bound keeps some of these for every user."""
 
-        def question(rows: str, named: str) -> str:
-            return questions.named_scores(self._scores(rows, self._bound), named)
+        def question(rows: str, label_form: str) -> str:
+            return questions.named_scores(self._compile_scores(rows, self._bound), label_form)
 
-        return [row[0] for row in self._of_items(items, domain, question, 1, progress)]
+        return [row[0] for row in self._read_numbers(items, domain, question, 1, progress)]
 
-    def _of_items(
+    def _read_numbers(
         self,
         items: Sequence[object],
         domain: Domain | None,
         question: Callable[[str, str], str],
-        numbers: int,
+        numbers_per_item: int,
         progress: Progress | None,
     ) -> list[Sequence[int]]:
-        """So many numbers of each of some items: what a question of their rows says, 0 of an item without rows."""
+        """Return the numbers that a question computes for each of some items: zeros for an item without rows."""
         from dpselect._ground.domain import UNSEEN
 
-        seen, nothing = [one for one in items if one is not UNSEEN], (0,) * numbers
-        if not seen:
-            return [nothing] * len(items)
+        seen_items, zeros = [item for item in items if item is not UNSEEN], (0,) * numbers_per_item
+        if not seen_items:
+            return [zeros] * len(items)
         span = isinstance(domain, Span)
-        label = _whole if span else self._item.label
+        label = _parse_integer if span else self._item.label
         if span:
-            seen = [_whole(one) for one in seen]
-            listed = ", ".join(map(str, seen))
+            seen_items = [_parse_integer(item) for item in seen_items]
+            item_list = ", ".join(map(str, seen_items))
         else:
-            listed = f"SELECT i FROM {self._database.put_items(seen, self._types)} AS d"
-        rows = questions.of_items(self._in(domain), listed, self._numbers)
-        found = self._database.rows(question(rows, "i" if span else self._item.named), progress=progress)
-        of = {apart(label(row[0])): tuple(map(int, row[1:])) for row in found}
-        return [nothing if one is UNSEEN else of.get(apart(_whole(one) if span else one), nothing) for one in items]
+            item_list = f"SELECT i FROM {self._database.put_items(seen_items, self._types)} AS d"
+        rows = questions.rows_of_items(self._rows_in(domain), item_list, self._number_suffix)
+        answer_rows = self._database.rows(question(rows, "i" if span else self._item.label_form), progress=progress)
+        numbers_of_label = {apart(label(row[0])): tuple(map(int, row[1:])) for row in answer_rows}
+        return [
+            zeros if item is UNSEEN else numbers_of_label.get(apart(_parse_integer(item) if span else item), zeros)
+            for item in items
+        ]
 
     def check_values(self) -> None:
         """Refuse an item column that holds no numbers, and text that was declared as such, which may hold some.
 
         From now on the rows are those of values: an infinite one lies beyond every bound, though it names no item.
         """
-        from dpselect.engines.sql.totals import refuse_no_numbers
+        from dpselect.engines.sql.totals import refuse_non_numbers
 
-        refuse_no_numbers(self._item, *self._names)
+        refuse_non_numbers(self._item, *self._names)
         self._rows = self._rows_of_values
 
     def users_at(self, grid: Points, per_user: PerUser, *, progress: Progress | None = None) -> UsersAt:
-        """How many users have their value at which place of a grid: one value a user, and nothing else leaves."""
+        """Count the users at each place of a grid: one value a user, and nothing else leaves."""
         from dpselect.aggregates.value_counts import UsersAt
 
         if per_user is PerUser.MEAN:
-            self._database.each()
+            self._database.keep_duplicates()
         key = self._database.secret(self._key)
-        sql = questions.users_at(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
-        found = self._database.columns(sql, ("p", "n"), progress=progress)
-        return UsersAt(int64(found["p"]), int64(found["n"]))
+        sql = questions.users_per_place(self._rows_of_values, grid, per_user, key, self._item, self._dialect)
+        columns = self._database.columns(sql, ("p", "n"), progress=progress)
+        return UsersAt(int64(columns["p"]), int64(columns["n"]))
 
     def contributions(self, *, progress: Progress | None = None) -> Sets:
-        """The distinct items of every user, all of them: a bound is the mechanism's own affair, `draws.sample`."""
+        """Return all distinct items of every user: a bound is the mechanism's task, `draws.sample`."""
         rows, kind = self._with_groups(self._rows)
-        return self._database.sets(rows, kind, every=self._every and not self._by, progress=progress)
+        return self._database.read_sets(
+            rows, kind, of_all_rows=self._has_plain_items and not self._by, progress=progress
+        )
 
     def pairs(self, *, progress: Progress | None = None) -> SqlPairs:
-        """The distinct items of every user, kept in the database: weights are added up there."""
+        """Keep the distinct items of every user in the database, where weights are added up."""
         from dpselect.engines.sql.pairs import SqlPairs
 
-        rows, kind = self._with_groups(self._rows, self._numbers)
+        rows, kind = self._with_groups(self._rows, self._number_suffix)
         return SqlPairs(self._database, rows, kind, progress, gains=self._gains)
 
     def check_text(self, tokenizer: Tokenizer) -> None:
@@ -310,65 +323,67 @@ class SqlEngine(QuestionsByGroup):
         self._database.check_text(self._item, tokenizer)
 
     def tokens(self, tokenizer: Tokenizer, *, progress: Progress | None = None) -> TokenStream:
-        """The tokens of every text; words can be named until the engine is closed."""
+        """Return the tokens of every text; words can be named until the engine is closed."""
         self.check_text(tokenizer)
-        return self._database.tokens(self._rows, self._item, tokenizer, progress)
+        return self._database.read_tokens(self._rows, self._item, tokenizer, progress)
 
-    def _filter(self, condition: RowFilter) -> str:
-        """The filter as the database's own SQL."""
+    def _compile_filter(self, condition: RowFilter) -> str:
+        """Compile the filter to the database's own SQL."""
         from dpselect.engines.filters.engines import SPELLINGS
 
-        return condition.sql(self._database.filtered, self._dialect.quote, SPELLINGS[self._dialect.name])
+        return condition.sql(self._database.filter_types, self._dialect.quote, SPELLINGS[self._dialect.name])
 
     @property
     def _bound(self) -> tuple[int, str] | None:
-        """How many items a user keeps, and the key."""
-        return None if self._most is None else (self._most, self._database.secret(self._key))
+        """The most items that a user keeps, and the key as SQL; None without a bound."""
+        max_items = self._max_items_per_user
+        return None if max_items is None else (max_items, self._database.secret(self._key))
 
-    def _scores(self, rows: str, bound: tuple[int, str] | None) -> str:
-        """The score of every item of some rows as SQL: i and n."""
+    def _compile_scores(self, rows: str, bound: tuple[int, str] | None) -> str:
+        """Compile the score of every item of some rows: i and n."""
         if self._totals is not None:
-            from dpselect.engines.sql.totals import scores
+            from dpselect.engines.sql.totals import weighted_scores
 
-            return scores(rows, self._totals, bound, self._dialect)
-        return (questions.gains if self._gains else questions.counts)(rows, bound, self._dialect)
+            return weighted_scores(rows, self._totals, bound, self._dialect)
+        compile_counts = questions.gained_users_per_item if self._gains else questions.users_per_item
+        return compile_counts(rows, bound, self._dialect)
 
-    def _counted(self, domain: Domain | None, most: int | None = None) -> str:
-        """The scores of all items, or of those of a domain, as SQL; `most` of them may be enough."""
-        counted = self._scores(self._in(domain), None)
-        if self._totals is None and not self._gains and self._every and not isinstance(domain, Span):
-            counted = self._database.counted(counted, most)
-        return self._of_domain(counted, domain)
+    def _scores_in(self, domain: Domain | None, max_items: int | None = None) -> str:
+        """Compile the scores of all items, or of those of a domain; `max_items` of them may be enough."""
+        scores = self._compile_scores(self._rows_in(domain), None)
+        if self._totals is None and not self._gains and self._has_plain_items and not isinstance(domain, Span):
+            scores = self._database.use_precounted(scores, max_items)
+        return self._with_unseen(scores, domain)
 
-    def _of_domain(self, counted: str, domain: Domain | None) -> str:
-        """The same with the items of a list that have no users."""
-        return questions.of_domain(counted, self._domains[domain][0]) if _in_table(domain) else counted
+    def _with_unseen(self, scores: str, domain: Domain | None) -> str:
+        """Add the items of a list that have no users."""
+        return questions.with_unseen_items(scores, self._domains[domain][0]) if _is_listed(domain) else scores
 
-    def _in(self, domain: Domain | None) -> str:
-        """The rows whose item is in the domain."""
+    def _rows_in(self, domain: Domain | None) -> str:
+        """Compile the rows whose item is in the domain."""
         if isinstance(domain, Span):
-            return questions.in_span(self._rows, domain, self._item, self._numbers)
-        if _in_table(domain):
-            return questions.in_domain(self._rows, self._domains[domain][0], self._numbers)
+            return questions.rows_in_span(self._rows, domain, self._item, self._number_suffix)
+        if _is_listed(domain):
+            return questions.rows_in_domain(self._rows, self._domains[domain][0], self._number_suffix)
         return self._rows
 
     @property
-    def _beside(self) -> list[str]:
-        """The columns of weights, or of what is gained, and of measures, where rows have some."""
+    def _number_columns(self) -> list[str]:
+        """The columns of weights, or of gains, and of measures that the rows have."""
         weights = ["w"] if self._gains or self._totals is not None else []
-        return [*weights, *(f"m{at}" for at in range(len(self._measures)))]
+        return [*weights, *(f"m{index}" for index in range(len(self._measures)))]
 
     @property
-    def _numbers(self) -> str:
-        """The same as they stand behind other columns."""
-        return "".join(f", {name}" for name in self._beside)
+    def _number_suffix(self) -> str:
+        """The same columns as SQL that follows other columns."""
+        return "".join(f", {name}" for name in self._number_columns)
 
 
-def _whole(number: Any) -> object:
-    """The number of a range, from its label or as it is kept."""
+def _parse_integer(number: Any) -> object:
+    """Return a number of a range, from its label or as it is kept."""
     return int(str(number))
 
 
-def _in_table(domain: Domain | None) -> TypeGuard[Listed | Column]:
-    """Are its items listed?"""
+def _is_listed(domain: Domain | None) -> TypeGuard[Listed | Column]:
+    """Return whether the items of a domain are listed."""
     return isinstance(domain, (Listed, Column))

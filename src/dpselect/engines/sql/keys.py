@@ -12,81 +12,86 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from dpselect.engines.sql.port import Dialect, Key, SqlType, read_by
-from dpselect.engines.sql.sorted_texts import Sorted
+from dpselect.engines.sql.port import Dialect, Key, SqlType, parse_or_keep
+from dpselect.engines.sql.sorted_texts import SortedText
 from dpselect.errors import DataError
 
-BORDER = "\x01\x01"
-LOW = {"\x01": "\x01\x03", "\x00": "\x01\x02"}  # what is written for what is not above the border
-_WRITTEN = re.compile("\x01([\x02\x03])")
+SEPARATOR = "\x01\x01"
+ESCAPES = {"\x01": "\x01\x03", "\x00": "\x01\x02"}  # what replaces characters that are not above the separator
+_ESCAPED = re.compile("\x01([\x02\x03])")
 Column = tuple[str, SqlType]
 """The SQL of a column, and its type."""
 
 
-def key_of(columns: Sequence[Column], dialect: Dialect) -> Key:
-    """The key of one column, or of several."""
-    present = " AND ".join(_of(one.present, sql) for sql, one in columns)
-    nameable = " AND ".join(_of(one.nameable or one.present, sql) for sql, one in columns)
-    types = [one for _, one in columns]
+def compile_key(columns: Sequence[Column], dialect: Dialect) -> Key:
+    """Return the key of one column, or of several."""
+    present = " AND ".join(_fill(sql_type.present, sql) for sql, sql_type in columns)
+    nameable = " AND ".join(_fill(sql_type.nameable or sql_type.present, sql) for sql, sql_type in columns)
+    types = [sql_type for _, sql_type in columns]
     if not columns:
         return Key("0", "TRUE", "TRUE", SqlType("no columns", "other", "{}", "", None, label=lambda _: ()), ())
     if len(columns) == 1:
-        return Key(_of(types[0].form, columns[0][0]), present, nameable, types[0], (types[0],))
-    form = together([_of(one.form, sql) for sql, one in columns], types, dialect)
-    return Key(form, present, nameable, type_of(types, dialect), tuple(types))
+        return Key(_fill(types[0].form, columns[0][0]), present, nameable, types[0], (types[0],))
+    form = concatenate_values([_fill(sql_type.form, sql) for sql, sql_type in columns], types, dialect)
+    return Key(form, present, nameable, combined_type(types, dialect), tuple(types))
 
 
-def together(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
-    """The SQL of several values in their one form as one text."""
-    return _joined([_text(form, one, dialect) for form, one in zip(forms, types, strict=True)], dialect)
+def concatenate_values(forms: Sequence[str], types: Sequence[SqlType], dialect: Dialect) -> str:
+    """Compile several values in their one form to one text."""
+    return _join_texts(
+        [_compile_text(form, sql_type, dialect) for form, sql_type in zip(forms, types, strict=True)], dialect
+    )
 
 
-def _joined(texts: Sequence[str], dialect: Dialect) -> str:
-    border = dialect.literal(BORDER)
-    return dialect.binary.replace("{}", f"concat({f', {border}, '.join(texts)})")
+def _join_texts(texts: Sequence[str], dialect: Dialect) -> str:
+    separator = dialect.literal(SEPARATOR)
+    return dialect.binary.replace("{}", f"concat({f', {separator}, '.join(texts)})")
 
 
-def pair_of(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
-    """The SQL of two keys g and i, each in its one form, as that of all of their columns; and its type."""
-    texts = [_text(name, of[0], dialect) if len(of) == 1 else name for name, of in (("g", group), ("i", item))]
-    return _joined(texts, dialect), type_of([*group, *item], dialect)
+def compile_pair(group: Sequence[SqlType], item: Sequence[SqlType], dialect: Dialect) -> tuple[str, SqlType]:
+    """Compile two keys g and i, each in its one form, to the key of all of their columns; return its SQL and type."""
+    texts = [
+        _compile_text(column, types[0], dialect) if len(types) == 1 else column
+        for column, types in (("g", group), ("i", item))
+    ]
+    return _join_texts(texts, dialect), combined_type([*group, *item], dialect)
 
 
-def type_of(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
-    """The type of several columns together."""
-    labels = [_sorted(one, dialect).label for one in types]
-    return SqlType("several columns", "other", "{}", "", None, label=_reader(labels))
+def combined_type(types: Sequence[SqlType], dialect: Dialect) -> SqlType:
+    """Return the type of several columns together."""
+    labels = [_sorted_text(sql_type, dialect).label for sql_type in types]
+    return SqlType("several columns", "other", "{}", "", None, label=_make_reader(labels))
 
 
-def _reader(labels: Sequence[Callable[[str], object]]) -> Callable[[object], object]:
+def _make_reader(labels: Sequence[Callable[[str], object]]) -> Callable[[object], object]:
     def read(text: str) -> object:
-        texts = text.split(BORDER)
-        return tuple(label(_WRITTEN.sub(_plain, one)) for label, one in zip(labels, texts, strict=True))
+        texts = text.split(SEPARATOR)
+        return tuple(label(_ESCAPED.sub(_unescape, part)) for label, part in zip(labels, texts, strict=True))
 
-    return read_by(read)
+    return parse_or_keep(read)
 
 
-def _text(form: str, one: SqlType, dialect: Dialect) -> str:
-    """The text of one value, without what stands between values."""
-    text = _of(_sorted(one, dialect).sql, form)
-    if not one.is_text:
+def _compile_text(form: str, sql_type: SqlType, dialect: Dialect) -> str:
+    """Compile one value to a text without what separates values."""
+    text = _fill(_sorted_text(sql_type, dialect).sql, form)
+    if not sql_type.is_text:
         return text
-    for low in dialect.low:
-        text = f"replace({text}, {dialect.literal(low)}, {dialect.literal(LOW[low])})"
+    for character in dialect.low_characters:
+        text = f"replace({text}, {dialect.literal(character)}, {dialect.literal(ESCAPES[character])})"
     return text
 
 
-def _plain(written: re.Match[str]) -> str:
-    return "\x01" if written[1] == "\x03" else "\x00"
+def _unescape(match: re.Match[str]) -> str:
+    return "\x01" if match[1] == "\x03" else "\x00"
 
 
-def _sorted(one: SqlType, dialect: Dialect) -> Sorted:
-    found = dialect.sorted(one)
-    if found is None:
+def _sorted_text(sql_type: SqlType, dialect: Dialect) -> SortedText:
+    sorted_text = dialect.sorted_text(sql_type)
+    if sorted_text is None:
         hint = "cast it to text or to a whole number in a view, and name the view as the table"
-        raise DataError(f"a column of type {one.name} cannot be one of several columns of a user or an item", hint)
-    return found
+        raise DataError(f"a column of type {sql_type.name} cannot be one of several columns of a user or an item", hint)
+    return sorted_text
 
 
-def _of(template: str, expression: str) -> str:
+def _fill(template: str, expression: str) -> str:
     return template.replace("{}", expression)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpselect.errors import SourceError, came
 
 if TYPE_CHECKING:
-    from dpselect.engines.sql.sorted_texts import Sorted
+    from dpselect.engines.sql.sorted_texts import SortedText
 
 Int64 = npt.NDArray[np.int64]
 Row = tuple[Any, ...]
@@ -21,99 +21,104 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column of text of which no owner said what its values are; `in_view` where only a view can say it."""
+    """A column of text whose values no owner has declared; `in_view` if only a view can declare them."""
 
     name: str
     in_view: bool = False
 
     def refuse(self, used_as: str, value: object = None, declare: str = "") -> NoReturn:
-        """Refuse to read numbers or times out of the text. `declare` is a type that the question itself shows."""
-        must = f"declare column {self.name!r}, which is text, to be used as {used_as}"
-        look = "dpselect inspect FILE --user ... --item ... shows which types fit"
+        """Refuse to read numbers or times from the text. `declare` is a type that the question itself implies."""
+        requirement = f"declare column {self.name!r}, which is text, to be used as {used_as}"
+        inspect_hint = "dpselect inspect FILE --user ... --item ... shows which types fit"
         if self.in_view:
             hint = "cast the column in a view of the database"
         elif declare:
-            hint = f'types={{"{self.name}": "{declare}"}} or --type {self.name}={declare}; {look}'
+            hint = f'types={{"{self.name}": "{declare}"}} or --type {self.name}={declare}; {inspect_hint}'
         else:
-            hint = f'types={{"{self.name}": ...}} or --type {self.name}=...; {look}'
-        raise SourceError("types", must, "nothing" if value is None else came(value), hint)
+            hint = f'types={{"{self.name}": ...}} or --type {self.name}=...; {inspect_hint}'
+        raise SourceError("types", requirement, "nothing" if value is None else came(value), hint)
 
 
 @dataclass(frozen=True)
 class SqlType:
-    """How a column of one type is counted. In `form`, `present` and `number` {} is the column.
+    """The way in which a column of one type is counted. In `form`, `present` and `number` {} is the column.
 
-    Values that compare as equal must look equal too, and must be the ones that DuckDB counts as equal.
+    Values that compare as equal must have the same form, and must be the ones that DuckDB counts as equal.
     """
 
-    name: str  # what a message calls it
+    name: str  # the name in messages
     kind: str  # text, integer, number, boolean, date, time, timestamp, bytes, any; uuid is other
-    form: str  # the SQL of a value in its one form, NULL dropped before
-    counted: str  # the type of that form, as the database calls it
+    form: str  # the SQL of a value in its one form, after NULL is dropped
+    form_type: str  # the type of that form, as the database calls it
     duckdb: str | None  # the type that DuckDB has for it, None where it has no exact one
     present: str = "{} IS NOT NULL"
-    nameable: str | None = None  # the same of an item: infinities, and what Python has no value for, name none
+    nameable: str | None = None  # `present` for an item: infinities, and what Python has no value for, name none
     number: str | None = None  # the SQL of the one form as a double, NULL where text is no number; None: no numbers
-    named: str = "i"  # the SQL of what `label` takes
+    label_form: str = "i"  # the SQL of the value that `label` takes
     label: Callable[[Any], object] = lambda value: value
-    ranged: str | None = None  # the SQL of the whole number that i is in a range, where its kind alone does not say it
-    undeclared: TextColumn | None = None  # of text that its owner has not declared
+    integer_form: str | None = None  # the SQL of i as an integer of a range, unless its kind is integer
+    undeclared: TextColumn | None = None  # of text whose type its owner has not declared
 
     @property
     def is_text(self) -> bool:
-        """Is it text, and meant as one?"""
+        """Is the column text, and declared as no other type?"""
         return self.kind == "text"
 
     @property
     def has_text(self) -> bool:
-        """Can a value be a text? Of a column without a declared type each value has a type of its own."""
+        """Can a value be a text? In a column without a declared type each value has its own type."""
         return self.kind in ("text", "any")
 
 
-def of_tables(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
-    """Return the types of columns of a database elsewhere, where a view alone says what a text holds."""
-    texts = {name: TextColumn(name, in_view=True) for name, one in types.items() if one.is_text}
-    return {name: replace(one, undeclared=texts.get(name)) for name, one in types.items()}
+def with_view_declarations(types: Mapping[str, SqlType]) -> dict[str, SqlType]:
+    """Return the types of columns of another database, where only a view can declare what a text holds."""
+    texts = {name: TextColumn(name, in_view=True) for name, sql_type in types.items() if sql_type.is_text}
+    return {name: replace(sql_type, undeclared=texts.get(name)) for name, sql_type in types.items()}
 
 
 @dataclass(frozen=True)
 class Key:
-    """What a user, an item or a group is: the SQL of its one form, when it is there, and its type."""
+    """A key of a user, an item or a group: the SQL of its one form, the conditions on it, and its type."""
 
     form: str
     present: str
     nameable: str
     type: SqlType
-    types: tuple[SqlType, ...]  # those of its columns
+    types: tuple[SqlType, ...]  # the types of its columns
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a database writes what differs. In the templates {} is an expression."""
+    """The SQL that differs between databases. In the templates {} is an expression."""
 
-    name: str  # which database it is
+    name: str  # the database
     quote: Callable[[str], str]  # an identifier
     literal: Callable[[str], str]  # a text
-    text: str  # what says which value it is, of a value in its one form, and can be listed: most often a text
-    keyed: Callable[[str, str, str], str]  # (key, user, item) -> what the bound orders by; all three are SQL
-    parts: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, cut at {separator}
-    summed: str  # the sum of whole numbers, which does not overflow
-    sorted: Callable[[SqlType], Sorted | None] = lambda _type: None  # the texts of values, for keys of several columns
-    period: str = "'{}:'"  # the place of a period, which is the number {}; of a text the colon ends it
+    text: str  # an injective form of a value that can be listed: most often a text
+    bound_order: Callable[
+        [str, str, str], str
+    ]  # (key, user, item) -> the keyed hash that a bound orders by; all are SQL
+    split_query: str  # the query of u, {more} and i, a row for each part of the text i of {rows}, split at {separator}
+    exact_sum: str  # the sum of whole numbers, which does not overflow
+    sorted_text: Callable[[SqlType], SortedText | None] = lambda _type: None  # for keys of several columns
+    period: str = "'{}:'"  # the place of a period, the number {}; the colon ends a text
     in_period: str | None = None  # the user u in the period {}; None: a text of both
-    first: str | None = None  # of many {value} the one with the least {hash}, as an aggregate, where there is one
-    by_user: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
-    in_order: str = ""  # what a query ends with whose rows are kept and asked for again by user, where that gains
-    whole: str = "NUMERIC"  # integers of any size, where more than a sum is asked of them
+    first_by_hash: str | None = None  # an aggregate of many {value}: the one of the least {hash}; None: none
+    user_hint: str = ""  # a hint that puts the rows of a user together, after SELECT, where later steps gain by it
+    reread_order: str = ""  # the end of a query whose rows are kept and read again by user, if that gains
+    big_integer: str = "NUMERIC"  # the type of integers of any size
     double: str = "DOUBLE PRECISION"
     underflow: bool = False  # does a quotient fail that is nearer to 0 than any double?
-    divided: str = "div({}, {})"  # of whole numbers that are not negative, rounded down
+    floor_division: str = "div({}, {})"  # the quotient of integers that are not negative, rounded down
     binary: str = "{}"  # a text that is compared by its characters
-    low: str = "\x01"  # characters that texts may have and that are not above the border between two of them
+    low_characters: str = "\x01"  # characters of texts that are not above their separator
 
 
-def read_by(parse: Callable[[str], object]) -> Callable[[object], object]:
-    """A label from the text that a database gave; what Python cannot hold (44 BC) stays: an error would quote it."""
+def parse_or_keep(parse: Callable[[str], object]) -> Callable[[object], object]:
+    """Return a label from the text that a database returned; a value that Python cannot hold (44 BC) is kept unparsed.
+
+    An error would quote the value.
+    """
 
     def label(value: object) -> object:
         try:
@@ -125,5 +130,5 @@ def read_by(parse: Callable[[str], object]) -> Callable[[object], object]:
 
 
 def int64(values: object) -> Int64:
-    """Whole numbers as an array."""
+    """Return integers as an array of int64."""
     return np.asarray(values, dtype=np.int64)

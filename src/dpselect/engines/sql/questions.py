@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpselect.engines.row_periods import RowPeriods
 
 
-def rows(
+def scan_rows(
     source: str,
     user: Key,
     item: Key,
@@ -29,148 +29,150 @@ def rows(
     weight: str | None = None,
     measures: Sequence[str] = (),
 ) -> str:
-    """The users and items of the rows that count, and their groups g, each in its one form.
+    """Compile the users and items of the rows that count, and their groups g, each in its one form.
 
-    `weight` is the SQL of a weight w that goes with them, `measures` are those of m0, m1, ... Of several periods a
-    user is a user in one of them, from here on.
+    `weight` is the SQL of a weight w of each row, `measures` are those of m0, m1, ... Of several periods, a user is
+    from here on a user in one of them.
     """
     conditions = [user.present, item.nameable]
-    conditions += [f"({one})" for one in (*where, *([] if time is None else [time.inside]))]
-    forms, more = f"{user.form} AS u, {item.form} AS i", ""
+    conditions += [f"({condition})" for condition in (*where, *([] if time is None else [time.inside]))]
+    columns, carried_columns = f"{user.form} AS u, {item.form} AS i", ""
     if group is not None:
         conditions.append(group.nameable)
-        forms, more = f"{forms}, {group.form} AS g", ", g"
+        columns, carried_columns = f"{columns}, {group.form} AS g", ", g"
     if weight is not None:
-        forms, more = f"{forms}, {weight} AS w", f"{more}, w"
-    for at, measure in enumerate(measures):
-        forms, more = f"{forms}, {measure} AS m{at}", f"{more}, m{at}"
+        columns, carried_columns = f"{columns}, {weight} AS w", f"{carried_columns}, w"
+    for index, measure in enumerate(measures):
+        columns, carried_columns = f"{columns}, {measure} AS m{index}", f"{carried_columns}, m{index}"
     if time is None or not time.several:
-        return f"(SELECT {forms} FROM {source} WHERE {' AND '.join(conditions)})"
-    timed = f"(SELECT {forms}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
-    return f"(SELECT {_in_period(time, dialect)} AS u, i{more}{time.gained} FROM {timed} AS t{time.but})"
+        return f"(SELECT {columns} FROM {source} WHERE {' AND '.join(conditions)})"
+    timed = f"(SELECT {columns}, {time.column} FROM {source} WHERE {' AND '.join(conditions)})"
+    return (
+        f"(SELECT {_user_in_period(time, dialect)} AS u, i{carried_columns}{time.gained} FROM {timed} AS t{time.but})"
+    )
 
 
-def _in_period(time: RowPeriods, dialect: Dialect) -> str:
-    """The user u in one period."""
-    place = time.place(lambda place: of(dialect.period, str(place)))
+def _user_in_period(time: RowPeriods, dialect: Dialect) -> str:
+    """Compile the user u in one period."""
+    period = time.place(lambda period: fill_template(dialect.period, str(period)))
     if dialect.in_period is not None:
-        return of(dialect.in_period, place)
-    return time.spelling.binary(f"concat({place}, {of(dialect.text, 'u')})")
+        return fill_template(dialect.in_period, period)
+    return time.spelling.binary(f"concat({period}, {fill_template(dialect.text, 'u')})")
 
 
-def of(template: str, expression: str) -> str:
-    """A template of SQL around an expression."""
+def fill_template(template: str, expression: str) -> str:
+    """Return a template of SQL around an expression."""
     return template.replace("{}", expression)
 
 
-def parts(rows: str, separator: str, dialect: Dialect, beside: Sequence[str] = ()) -> str:
-    """The parts of every item as items of their own; the same part twice in a row is one, an empty part is none.
+def split_items(rows: str, separator: str, dialect: Dialect, carried_columns: Sequence[str] = ()) -> str:
+    """Compile the parts of every item as items of their own; a part twice in a row is one, an empty part is none."""
+    carried = "".join(f", t.{name} AS {name}" for name in carried_columns)
+    split = dialect.split_query.format(rows=f"{rows} AS t", separator=dialect.literal(separator), more=carried)
+    return f"(SELECT u, {''.join(f'{name}, ' for name in carried_columns)}i FROM ({split}) AS s WHERE i <> '')"
 
-    The columns `beside` go with them.
+
+def rows_without_items(rows: str, items: str, columns: str, compared_column: str = "i") -> str:
+    """Compile the rows of all other items; `compared_column` is the column of what is listed."""
+    return f"(SELECT {columns} FROM {rows} AS t WHERE {compared_column} NOT IN (SELECT i FROM {items} AS d))"
+
+
+def distinct_pairs(rows: str, dialect: Dialect) -> str:
+    """Compile every user's distinct items."""
+    return f"(SELECT DISTINCT u, i FROM {colocate_users(rows, 'u, i', dialect)} AS t)"
+
+
+def colocate_users(rows: str, columns: str, dialect: Dialect) -> str:
+    """Compile the rows with those of a user in one place, if later steps gain by it."""
+    return f"(SELECT {dialect.user_hint} {columns} FROM {rows} AS t)" if dialect.user_hint else rows
+
+
+def pairs_to_keep(rows: str, dialect: Dialect) -> str:
+    """Compile every user's distinct items, to be kept."""
+    pairs = distinct_pairs(rows, dialect)
+    return f"(SELECT u, i FROM {pairs} AS d {dialect.reread_order})" if dialect.reread_order else pairs
+
+
+def bounded_pairs(rows: str, max_items: int, key: str, dialect: Dialect) -> str:
+    """Compile the distinct (u, i) pairs that are kept: of every user the first `max_items` by a keyed hash.
+
+    The hash is of the user and the item themselves. Equal hashes are ordered by the item, so the choice depends on the
+    user's rows and on the key only.
     """
-    more = "".join(f", t.{name} AS {name}" for name in beside)
-    split = dialect.parts.format(rows=f"{rows} AS t", separator=dialect.literal(separator), more=more)
-    return f"(SELECT u, {''.join(f'{name}, ' for name in beside)}i FROM ({split}) AS s WHERE i <> '')"
+    rank = bound_rank(key, dialect)
+    ranked = f"(SELECT u, i, {rank} FROM {distinct_pairs(rows, dialect)} AS d)"
+    return f"(SELECT u, i FROM {ranked} AS p WHERE place <= {max_items})"
 
 
-def without(rows: str, items: str, columns: str, own: str = "i") -> str:
-    """The rows of all other items; `own` is the column of what is listed."""
-    return f"(SELECT {columns} FROM {rows} AS t WHERE {own} NOT IN (SELECT i FROM {items} AS d))"
+def bound_rank(key: str, dialect: Dialect) -> str:
+    """Compile the column `place`: the rank of a user's items in the order in which a bound keeps them."""
+    return f"row_number() OVER (PARTITION BY u ORDER BY {dialect.bound_order(key, 'u', 'i')}, i) AS place"
 
 
-def distinct(rows: str, dialect: Dialect) -> str:
-    """Every user's distinct items."""
-    return f"(SELECT DISTINCT u, i FROM {together(rows, 'u, i', dialect)} AS t)"
-
-
-def together(rows: str, columns: str, dialect: Dialect) -> str:
-    """The rows, those of a user in one place where later steps gain by it."""
-    return f"(SELECT {dialect.by_user} {columns} FROM {rows} AS t)" if dialect.by_user else rows
-
-
-def kept(rows: str, dialect: Dialect) -> str:
-    """Every user's distinct items, to be kept."""
-    pairs = distinct(rows, dialect)
-    return f"(SELECT u, i FROM {pairs} AS d {dialect.in_order})" if dialect.in_order else pairs
-
-
-def pairs(rows: str, most: int, key: str, dialect: Dialect) -> str:
-    """The distinct (u, i) pairs that are kept: of every user the `most` first by a keyed hash.
-
-    The hash is of the user and the item themselves. Equal hashes are told apart by the item, so the choice depends on
-    the user's rows and on the key only.
-    """
-    place = first_kept(key, dialect)
-    return f"(SELECT u, i FROM (SELECT u, i, {place} FROM {distinct(rows, dialect)} AS d) AS p WHERE place <= {most})"
-
-
-def first_kept(key: str, dialect: Dialect) -> str:
-    """The column `place` of a user's items in the order in which a bound keeps them."""
-    return f"row_number() OVER (PARTITION BY u ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
-
-
-def counts(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
-    """i and n, the number of distinct users of every item; a bound is the most items of a user and a key."""
+def users_per_item(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """Compile i and n, the number of distinct users of every item; a bound is the most items of a user and a key."""
     if bound is not None:
-        return f"SELECT i, count(*) AS n FROM {pairs(rows, *bound, dialect)} AS k GROUP BY i"
+        return f"SELECT i, count(*) AS n FROM {bounded_pairs(rows, *bound, dialect)} AS k GROUP BY i"
     return f"SELECT i, count(DISTINCT u) AS n FROM {rows} AS t GROUP BY i"
 
 
-def gains(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
-    """i and n, by how many the users with w = 1 are more than those with w = -1; other items are not there.
+def gained_users_per_item(rows: str, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """Compile i and n, by how many the users with w = 1 exceed those with w = -1; other items are left out.
 
     A user has one w, so every pair is one row.
     """
-    kept = f"(SELECT DISTINCT u, i, w FROM {together(rows, 'u, i, w', dialect)} AS d)"
+    kept_rows = f"(SELECT DISTINCT u, i, w FROM {colocate_users(rows, 'u, i, w', dialect)} AS d)"
     if bound is not None:
-        most, key = bound
-        kept = f"(SELECT u, i, w, {first_kept(key, dialect)} FROM {kept} AS a)"
-        kept = f"(SELECT u, i, w FROM {kept} AS b WHERE place <= {most})"
-    summed = f"SELECT i, CAST(sum(w) AS BIGINT) AS n FROM {kept} AS k GROUP BY i"
-    return f"SELECT i, n FROM ({summed}) AS g WHERE n > 0"
+        max_items, key = bound
+        kept_rows = f"(SELECT u, i, w, {bound_rank(key, dialect)} FROM {kept_rows} AS a)"
+        kept_rows = f"(SELECT u, i, w FROM {kept_rows} AS b WHERE place <= {max_items})"
+    gains = f"SELECT i, CAST(sum(w) AS BIGINT) AS n FROM {kept_rows} AS k GROUP BY i"
+    return f"SELECT i, n FROM ({gains}) AS g WHERE n > 0"
 
 
-def top(counted: str, item_type: SqlType, rows: int) -> str:
-    """The items with the most users; among equal counts the first in the order of items."""
-    first = f"SELECT i, n FROM ({counted}) AS c ORDER BY n DESC, i LIMIT {rows}"
-    if item_type.named == "i":
-        return first
-    return f"SELECT name, n FROM (SELECT {item_type.named} AS name, i, n FROM ({first}) AS f) AS g ORDER BY n DESC, i"
+def top_items(scores: str, item_type: SqlType, rows: int) -> str:
+    """Compile the items with the most users; among equal counts the first in the order of items."""
+    top_rows = f"SELECT i, n FROM ({scores}) AS c ORDER BY n DESC, i LIMIT {rows}"
+    if item_type.label_form == "i":
+        return top_rows
+    with_names = f"SELECT {item_type.label_form} AS name, i, n FROM ({top_rows}) AS f"
+    return f"SELECT name, n FROM ({with_names}) AS g ORDER BY n DESC, i"
 
 
-def groups(counted: str) -> str:
-    """How many items have each count."""
-    return f"SELECT n, count(*) AS items FROM {counted} AS c GROUP BY n ORDER BY n DESC"
+def items_per_count(scores: str) -> str:
+    """Compile the number of items of each count."""
+    return f"SELECT n, count(*) AS items FROM {scores} AS c GROUP BY n ORDER BY n DESC"
 
 
-def names(counted: str, named: str) -> tuple[str, str]:
-    """The names of all items, and their order: groups by falling count, items of a group in their own order."""
-    return f"SELECT {named} AS name, i, n FROM {counted} AS c", "n DESC, i"
+def ranked_names(scores: str, label_form: str) -> tuple[str, str]:
+    """Compile the names of all items, and their order: groups by falling count, items of a group in their own order."""
+    return f"SELECT {label_form} AS name, i, n FROM {scores} AS c", "n DESC, i"
 
 
-def in_order(counted: str, named: str, *, listed: bool) -> str:
-    """The names of all items and their counts; those of a list as it was given, others in their own order."""
-    more, order = (", place", "place, i") if listed else ("", "i")
-    return f"SELECT name, n FROM (SELECT {named} AS name, i, n{more} FROM ({counted}) AS c) AS o ORDER BY {order}"
+def names_and_counts(scores: str, label_form: str, *, listed: bool) -> str:
+    """Compile the names and counts of all items: those of a list in its order, others in their own order."""
+    place_column, order = (", place", "place, i") if listed else ("", "i")
+    with_names = f"SELECT {label_form} AS name, i, n{place_column} FROM ({scores}) AS c"
+    return f"SELECT name, n FROM ({with_names}) AS o ORDER BY {order}"
 
 
-def gaps(counted: str, start: int, dialect: Dialect) -> str:
-    """For each seen number of a span, how many unseen ones stand before it."""
-    gap = f"CAST(i AS {dialect.whole}) - ({start}) - (row_number() OVER (ORDER BY i) - 1) AS gap"
-    return f"SELECT {gap} FROM {counted} AS c"
+def unseen_before_each(scores: str, start: int, dialect: Dialect) -> str:
+    """Compile, for each seen number of a span, how many unseen ones are below it."""
+    gap = f"CAST(i AS {dialect.big_integer}) - ({start}) - (row_number() OVER (ORDER BY i) - 1) AS gap"
+    return f"SELECT {gap} FROM {scores} AS c"
 
 
 def seen_before(gaps: str, unseen: int) -> str:
-    """How many seen numbers stand before the r-th unseen one: those with at most r unseen ones before them."""
+    """Compile how many seen numbers are below the r-th unseen one: those with at most r unseen ones below them."""
     return f"SELECT count(*) AS items FROM {gaps} AS g WHERE gap <= {unseen}"
 
 
-def in_span(rows: str, span: Span, item_type: SqlType, more: str = "") -> str:
-    """The rows whose item is one of the span's numbers, and `more` columns of them."""
+def rows_in_span(rows: str, span: Span, item_type: SqlType, carried_columns: str = "") -> str:
+    """Compile the rows whose item is one of the span's numbers, with these other columns."""
     if item_type.undeclared is not None:
         item_type.undeclared.refuse("whole numbers", declare="BIGINT")
-    if item_type.ranged is not None:
-        rows = f"(SELECT u, {item_type.ranged} AS i{more} FROM {rows} AS s)"
+    if item_type.integer_form is not None:
+        rows = f"(SELECT u, {item_type.integer_form} AS i{carried_columns} FROM {rows} AS s)"
     elif item_type.kind != "integer":
         hint = "list the items, or name a column that has them"
         if item_type.number is not None:
@@ -178,108 +180,111 @@ def in_span(rows: str, span: Span, item_type: SqlType, more: str = "") -> str:
         raise ParameterError(
             "domain", f"fit the item column, which is {item_type.name}", "a range of whole numbers", hint
         )
-    return f"(SELECT u, i{more} FROM {rows} AS t WHERE i BETWEEN {span.start} AND {span.stop - 1})"
+    return f"(SELECT u, i{carried_columns} FROM {rows} AS t WHERE i BETWEEN {span.start} AND {span.stop - 1})"
 
 
-def of_items(rows: str, listed: str, more: str) -> str:
-    """The rows of listed items; `more` columns go with them."""
-    return f"(SELECT u, i{more} FROM {rows} AS t WHERE i IN ({listed}))"
+def rows_of_items(rows: str, item_list: str, carried_columns: str) -> str:
+    """Compile the rows of listed items, with these other columns."""
+    return f"(SELECT u, i{carried_columns} FROM {rows} AS t WHERE i IN ({item_list}))"
 
 
-def named_scores(scores: str, named: str) -> str:
-    """The name and the score of every item."""
-    return f"SELECT {named} AS name, n FROM ({scores}) AS c"
+def named_scores(scores: str, label_form: str) -> str:
+    """Compile the name and the score of every item."""
+    return f"SELECT {label_form} AS name, n FROM ({scores}) AS c"
 
 
-def in_domain(rows: str, domain: str, more: str = "") -> str:
-    """The rows whose item is in the domain; `more` columns go with them."""
-    return f"(SELECT u, i{more} FROM {rows} AS t WHERE i IN (SELECT i FROM {domain} AS d))"
+def rows_in_domain(rows: str, domain: str, carried_columns: str = "") -> str:
+    """Compile the rows whose item is in the domain, with these other columns."""
+    return f"(SELECT u, i{carried_columns} FROM {rows} AS t WHERE i IN (SELECT i FROM {domain} AS d))"
 
 
-def of_domain(counted: str, domain: str) -> str:
-    """Every item of the domain, with count 0 where no row has it, and its place in the list."""
-    joined = f"{domain} AS d LEFT JOIN ({counted}) AS k ON k.i = d.i"
+def with_unseen_items(scores: str, domain: str) -> str:
+    """Compile every item of the domain, with count 0 if no row has it, and its index in the list."""
+    joined = f"{domain} AS d LEFT JOIN ({scores}) AS k ON k.i = d.i"
     return f"SELECT d.i AS i, coalesce(k.n, 0) AS n, d.place AS place FROM {joined}"
 
 
-def coded_pairs(pairs: str, low: int, most: int) -> str:
-    """At most so many pairs, each as one number: user and item by their places in their orders."""
+def coded_pairs(pairs: str, item_codes: int, max_pairs: int) -> str:
+    """Compile at most `max_pairs` pairs, each as one number: user and item by their indices in their orders."""
     users = "SELECT u, row_number() OVER (ORDER BY u) - 1 AS code FROM (SELECT DISTINCT u FROM p) AS d"
     items = "SELECT i, row_number() OVER (ORDER BY i) - 1 AS code FROM (SELECT DISTINCT i FROM p) AS d"
     return (
         f"WITH p AS (SELECT u, i FROM {pairs} AS k), a AS ({users}), b AS ({items}) "
-        f"SELECT a.code * {low} + b.code AS pair FROM p JOIN a ON a.u = p.u JOIN b ON b.i = p.i LIMIT {most}"
+        f"SELECT a.code * {item_codes} + b.code AS pair "
+        f"FROM p JOIN a ON a.u = p.u JOIN b ON b.i = p.i LIMIT {max_pairs}"
     )
 
 
-def how_many(pairs: str) -> str:
-    """How many pairs there are."""
+def number_of_pairs(pairs: str) -> str:
+    """Compile the number of pairs."""
     return f"SELECT count(*) AS pairs FROM {pairs} AS k"
 
 
-def items_of(pairs: str, named: str) -> tuple[str, str]:
-    """The names of all items, and their order."""
-    return f"SELECT {named} AS name, i FROM (SELECT DISTINCT i FROM {pairs} AS k) AS d", "i"
+def item_names(pairs: str, label_form: str) -> tuple[str, str]:
+    """Compile the names of all items, and their order."""
+    return f"SELECT {label_form} AS name, i FROM (SELECT DISTINCT i FROM {pairs} AS k) AS d", "i"
 
 
-def of_codes(pairs: str, codes: str) -> str:
-    """Items by their places in their order, from 0, as they are numbered for set unions; `codes` are x."""
+def items_by_code(pairs: str, codes: str) -> str:
+    """Compile items by their indices in their order, from 0, as set unions number them; `codes` has them as x."""
     items = f"SELECT DISTINCT i FROM {pairs} AS k"
     numbered = f"SELECT i, row_number() OVER (ORDER BY i) - 1 AS code FROM ({items}) AS d"
     return f"(SELECT i FROM ({numbered}) AS c WHERE code IN (SELECT x FROM {codes} AS p))"
 
 
-def how_much_text(rows: str) -> str:
-    """How many letters all texts have."""
+def number_of_letters(rows: str) -> str:
+    """Compile the number of letters of all texts."""
     return f"SELECT sum(length(i)) AS letters FROM {rows} AS t"
 
 
 def texts_of_users(rows: str) -> str:
-    """Every row's text, with its user's place in the order of users."""
+    """Compile every row's text, with its user's index in the order of users."""
     users = "SELECT u, row_number() OVER (ORDER BY u) - 1 AS code FROM (SELECT DISTINCT u FROM p) AS d"
-    named = f"WITH p AS (SELECT u, i FROM {rows} AS t), a AS ({users})"
-    return f"{named} SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u"
+    with_user_codes = f"WITH p AS (SELECT u, i FROM {rows} AS t), a AS ({users})"
+    return f"{with_user_codes} SELECT a.code AS u, p.i AS i FROM p JOIN a ON a.u = p.u"
 
 
-def users_at(rows: str, grid: Points, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
-    """p, a place of the grid, and n, how many users have their value there; ascending."""
-    values = f"SELECT u, {of(item_type.number or '', 'i')} AS v FROM {rows} AS t"
-    places = f"SELECT u, {place(grid, dialect)} AS i FROM ({values}) AS r WHERE v IS NOT NULL"
-    users = one_place(f"({places})", per_user, key, dialect)
-    return f"SELECT CAST(i AS BIGINT) AS p, count(*) AS n FROM {users} AS o GROUP BY i ORDER BY p"
+def users_per_place(rows: str, grid: Points, per_user: PerUser, key: str, item_type: SqlType, dialect: Dialect) -> str:
+    """Compile p, a place of the grid, and n, the number of users who have their value there; ascending."""
+    values_sql = f"SELECT u, {fill_template(item_type.number or '', 'i')} AS v FROM {rows} AS t"
+    places_sql = f"SELECT u, {grid_place(grid, dialect)} AS i FROM ({values_sql}) AS r WHERE v IS NOT NULL"
+    chosen_places = place_per_user(f"({places_sql})", per_user, key, dialect)
+    return f"SELECT CAST(i AS BIGINT) AS p, count(*) AS n FROM {chosen_places} AS o GROUP BY i ORDER BY p"
 
 
-def one_place(places: str, per_user: PerUser, key: str, dialect: Dialect, whose: str = "u") -> str:
-    """Of the places i of each user the one that they take part with; of each user and group where `whose` is u, g."""
-    if per_user is PerUser.RANDOM and dialect.first is None:
-        first = f"row_number() OVER (PARTITION BY {whose} ORDER BY {dialect.keyed(key, 'u', 'i')}, i) AS place"
-        distinct = f"(SELECT DISTINCT {whose}, i FROM {together(places, f'{whose}, i', dialect)} AS d)"
-        return f"(SELECT {whose}, i FROM (SELECT {whose}, i, {first} FROM {distinct} AS m) AS o WHERE place <= 1)"
-    one = {
-        PerUser.RANDOM: (dialect.first or "").format(value="i", hash=dialect.keyed(key, "u", "i")),
+def place_per_user(place_rows: str, per_user: PerUser, key: str, dialect: Dialect, owner: str = "u") -> str:
+    """Compile the one place i with which each user takes part; of each user and group if `owner` is u, g."""
+    if per_user is PerUser.RANDOM and dialect.first_by_hash is None:
+        rank = f"row_number() OVER (PARTITION BY {owner} ORDER BY {dialect.bound_order(key, 'u', 'i')}, i) AS place"
+        distinct_places = f"(SELECT DISTINCT {owner}, i FROM {colocate_users(place_rows, f'{owner}, i', dialect)} AS d)"
+        return f"(SELECT {owner}, i FROM (SELECT {owner}, i, {rank} FROM {distinct_places} AS m) AS o WHERE place <= 1)"
+    chosen_place = {
+        PerUser.RANDOM: (dialect.first_by_hash or "").format(value="i", hash=dialect.bound_order(key, "u", "i")),
         PerUser.MIN: "min(i)",
         PerUser.MAX: "max(i)",
-        PerUser.MEAN: dialect.divided.format(f"2 * {of(dialect.summed, 'i')} + count(*)", "(2 * count(*))"),
+        PerUser.MEAN: dialect.floor_division.format(
+            f"2 * {fill_template(dialect.exact_sum, 'i')} + count(*)", "(2 * count(*))"
+        ),
     }
-    return f"(SELECT {whose}, {one[per_user]} AS i FROM {places} AS p GROUP BY {whose})"
+    return f"(SELECT {owner}, {chosen_place[per_user]} AS i FROM {place_rows} AS p GROUP BY {owner})"
 
 
-def place(grid: Points, dialect: Dialect, value: str = "v") -> str:
-    """`Grid.places` of a double in SQL, operation by operation."""
+def grid_place(grid: Points, dialect: Dialect, value: str = "v") -> str:
+    """Compile `Grid.places` of a double, operation by operation."""
     from dpselect.aggregates.unbounded import Unbounded
     from dpselect.engines.sql import unbounded_places
 
     if isinstance(grid, Unbounded):
-        return unbounded_places.place(grid, value, lambda x: number(x, dialect))
+        return unbounded_places.unbounded_place(grid, value, lambda x: double_literal(x, dialect))
     ends = (grid.low, grid.high, grid.step, 0.5, grid.points - 1)
-    low, high, step, half, last = (number(float(x), dialect) for x in ends)
-    above = f"(least(greatest({value}, {low}), {high}) - {low})"
+    low, high, step, half, last = (double_literal(float(x), dialect) for x in ends)
+    above_low = f"(least(greatest({value}, {low}), {high}) - {low})"
     if dialect.underflow:
-        above = f"greatest({above}, {number(float(grid.step) * unbounded_places.TINY, dialect)})"
-    steps = f"floor({above} / {step} + {half})"
+        above_low = f"greatest({above_low}, {double_literal(float(grid.step) * unbounded_places.TINY, dialect)})"
+    steps = f"floor({above_low} / {step} + {half})"
     return f"CAST(least({steps}, {last}) AS BIGINT)"
 
 
-def number(value: float, dialect: Dialect) -> str:
-    """A double, exactly."""
+def double_literal(value: float, dialect: Dialect) -> str:
+    """Compile a double, exactly."""
     return f"CAST('{value!r}' AS {dialect.double})"

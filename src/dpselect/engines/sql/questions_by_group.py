@@ -1,4 +1,4 @@
-"""What an engine of SQL is asked by group; the queries themselves are in by_group.py and values_by_group.py."""
+"""The methods by group of an SQL engine; the queries themselves are in by_group.py and values_by_group.py."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class QuestionsByGroup(ABC):
     _dialect: Dialect
     _domains: dict[Domain, tuple[str, int]]
     _group_lists: dict[Domain, str]
-    _had: dict[str | None, tuple[str, str]]
+    _contributions: dict[str | None, tuple[str, str]]
     _by: tuple[SqlType, ...]
     _group: SqlType | None
     _item: SqlType
     _types: Sequence[SqlType]
     _names: tuple[str, ...]
     _by_names: tuple[str, ...]
-    _parts: bool
+    _is_split: bool
     _rows: str
     _rows_of_values: str
-    _most: int | None
+    _max_items_per_user: int | None
     _totals: Totals | None
     _key: bytes
-    _numbered: tuple[Sets, Callable[[Int64], str]] | None
+    _numbered_groups: tuple[Sets, Callable[[Int64], str]] | None
 
     @abstractmethod
     def check(self, domain: Domain, *, k: int = 1, most: int | None = None) -> None:
@@ -56,7 +56,7 @@ class QuestionsByGroup(ABC):
 
     @property
     @abstractmethod
-    def _numbers(self) -> str:
+    def _number_suffix(self) -> str:
         """The columns of numbers behind u and i."""
 
     def check_groups(self, groups: Domain) -> None:
@@ -66,15 +66,15 @@ class QuestionsByGroup(ABC):
                 refuse_width(groups, len(self._by))
                 if not isinstance(groups, (Listed, Column)):
                     raise ParameterError("domain", "be a list, or a Column of a public source", came(groups))
-                self._group_lists[groups], _ = self._database.listed(groups, self._by)
+                self._group_lists[groups], _ = self._database.put_domain(groups, self._by)
 
     def group_names(self, groups: Domain) -> Sequence[object]:
-        """Listed groups in their order, by the labels that those of rows have."""
+        """Return listed groups in their order, with the labels that groups of rows have."""
         group = self._group
         assert group is not None
         self.check_groups(groups)
-        named = f"SELECT {group.named} AS name, i FROM {self._group_lists[groups]} AS l ORDER BY i"
-        return [group.label(row[0]) for row in self._database.rows(named)]
+        sql = f"SELECT {group.label_form} AS name, i FROM {self._group_lists[groups]} AS l ORDER BY i"
+        return [group.label(row[0]) for row in self._database.rows(sql)]
 
     def top_by(
         self,
@@ -85,15 +85,15 @@ class QuestionsByGroup(ABC):
         users: bool = False,
         progress: Progress | None = None,
     ) -> GroupedCounts:
-        """The `rows` items with the most users of every group, or of listed ones; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import COUNT, SUM, grouped_counts, question
+        """Return the `rows` items with the most users of every group, or of listed ones; users keep some groups."""
+        from dpselect.engines.sql.by_group import COUNT, SUM, read_grouped_counts, top_items_by_group
 
         assert self._group is not None
-        listed = None if groups is None else self._listed(groups)
-        kept = self._kept(max_groups_per_user, listed, progress)
+        group_list = None if groups is None else self._group_list(groups)
+        kept_rows = self._kept_rows(max_groups_per_user, group_list, progress)
         score = COUNT if self._totals is None else SUM
-        sql = question(kept, rows, listed, self._group, self._item, users=users, score=score)
-        return grouped_counts(self._database, sql, self._group, self._item, progress)
+        sql = top_items_by_group(kept_rows, rows, group_list, self._group, self._item, users=users, score=score)
+        return read_grouped_counts(self._database, sql, self._group, self._item, progress)
 
     def scores_by(
         self,
@@ -103,63 +103,67 @@ class QuestionsByGroup(ABC):
         *,
         progress: Progress | None = None,
     ) -> Sequence[int]:
-        """The scores of some items that came back, each of a group; a bound keeps of every user some of each group."""
+        """Return the scores of some items that came back, each of a group; a user keeps some items of each group."""
         from dpselect.engines.sql.by_group import COUNT, SUM, scores_of_winners
 
         if not pairs:
             return []
-        listed = None if groups is None else self._listed(groups)
-        kept = self._kept(max_groups_per_user, listed, progress)
-        of_groups = [group if len(self._by) > 1 else group[0] for group, _ in pairs]
-        group_places, some_groups = _places(of_groups)
-        item_places, some_items = _places([item for _, item in pairs])
-        width, put = len(some_items), self._database.put_items
-        places = [group * width + item for group, item in zip(group_places, item_places, strict=True)]
-        bound = None if self._most is None else (self._most, self._database.secret(value_key(self._key)))
+        group_list = None if groups is None else self._group_list(groups)
+        kept_rows = self._kept_rows(max_groups_per_user, group_list, progress)
+        group_labels = [group if len(self._by) > 1 else group[0] for group, _ in pairs]
+        group_indices, distinct_groups = _distinct_indices(group_labels)
+        item_indices, distinct_items = _distinct_indices([item for _, item in pairs])
+        width, put_items = len(distinct_items), self._database.put_items
+        codes = [group * width + item for group, item in zip(group_indices, item_indices, strict=True)]
+        bound = (
+            None
+            if self._max_items_per_user is None
+            else (self._max_items_per_user, self._database.secret(value_key(self._key)))
+        )
         sql = scores_of_winners(
-            kept,
-            put(some_groups, self._by),
-            put(some_items, self._types),
-            self._database.put({"x": int64(places)}),
+            kept_rows,
+            put_items(distinct_groups, self._by),
+            put_items(distinct_items, self._types),
+            self._database.put({"x": int64(codes)}),
             width,
             bound,
             COUNT if self._totals is None else SUM,
             self._dialect,
         )
-        found = {int(x): int(n) for x, n in self._database.rows(sql, progress=progress)}
-        return [found.pop(place, 0) for place in places]  # each is told once, whatever is asked
+        scores = {int(x): int(n) for x, n in self._database.rows(sql, progress=progress)}
+        return [scores.pop(code, 0) for code in codes]  # each score is returned once, even if a pair is asked for twice
 
     def groups_of_users(self, groups: Domain | None = None, *, progress: Progress | None = None) -> tuple[Int64, Int64]:
-        """Numbers of groups, and how many users have so many; the next question is of the same rows."""
-        from dpselect.engines.sql.by_group import groups_of_users
+        """Return numbers of groups, and how many users have each number; the next question is of the same rows."""
+        from dpselect.engines.sql.by_group import users_per_group_number
 
-        listed = None if groups is None else self._listed(groups)
-        _, pairs = self._had_of(listed, progress)
-        found = self._database.columns(groups_of_users(pairs), ("n", "users"), progress=progress)
-        return int64(found["n"]), int64(found["users"])
+        group_list = None if groups is None else self._group_list(groups)
+        _, pairs = self._contributions_in(group_list, progress)
+        columns = self._database.columns(users_per_group_number(pairs), ("n", "users"), progress=progress)
+        return int64(columns["n"]), int64(columns["users"])
 
     def contributions_by(
         self, max_groups_per_user: int, groups: Domain | None = None, *, progress: Progress | None = None
     ) -> Sets:
-        """The distinct pairs of group and item of every user, in the groups that they keep."""
-        listed = None if groups is None else self._listed(groups)
-        rows, kind = self._with_groups(self._kept(max_groups_per_user, listed, progress))
-        return self._database.sets(rows, kind, every=False, progress=progress)
+        """Return the distinct pairs of group and item of every user, in the groups that they keep."""
+        group_list = None if groups is None else self._group_list(groups)
+        rows, kind = self._with_groups(self._kept_rows(max_groups_per_user, group_list, progress))
+        return self._database.read_sets(rows, kind, of_all_rows=False, progress=progress)
 
     def group_sets(self, *, progress: Progress | None = None) -> Sets:
-        """The distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
+        """Return the distinct groups of every user; the rows are kept, so that the next step sees the same ones."""
         assert self._group is not None
-        self._rows = self._rows_of_values = self._database.once(self._rows, progress=progress)
+        self._rows = self._rows_of_values = self._database.make_rereadable(self._rows, progress=progress)
         groups = f"(SELECT u, g AS i FROM {self._rows} AS t)"
-        self._numbered = self._database.numbered(groups, self._group, progress=progress)
-        return self._numbered[0]
+        self._numbered_groups = self._database.number_sets(groups, self._group, progress=progress)
+        return self._numbered_groups[0]
 
     def keep_groups(self, codes: Int64) -> FoundGroups:
-        """Released groups, by their numbers in `group_sets`, as a list to ask for."""
+        """Store released groups, by their codes in `group_sets`, as a list to ask for."""
         from dpselect.aggregates.groups import FoundGroups
 
-        assert self._numbered is not None
-        return FoundGroups(self._numbered[1](codes))
+        assert self._numbered_groups is not None
+        return FoundGroups(self._numbered_groups[1](codes))
 
     def users_at_by(
         self,
@@ -170,18 +174,20 @@ class QuestionsByGroup(ABC):
         *,
         progress: Progress | None = None,
     ) -> GroupedValues:
-        """How many users of every group have their value at which place of a grid; a user keeps so many groups."""
-        from dpselect.engines.sql.by_group import of_groups
-        from dpselect.engines.sql.values_by_group import grouped_values, users_at_by
+        """Count the users of every group at each place of a grid; a user keeps a bounded number of groups."""
+        from dpselect.engines.sql.by_group import rows_of_groups
+        from dpselect.engines.sql.values_by_group import read_grouped_values, users_per_group_and_place
 
         assert self._group is not None
         if per_user is PerUser.MEAN:
-            self._database.each()
-        listed, secret = self._listed(groups), self._database.secret
+            self._database.keep_duplicates()
+        group_list, secret = self._group_list(groups), self._database.secret
         keys = secret(self._key), secret(value_key(self._key))
-        types, rows = (self._group, self._item), of_groups(self._rows_of_values, listed)
-        sql = users_at_by(rows, grid, per_user, max_groups_per_user, listed, keys, types, self._dialect)
-        return grouped_values(self._database, sql, self._group, progress)
+        types, rows = (self._group, self._item), rows_of_groups(self._rows_of_values, group_list)
+        sql = users_per_group_and_place(
+            rows, grid, per_user, max_groups_per_user, group_list, keys, types, self._dialect
+        )
+        return read_grouped_values(self._database, sql, self._group, progress)
 
     def counts_by(
         self,
@@ -191,46 +197,53 @@ class QuestionsByGroup(ABC):
         *,
         progress: Progress | None = None,
     ) -> GroupedCounts:
-        """The items of a domain that have users, and how many, of every group; a user keeps so many groups."""
+        """Count the users of the items of a domain in every group; a user keeps a bounded number of groups."""
         from dataclasses import replace
 
-        from dpselect.engines.sql.by_group import grouped_counts, had_of, of_groups, question
+        from dpselect.engines.sql.by_group import (
+            read_grouped_counts,
+            rows_of_groups,
+            top_items_by_group,
+            user_contributions,
+        )
 
         assert self._group is not None
         self.check(domain)
-        listed, item = self._listed(groups), self._item
+        group_list, item = self._group_list(groups), self._item
         if isinstance(domain, Span):
-            item = replace(item, named="i", label=int)
-            rows = questions.in_span(self._rows, domain, self._item, ", g")
+            item = replace(item, label_form="i", label=int)
+            rows = questions.rows_in_span(self._rows, domain, self._item, ", g")
         else:
-            rows = questions.in_domain(self._rows, self._domains[domain][0], ", g")
-        kept = self._bounds(max_groups_per_user).kept(had_of(of_groups(rows, listed), None), "u, g, i")
-        sql = question(kept, MOST_COUNTED, listed, self._group, item, users=False)
-        return grouped_counts(self._database, sql, self._group, item, progress)
+            rows = questions.rows_in_domain(self._rows, self._domains[domain][0], ", g")
+        kept_rows = self._bounds(max_groups_per_user).kept_rows(
+            user_contributions(rows_of_groups(rows, group_list), None), "u, g, i"
+        )
+        sql = top_items_by_group(kept_rows, MOST_COUNTED, group_list, self._group, item, users=False)
+        return read_grouped_counts(self._database, sql, self._group, item, progress)
 
     def item_names(self, domain: Known) -> Sequence[object]:
-        """The items of a domain, by the labels that those of rows have."""
+        """Return the items of a domain, with the labels that items of rows have."""
         self.check(domain)
         if isinstance(domain, Span):
             from dpselect.engines.count_groups import numbers_of
 
             return numbers_of(domain)
-        named = f"SELECT {self._item.named} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
-        return [self._item.label(row[0]) for row in self._database.rows(named)]
+        sql = f"SELECT {self._item.label_form} AS name, i FROM {self._domains[domain][0]} AS l ORDER BY i"
+        return [self._item.label(row[0]) for row in self._database.rows(sql)]
 
     def check_pairs(self) -> None:
         """Refuse a group and an item that cannot be one value together."""
-        self._database.pair(self._by_names, self._names, plain=self._parts)
+        self._database.pair(self._by_names, self._names, plain=self._is_split)
 
-    def _with_groups(self, rows: str, more: str = "") -> tuple[str, SqlType]:
-        """The rows with a group and an item together in the place of the item, where there are groups; its type."""
+    def _with_groups(self, rows: str, extra_columns: str = "") -> tuple[str, SqlType]:
+        """Put a group and an item together in the place of the item, if there are groups; return rows and type."""
         if self._group is None:
             return rows, self._item
-        pair, kind = self._database.pair(self._by_names, self._names, plain=self._parts)
-        return f"(SELECT u, {pair} AS i{more} FROM {rows} AS p)", kind
+        pair, kind = self._database.pair(self._by_names, self._names, plain=self._is_split)
+        return f"(SELECT u, {pair} AS i{extra_columns} FROM {rows} AS p)", kind
 
-    def _listed(self, groups: Domain | FoundGroups) -> str:
-        """The groups that are asked for, as SQL."""
+    def _group_list(self, groups: Domain | FoundGroups) -> str:
+        """Return the requested groups as SQL."""
         from dpselect.aggregates.groups import FoundGroups
 
         if isinstance(groups, FoundGroups):
@@ -243,44 +256,48 @@ class QuestionsByGroup(ABC):
 
         return GroupBounds(groups=groups, key=self._database.secret(self._key), dialect=self._dialect)
 
-    def _kept(self, most: int, listed: str | None, progress: Progress | None) -> str:
-        """u, g and i, and the units s where there are weights, in the groups that users keep."""
-        had, pairs = self._had_of(listed, progress)
-        return self._bounds(most).kept(had, "u, g, i" if self._totals is None else "u, g, i, s", pairs)
+    def _kept_rows(self, max_groups: int, group_list: str | None, progress: Progress | None) -> str:
+        """Return u, g and i, and the units s if there are weights, in the groups that users keep."""
+        contributions, pairs = self._contributions_in(group_list, progress)
+        return self._bounds(max_groups).kept_rows(
+            contributions, "u, g, i" if self._totals is None else "u, g, i, s", pairs
+        )
 
-    def _had_of(self, listed: str | None, progress: Progress | None) -> tuple[str, str]:
-        """The same for every question: what it says of users is then of the same rows."""
-        if listed not in self._had:
-            self._had[listed] = self._had_in(listed, progress)
-        return self._had[listed]
+    def _contributions_in(self, group_list: str | None, progress: Progress | None) -> tuple[str, str]:
+        """Return the same stored rows for every question, so that all answers are about the same rows."""
+        if group_list not in self._contributions:
+            self._contributions[group_list] = self._make_contributions(group_list, progress)
+        return self._contributions[group_list]
 
-    def _had_in(self, listed: str | None, progress: Progress | None) -> tuple[str, str]:
-        """What users have in groups, or in those that are listed, and the units that they give where they have weights.
+    def _make_contributions(self, group_list: str | None, progress: Progress | None) -> tuple[str, str]:
+        """Store what users have in groups, or in listed ones, with the units that they give if there are weights.
 
-        The second are the distinct users and groups of it. Whatever is asked of it is asked of the same rows.
+        Return this and its distinct users and groups. Whatever is asked later is asked of the same rows.
         """
-        from dpselect.engines.sql.by_group import had_of, of_groups
+        from dpselect.engines.sql.by_group import rows_of_groups, user_contributions
 
-        given = None
+        compile_units = None
         if self._totals is not None:
             from dpselect.engines.sql import totals
 
-            given = partial(totals.of_groups, self._totals, self._dialect)
-        rows = self._rows if listed is None else of_groups(self._rows, listed, self._numbers)
-        had = self._database.once(had_of(rows, given), progress=progress)
-        return had, self._database.once(f"(SELECT DISTINCT u, g FROM {had} AS d)", progress=progress)
+            compile_units = partial(totals.group_units, self._totals, self._dialect)
+        rows = self._rows if group_list is None else rows_of_groups(self._rows, group_list, self._number_suffix)
+        contributions = self._database.make_rereadable(user_contributions(rows, compile_units), progress=progress)
+        return contributions, self._database.make_rereadable(
+            f"(SELECT DISTINCT u, g FROM {contributions} AS d)", progress=progress
+        )
 
 
-def _places(labels: Sequence[object]) -> tuple[list[int], list[object]]:
-    """Of each label its place among the distinct ones, and these."""
-    known: dict[object, int] = {}
-    places = [known.setdefault(apart(label), len(known)) for label in labels]
-    distinct = dict(zip(places, labels, strict=True))
-    return places, [distinct[place] for place in range(len(known))]
+def _distinct_indices(labels: Sequence[object]) -> tuple[list[int], list[object]]:
+    """Return for each label its index among the distinct ones, and the distinct ones."""
+    index_of_label: dict[object, int] = {}
+    indices = [index_of_label.setdefault(apart(label), len(index_of_label)) for label in labels]
+    distinct_labels = dict(zip(indices, labels, strict=True))
+    return indices, [distinct_labels[index] for index in range(len(index_of_label))]
 
 
 def value_key(key: bytes) -> bytes:
-    """A second secret key: which items a user keeps, or which value, is told apart from which groups.
+    """Return a second secret key, by which the items or the value that a user keeps are chosen independently of groups.
 
     With one key for both, a user of the groups 1 and 2 who has the values 1 and 2 would keep the same of each.
     """

@@ -19,67 +19,67 @@ from dpselect.engines.sql.port import SqlType, int64
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BYTES_PER_PAIR = 64  # at the peak: as it arrives, as one number, sorted, and in the sets themselves
-TIMES_FETCHED = 8  # at the peak, what rows take as columns: with their numbers, sorted, and the values in order
+BYTES_PER_PAIR = 64  # at the peak: as fetched, as one number, sorted, and in the sets themselves
+PEAK_OVER_FETCHED = 8  # at the peak, over the bytes of the columns: with their numbers, sorted, and the values in order
 
 
-def user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
-    """Every user's distinct items: made of the rows where they come here, else numbered by the database."""
-    if item_type.named == "i":
+def read_user_sets(database: Database, rows: str, item_type: SqlType, progress: Progress | None) -> UserSets:
+    """Return every user's distinct items: built from the rows if they are fetched, else numbered by the database."""
+    if item_type.label_form == "i":
         memory = available()
-        most = sys.maxsize if memory is None else memory // TIMES_FETCHED
-        fetched = database.fetched(f"SELECT u, i FROM {rows} AS t", most, progress=progress)
+        max_bytes = sys.maxsize if memory is None else memory // PEAK_OVER_FETCHED
+        fetched = database.fetch_if_small(f"SELECT u, i FROM {rows} AS t", max_bytes, progress=progress)
         if fetched is not None:
             return sets_of_rows(fetched, item_type)
-    return numbered_sets(database, rows, item_type, progress)[0]
+    return number_user_sets(database, rows, item_type, progress)[0]
 
 
 def sets_of_rows(fetched: pa.Table, item_type: SqlType) -> UserSets:
-    """The sets of rows of users u and items i, numbered here: text in the order of its bytes, as in a database."""
-    users, _ = _numbered(fetched["u"])
-    items, names = _numbered(fetched["i"])
+    """Return the sets of rows of users u and items i, numbered here: text in the order of its bytes, as elsewhere."""
+    users, _ = _number_values(fetched["u"])
+    items, names = _number_values(fetched["i"])
     offsets, codes = sets_of(users << 32 | items)
-    label = Values(names, item_type)
+    label = LoadedLabels(names, item_type)
     return UserSets(offsets=offsets, codes=codes, size=len(names), label=label, label_many=label.many)
 
 
-def _numbered(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
-    """The place of every value among the different ones in their order, and these."""
+def _number_values(column: pa.ChunkedArray) -> tuple[Int64, pa.Array]:
+    """Return the index of every value among the distinct ones in their order, and the distinct ones."""
     import pyarrow as pa
 
     encoded = column.combine_chunks().dictionary_encode()
     values = encoded.dictionary
-    found = pa.table({"value": values, "place": np.arange(len(values))}).sort_by("value")
-    return inverse(int64(found["place"]))[encoded.indices.to_numpy()], found["value"].combine_chunks()
+    sorted_values = pa.table({"value": values, "place": np.arange(len(values))}).sort_by("value")
+    return inverse(int64(sorted_values["place"]))[encoded.indices.to_numpy()], sorted_values["value"].combine_chunks()
 
 
-def numbered_sets(
+def number_user_sets(
     database: Database, rows: str, item_type: SqlType, progress: Progress | None
 ) -> tuple[UserSets, Callable[[Int64], str]]:
-    """The same, users and items numbered in their own order by the database; and what lists items by their codes."""
-    pairs = database.keep(questions.distinct(rows, database.dialect), progress=progress)
+    """Return the sets with users and items numbered by the database, and a function that lists items by their codes."""
+    pairs = database.keep(questions.distinct_pairs(rows, database.dialect), progress=progress)
     memory = available()
-    most = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)
-    coded = database.columns(questions.coded_pairs(pairs, LOW, most + 1), ("pair",), progress=progress)
+    max_pairs = MOST_ROWS if memory is None else min(memory // BYTES_PER_PAIR, MOST_ROWS)
+    coded = database.columns(questions.coded_pairs(pairs, LOW, max_pairs + 1), ("pair",), progress=progress)
     numbers = int64(coded["pair"])
-    if len(numbers) > most:
-        number = database.rows(questions.how_many(pairs), progress=progress)[0][0]
-        raise does_not_fit(int(number) * BYTES_PER_PAIR)
-    size = _size(numbers)
+    if len(numbers) > max_pairs:
+        pair_count = database.rows(questions.number_of_pairs(pairs), progress=progress)[0][0]
+        raise does_not_fit(int(pair_count) * BYTES_PER_PAIR)
+    size = _count_items(numbers)
     offsets, codes = sets_of(numbers)
-    names = Names(database, questions.items_of(pairs, item_type.named), size, item_type)
-    found = UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
-    return found, lambda codes: questions.of_codes(pairs, database.put({"x": codes}))
+    names = StoredLabels(database, questions.item_names(pairs, item_type.label_form), size, item_type)
+    sets = UserSets(offsets=offsets, codes=codes, size=size, label=names, label_many=names.many)
+    return sets, lambda codes: questions.items_by_code(pairs, database.put({"x": codes}))
 
 
-def _size(pairs: Int64) -> int:
-    """How many items there are: they are numbered from 0 without a gap."""
+def _count_items(pairs: Int64) -> int:
+    """Return the number of items, which are numbered from 0 without a gap."""
     return int((pairs & (LOW - 1)).max()) + 1 if len(pairs) else 0
 
 
 @dataclass(frozen=True, repr=False)
-class Names:
-    """The labels of codes, asked for when they are released and not before."""
+class StoredLabels:
+    """The labels of codes, fetched when they are released and not before."""
 
     database: Database
     items: tuple[str, str]
@@ -87,35 +87,39 @@ class Names:
     item_type: SqlType
 
     def __call__(self, code: int) -> object:
-        """The label of one code."""
+        """Return the label of one code."""
         return self.many(int64([code]))[0]
 
     def many(self, codes: Int64) -> list[object]:
-        """The labels of many codes at once, in the order of the codes."""
-        _check(codes, self.size)
-        asked, back = np.unique(codes, return_inverse=True)
+        """Return the labels of many codes at once, in the order of the codes."""
+        _check_codes(codes, self.size)
+        distinct_codes, positions = np.unique(codes, return_inverse=True)
         sql, order = self.items
-        found = [self.item_type.label(name) for name in self.database.at(sql, order, asked)] if len(asked) else []
-        return [found[place] for place in back]
+        labels = (
+            [self.item_type.label(name) for name in self.database.names_at(sql, order, distinct_codes)]
+            if len(distinct_codes)
+            else []
+        )
+        return [labels[position] for position in positions]
 
 
 @dataclass(frozen=True, repr=False)
-class Values:
-    """The labels of codes, of values that are here."""
+class LoadedLabels:
+    """The labels of codes, from values in memory."""
 
     values: pa.Array
     item_type: SqlType
 
     def __call__(self, code: int) -> object:
-        """The label of one code."""
+        """Return the label of one code."""
         return self.many(int64([code]))[0]
 
     def many(self, codes: Int64) -> list[object]:
-        """The labels of many codes at once, in the order of the codes."""
-        _check(codes, len(self.values))
+        """Return the labels of many codes at once, in the order of the codes."""
+        _check_codes(codes, len(self.values))
         return [self.item_type.label(value) for value in self.values.take(codes).to_pylist()]
 
 
-def _check(codes: Int64, size: int) -> None:
+def _check_codes(codes: Int64, size: int) -> None:
     if len(codes) and not (codes.min() >= 0 and codes.max() < size):
         raise IndexError("there is no item with such a code")

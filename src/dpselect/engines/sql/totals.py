@@ -8,53 +8,55 @@ from __future__ import annotations
 from dpselect.aggregates.totals import PARTS, Totals
 from dpselect.engines.sql.database import Database
 from dpselect.engines.sql.port import Dialect, SqlType
-from dpselect.engines.sql.questions import first_kept, number, of, place
+from dpselect.engines.sql.questions import bound_rank, double_literal, fill_template, grid_place
 from dpselect.errors import DataError
 
 
-def weight(database: Database, column: str) -> str:
-    """A column of weights as a double, NULL where it is none; refused where it holds no numbers."""
+def weight_column(database: Database, column: str) -> str:
+    """Compile a column of weights to doubles, NULL where there is none; refuse it if it holds no numbers."""
     sql, sql_type = database.column(column), database.types[column]
-    refuse_no_numbers(sql_type, column)
-    value = of(sql_type.number or "", of(sql_type.form, sql))
-    return f"CASE WHEN {of(sql_type.present, sql)} THEN {value} END"
+    refuse_non_numbers(sql_type, column)
+    value = fill_template(sql_type.number or "", fill_template(sql_type.form, sql))
+    return f"CASE WHEN {fill_template(sql_type.present, sql)} THEN {value} END"
 
 
-def refuse_no_numbers(sql_type: SqlType, *columns: str) -> None:
+def refuse_non_numbers(sql_type: SqlType, *columns: str) -> None:
     """Refuse columns that hold no numbers, and text."""
     if sql_type.undeclared is not None:
         sql_type.undeclared.refuse("numbers")
     if sql_type.number is None or sql_type.is_text:
         hint = "cast it to a number in the source, for example in a view or a data frame"
-        whose = f"column {columns[0]!r}, of type {sql_type.name}," if len(columns) == 1 else f"an item of {columns}"
-        raise DataError(f"{whose} holds no numbers", hint)
+        described_columns = (
+            f"column {columns[0]!r}, of type {sql_type.name}," if len(columns) == 1 else f"an item of {columns}"
+        )
+        raise DataError(f"{described_columns} holds no numbers", hint)
 
 
-def of_users(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") -> str:
-    """s, what every user u gives to an item i in whole units, where that is at least one; by group `keys` are u, g, i.
+def user_units(rows: str, totals: Totals, dialect: Dialect, keys: str = "u, i") -> str:
+    """Compile s, what every user u gives to an item i in whole units, if at least one; by group `keys` are u, g, i.
 
-    Sums are of integers of any size, so nothing hangs on their order, and nothing overflows.
+    Sums are of integers of any size, so they do not depend on the order of rows and do not overflow.
     """
-    least = number(float(totals.least), dialect)
-    by_user = f"{dialect.by_user} " if dialect.by_user else ""
+    minimum = double_literal(float(totals.least), dialect)
+    by_user = f"{dialect.user_hint} " if dialect.user_hint else ""
     values = f"(SELECT {by_user}{keys}, w AS v FROM {rows} AS t)"
-    parts = f"(SELECT {keys}, {place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {least})"
-    total = f"CAST(least({of(dialect.summed, 'p')}, {totals.most * PARTS}) AS BIGINT) AS q"
-    summed = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
-    units = dialect.divided.format(f"q + {PARTS // 2}", str(PARTS))
-    return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {summed} AS z) AS o WHERE s > 0)"
+    parts = f"(SELECT {keys}, {grid_place(totals.grid, dialect)} AS p FROM {values} AS x WHERE v >= {minimum})"
+    total = f"CAST(least({fill_template(dialect.exact_sum, 'p')}, {totals.most * PARTS}) AS BIGINT) AS q"
+    totals_per_key = f"(SELECT {keys}, {total} FROM {parts} AS y GROUP BY {keys})"
+    units = dialect.floor_division.format(f"q + {PARTS // 2}", str(PARTS))
+    return f"(SELECT {keys}, s FROM (SELECT {keys}, {units} AS s FROM {totals_per_key} AS z) AS o WHERE s > 0)"
 
 
-def of_groups(totals: Totals, dialect: Dialect, rows: str) -> str:
-    """The same of rows with a group g."""
-    return of_users(rows, totals, dialect, "u, g, i")
+def group_units(totals: Totals, dialect: Dialect, rows: str) -> str:
+    """Compile `user_units` of rows with a group g."""
+    return user_units(rows, totals, dialect, "u, g, i")
 
 
-def scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
-    """i and n, the sum over users. Only items to which a user gives a unit use up a bound, or have a name."""
-    given = of_users(rows, totals, dialect)
+def weighted_scores(rows: str, totals: Totals, bound: tuple[int, str] | None, dialect: Dialect) -> str:
+    """Compile i and n, the sum over users. Only items to which a user gives a unit use up a bound, or have a name."""
+    units = user_units(rows, totals, dialect)
     if bound is not None:
-        most, key = bound
-        placed = f"(SELECT u, i, s, {first_kept(key, dialect)} FROM {given} AS a)"
-        given = f"(SELECT u, i, s FROM {placed} AS b WHERE place <= {most})"
-    return f"SELECT i, CAST(sum(s) AS BIGINT) AS n FROM {given} AS k GROUP BY i"
+        max_items, key = bound
+        ranked = f"(SELECT u, i, s, {bound_rank(key, dialect)} FROM {units} AS a)"
+        units = f"(SELECT u, i, s FROM {ranked} AS b WHERE place <= {max_items})"
+    return f"SELECT i, CAST(sum(s) AS BIGINT) AS n FROM {units} AS k GROUP BY i"

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpselect.engines.duckdb.scans import Counting, Scan, Select
+from dpselect.engines.duckdb.scans import CountRequest, Scan, Select
 from dpselect.engines.duckdb.types import OBJECT
 from dpselect.engines.duckdb.workspace import Workspace, quoted
 from dpselect.engines.sources.scans.declarations import DeclaredType, Types
@@ -26,7 +26,7 @@ class DeclaredScan(Scan):
     asked: Types
 
     @property
-    def given(self) -> Types:
+    def caller_types(self) -> Types:
         """The declarations of the caller."""
         return self.asked
 
@@ -77,20 +77,20 @@ class DeclaredScan(Scan):
         """Refuse files that were written again after their schema was read."""
         self.inner.check_unchanged()
 
-    def each(self) -> Self:
+    def with_duplicates(self) -> Self:
         """The same source, whose rows are there as often as they are."""
-        return replace(self, inner=self.inner.each())
+        return replace(self, inner=self.inner.with_duplicates())
 
-    def counts(self, workspace: Workspace, asked: Counting) -> AbstractContextManager[str | None]:
+    def counts(self, workspace: Workspace, asked: CountRequest) -> AbstractContextManager[str | None]:
         """What the source counted before, where it counted the values that are declared."""
         return nullcontext() if self._is_read(asked) else self.inner.counts(workspace, asked)
 
-    def coded(self, asked: Counting) -> tuple[str, str] | None:
+    def read_codes(self, asked: CountRequest) -> tuple[str, str] | None:
         """What the source coded before, where it coded the values that are declared."""
-        return None if self._is_read(asked) else self.inner.coded(asked)
+        return None if self._is_read(asked) else self.inner.read_codes(asked)
 
-    def _is_read(self, asked: Counting) -> bool:
-        columns = {*asked.user, *asked.item, *asked.filtered, *([asked.periods.column] if asked.periods else [])}
+    def _is_read(self, asked: CountRequest) -> bool:
+        columns = {*asked.user, *asked.item, *asked.filter_columns, *([asked.periods.column] if asked.periods else [])}
         return not columns.isdisjoint(self.asked)
 
 
